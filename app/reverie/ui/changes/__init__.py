@@ -1,1 +1,1 @@
-"""The Changes tab: what changed, by whom, and taking it back."""
+"""The Changes tab: all changes of a home with their authors, and undoing them."""

@@ -1,9 +1,10 @@
-"""What the Changes tab shows of a home, and what a person asks for there.
+"""Controller of the Changes tab: reads change sets, runs and deleted memories, and carries out the actions.
 
-Reads on a lane of its own that waits for the history: change sets a page at a time, runs, deleted memories.
-What is new comes on top when the history or the runs changed, while the tab is seen or else when it is shown
-again. Applying and undoing runs goes through the consolidation; taking back a commit and restoring are
-changes by hand, with Undo beside what was said. Threading: GUI thread.
+Change sets are read a page at a time. When the history or the runs have changed, the newest are read again:
+at once while the tab is visible, else when it is shown. Runs are applied and undone by the consolidation;
+undoing a commit and restoring are edits by the user, with an Undo button beside the report.
+
+Threading: GUI thread; reads are jobs on a lane of their own. Failure: shown in the message of the pane.
 """
 
 from __future__ import annotations
@@ -50,16 +51,18 @@ if TYPE_CHECKING:
     from reverie.services.views import ReviewView, RunSummary, Undo
 
 RUNS_SHOWN = 200
+"""The number of runs that are read."""
 PAGE, NEWEST = 100, 20
-"""Change sets that are read at a time."""
+"""The number of change sets that are read as a page, and to update the newest."""
 
 
 class ChangesControl(QObject):
-    """`open_wanted(str)`: show this memory of the shown context in the editor; `worth_wanted()`: show what is
-    worth a look."""
+    """Controller of the Changes tab of a window."""
 
     open_wanted = Signal(str)
+    """Emitted with the path of a memory of the shown context to open in the editor."""
     worth_wanted = Signal()
+    """Emitted to show the Worth a look page."""
 
     def __init__(
         self,
@@ -70,7 +73,7 @@ class ChangesControl(QObject):
         trees: Callable[[], TreeUpdate | None],
         icons: Icons,
     ) -> None:
-        """`trees`: those that are shown now."""
+        """Connect the tab; `trees` returns the latest update of the trees of the Memory tab."""
         super().__init__(tab)
         self.tab = tab
         self._dreams = dreams
@@ -79,11 +82,11 @@ class ChangesControl(QObject):
         self._icons = icons
         self._reader = PaneReader(lane, self)
         self._session: HomeSession | None = None
-        self._path = ""  # only what happened to this memory, folder or companion
+        self._path = ""  # list only the changes of this memory, folder or companion; "" for all
         self._context: ScopeContext | None = None
         self._stale = True
         self._wanted = ""
-        self._result: tuple[str, str, Tone] | None = None  # to be said where this run is shown
+        self._result: tuple[str, str, Tone] | None = None  # run id and message to show with that run
         self._reverting: tuple[HomeSession, ScopeContext, str, Parts | None] | None = None
         self.dialog: RestoreDialog | None = None
         self._forget()
@@ -130,7 +133,7 @@ class ChangesControl(QObject):
         undo.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Another home is shown, or none."""
+        """Set the shown home; None for none."""
         if self._session is not None:
             for signal in (self._session.runs_changed, self._session.marks_changed):
                 signal.disconnect(self._on_changed)
@@ -143,7 +146,7 @@ class ChangesControl(QObject):
         self._look_at("", None)
 
     def stop(self) -> None:
-        """The window closes."""
+        """Stop reading, when the window closes."""
         self._session = None
 
     @property
@@ -152,38 +155,38 @@ class ChangesControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """What is shown is what there is."""
+        """Whether the tab is up to date and nothing is being read."""
         return not self._stale and not self._reader.busy and not self.tab.versions.reader.busy
 
-    # What is looked at
+    # The listed changes
 
     @Slot()
     def show_everything(self) -> None:
-        """All changes of the home."""
+        """List all changes of the home."""
         self._look_at("", None)
         self.tab.changes.select("")
 
     def show_runs(self) -> None:
-        """Every consolidation of the home."""
+        """List the consolidations of the home."""
         self._look_at("", None)
         self.tab.changes.select("", show_only="dream")
         self.tab.changes.list.setFocus()
 
     def show_deleted(self) -> None:
-        """What was deleted."""
+        """List the deleted memories of the home."""
         self._look_at("", None)
         self.tab.changes.select("", show_only=DELETED)
         self.tab.changes.text.setFocus()
 
     def show_history(self, path: str, context: ScopeContext | None = None) -> None:
-        """What happened to a memory, a folder, a scope or a companion, in the shown context or another."""
+        """List the changes of a memory, folder, scope or companion; None means the shown context."""
         self._look_at(path, context)
         self.tab.changes.select("")
         self.tab.changes.list.setFocus()
 
     @Slot(str)
     def show_change(self, key: str) -> None:
-        """One change set, by the id of its run or commit."""
+        """Select one change set, by the id of its run or commit."""
         if self._path:
             self._look_at("", None)
         self._wanted = key
@@ -210,14 +213,14 @@ class ChangesControl(QObject):
 
     @Slot()
     def _on_changed(self) -> None:
-        """The history or a run is other than it was read."""
+        """Read the changes again if the tab is visible, else when it is shown."""
         self._stale = True
         if self.tab.isVisible():
             self.follow()
 
     @Slot()
     def follow(self) -> None:
-        """Read the newest again; what was read further back stays."""
+        """Read the newest changes again; older ones that were read stay."""
         session = self._session
         if session is None:
             self._stale = False
@@ -227,7 +230,7 @@ class ChangesControl(QObject):
             self._read_deleted(session, None)
             return
         workbench, path, known = session.workbench, self._path, self._target
-        limit = NEWEST if self._changes else PAGE  # most of them are known
+        limit = NEWEST if self._changes else PAGE  # most of them have been read before
         context = self._context or session.context
 
         async def work(_control: JobControl) -> Any:
@@ -266,7 +269,7 @@ class ChangesControl(QObject):
         if self._path:
             found = tuple(row for row in found if row.change is not None or self._is_about(row))
         elif self._next is not None and self._changes:
-            # A run from before the last page has its place further down.
+            # A run older than the last page that was read is listed later, below those still to be read.
             oldest = self._changes[-1].at_ms
             found = tuple(
                 row for row in found if row.at_ms >= oldest or row.is_proposal or self._is_wanted(row)
@@ -278,13 +281,13 @@ class ChangesControl(QObject):
             self.tab.files.show_nothing("")
             self.tab.versions.show_file(None)
         elif row == before:
-            self._read_review(row)  # whether it can be applied depends on more than the run itself
+            self._read_review(row)  # other changes may decide whether the run can be applied
 
     def _is_wanted(self, row: ChangeRow) -> bool:
         return row.key == self._wanted
 
     def _is_about(self, row: ChangeRow) -> bool:
-        """Whether a proposal is about the memory whose history is shown."""
+        """Return whether a row is a proposal that changes the listed path."""
         inside = (self._path, self._path + "/")
         return row.is_proposal and any(path == inside[0] or path.startswith(inside[1]) for path in row.paths)
 
@@ -315,7 +318,7 @@ class ChangesControl(QObject):
         async def work(_control: JobControl) -> tuple[tuple[TrashEntry, ...], str | None]:
             page: TrashPage = await ask(workbench.trash.page, start)
             entries = page.entries
-            # As far back as was looked at before, when the newest are read again.
+            # When the newest are read again, read as many entries as were listed before.
             while start is None and page.next is not None and len(entries) < known:
                 page = await ask(workbench.trash.page, page.next)
                 entries += page.entries
@@ -354,7 +357,7 @@ class ChangesControl(QObject):
         self._read_review(row)
 
     def _path_in(self, row: ChangeRow) -> str:
-        """What the followed memory was called then."""
+        """Return the path that the listed memory had in this change set; empty for all changes."""
         if self._path and row.change is not None and row.change.files:
             return row.change.files[0].path
         return self._path
@@ -372,7 +375,7 @@ class ChangesControl(QObject):
                     return await ask(workbench.reviews.review, run.id)
                 except StoreError:
                     if change is None:
-                        raise  # else its contents are gone, but the history has them
+                        raise  # with a commit, the history has the contents that the run has lost
             assert change is not None
             return await ask(workbench.change_log.review, change)
 
@@ -385,7 +388,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_part(self, part: ReviewPart | None) -> None:
-        """Another file is selected: the history may have versions of it."""
+        """Show the versions of the selected file if the history has them."""
         row, session = self.tab.files.row, self._session
         change = row.change if row is not None else None
         context = self._context or (session.context if session is not None else None)
@@ -394,12 +397,12 @@ class ChangesControl(QObject):
             return
         beside = self._target if self._target is not None and self._target.beside else None
         if row is not None and row.run is not None and beside is None:
-            change = replace(change, place=None)  # a run is shown with all that it changed
+            change = replace(change, place=None)  # a run is shown with all its changes
         self.tab.versions.show_file(ShownFile(session.workbench, context, change, part.file.path, beside))
 
     @Slot(object, str)
     def _open(self, row: ChangeRow, path: str) -> None:
-        """Open a file of a change set; the same path means another file where another place is shown."""
+        """Open a file of a change set, unless its path means another file in the shown context."""
         context = self._session.context if self._session is not None else None
         if context is not None and self._is_shown(row, path, context):
             self.open_wanted.emit(path)
@@ -412,7 +415,7 @@ class ChangesControl(QObject):
         )
 
     def _is_shown(self, row: ChangeRow, path: str, context: ScopeContext) -> bool:
-        """Whether `path` names the same file in `context` as it did in the change set."""
+        """Return whether `path` names the same file in `context` as in the change set."""
         if row.run is not None:
             scope = path.removeprefix(f"{ROOT}/").partition("/")[0]
             if scope == Scope.WORKSPACE.value:
@@ -427,7 +430,7 @@ class ChangesControl(QObject):
         scopes = update.view.scopes.values() if update is not None else ()
         return {listing.root.key for listing in scopes if listing.root is not None}
 
-    # Applying and taking back
+    # Applying and undoing
 
     @Slot(object, object)
     def _apply(self, row: ChangeRow, selection: ReviewSelection) -> None:
@@ -453,7 +456,7 @@ class ChangesControl(QObject):
 
     @Slot()
     def _undo_last(self) -> None:
-        """Undo what was done in this tab last, as the button beside its message."""
+        """Undo the last change made in this tab, as the Undo button of its message does."""
         for back in (self._changes_back, self._deleted_back):
             if back.can_undo:
                 back.undo()
@@ -477,7 +480,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_ended(self, ended: DreamEnded) -> None:
-        """What came of applying: the tab goes on with the run that it made."""
+        """Show the result of applying a review, and select the run that it made."""
         run = ended.run
         if ended.kind != "apply":
             self.tab.files.ended()
@@ -509,12 +512,12 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_unreadable(self, error: UserError) -> None:
-        self._asked = None  # so that an older page can be asked for again
+        self._asked = None  # so that the older page can be requested again
         self._say_error(error)
 
     @Slot(object)
     def _say_error(self, error: UserError) -> None:
-        """Reading or changing something did not work; it may be tried again."""
+        """Show an error of a read or change, and enable the buttons for another attempt."""
         message = self.tab.deleted.message if self.tab.changes.shows_deleted else self.tab.files.message
         message.say_error(error)
         self.tab.files.ended()
@@ -523,7 +526,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _restore_version(self, file: ShownFile) -> None:
-        """The file as the change set left it; of one that it deleted, as it was before."""
+        """Restore the file to its state after the change set or, if that deleted it, before."""
         session = self._session
         if session is None:
             return
@@ -546,7 +549,7 @@ class ChangesControl(QObject):
         self._reader.read("plan a restore", "plan", work, self._on_plan)
 
     def _on_plan(self, plan: RestorePlan) -> None:
-        """One file needs no question: it can be undone."""
+        """Carry out a plan for a single file at once, since it can be undone; ask about any other."""
         if len(plan.files) == 1 and not plan.newer and not plan.refused:
             self._carry_out(plan, False)
         elif not plan.files and not plan.newer and not plan.refused:
@@ -594,8 +597,10 @@ class ChangesControl(QObject):
             self._bring_back((entry,), {entry.id: path})
 
     def ask_name(self, entry: TrashEntry) -> str:
-        """Under which path it is to come back; empty for not at all. A place that is taken is refused
-        later."""
+        """Ask for the path to restore a memory under; empty if cancelled.
+
+        A path that is taken is refused by the restore itself.
+        """
         title, accept = self.tr("Restore as"), self.tr("Restore")
         rel = entry.deletion.place.rel
         dialog = PathDialog(title, accept, (entry.scope,), rel, lambda _path: False, self.tab)
@@ -615,17 +620,18 @@ class ChangesControl(QObject):
         self._on_changed()
 
 
-# What bringing a point back would change, before anything is changed: counts, every file, and whether what
-# came since shall go. `wanted(RestorePlan, bool)` asks for it; somebody else does it.
-
-
 MOST_ROWS = 1_000
+"""The number of files that are listed."""
 
 
 class RestoreDialog(QDialog):
-    """Made for one plan; closes itself once it was agreed to."""
+    """A dialog that previews a restore: counts, files, and whether to delete files that were added since.
+
+    It shows one plan, changes nothing itself, and closes when the user agrees.
+    """
 
     wanted = Signal(object, bool)
+    """Emitted with the `RestorePlan`, and whether to delete newer files, when the user agrees."""
 
     def __init__(self, plan: RestorePlan, when: str, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -675,7 +681,7 @@ class RestoreDialog(QDialog):
 
     @Slot()
     def _follow(self) -> None:
-        """The list and the button follow the tick."""
+        """Update the list and the button for the state of the check box."""
         shown = [*self.plan.files, *(self.plan.newer if self.newer.isChecked() else ())]
         self.list.clear()
         for file in shown[:MOST_ROWS]:
@@ -700,7 +706,7 @@ class RestoreDialog(QDialog):
 
 
 def planned(plan: RestorePlan) -> str:
-    """What a restore would do, in a sentence."""
+    """Return a sentence about the effects of a restore."""
     created = sum(file.verb == "create" for file in plan.files)
     changed = len(plan.files) - created
     if not plan.files:

@@ -1,8 +1,12 @@
-"""The right column of the Changes tab: the difference of the selected file with buttons at each hunk, a merge
-as what stays, what goes and the result, the editor for a person's own words, and the file as it was.
+"""The right column of the Changes tab: the diff of the selected file, and its versions.
 
-A hunk that is left out, or was taken back, loses its colour. Texts come from disk: hidden characters are
-escaped, long texts are cut. Threading: GUI thread; nothing is read here.
+The diff has buttons at each hunk; a rejected or undone hunk has no colour. A merge is shown as the memory
+that stays, the one that is deleted, and the result. An editor replaces the diff for the user's own text.
+Other views show the text of a version, the difference to the current file, and the author of each line.
+
+Texts come from disk: hidden characters are escaped, and long texts are cut.
+
+Threading: GUI thread; `PaneReader` reads in jobs and drops outdated results.
 """
 
 from __future__ import annotations
@@ -58,28 +62,32 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 MOST_LINES = 4_000
+"""The number of lines that are shown of a text."""
 PAUSE_MS = 250
+"""Milliseconds after the last keystroke before `changed` is emitted."""
 _LEAST_BUTTON = 24
 _MOST_NOTES = 12
 _NOTE_CHARS = 160
 
 
 class ShownHunk(Struct, frozen=True):
-    """One hunk in the text: of which file, and what can be done with it there."""
+    """One hunk in the shown diff."""
 
     path: str
     index: int
     where: str
+    """Its position in words."""
     block: int
-    """The number of its first line's block."""
+    """The block number of its first line."""
 
 
 class HunkView(ReadOnlyText):
-    """`asked(str, path, hunk)`: `accept`, `reject`, `edit` or `take-back` was pressed; `picked(path, hunk)`:
-    a click into a hunk."""
+    """The diff of a file or group, with buttons beside the first line of each visible hunk."""
 
     asked = Signal(str, str, int)
+    """Emitted with `accept`, `reject`, `edit` or `take-back`, path and hunk index on a click on a button."""
     picked = Signal(str, int)
+    """Emitted with path and hunk index when the user clicks into a hunk."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent)
@@ -91,13 +99,13 @@ class HunkView(ReadOnlyText):
         self.verticalScrollBar().valueChanged.connect(self._place)
 
     def show_text(self, text: str) -> None:
-        """A text that is no part of a change set, such as a difference with lines that begin `+` and `-`."""
+        """Show a text that is not part of a change set; lines that begin with `+` or `-` are coloured."""
         theme = self._start(lambda: self.show_text(text))
         rows = rows_of(text, MOST_LINES)
         self.fill(self.line(row, *_colours(theme, row[:1])[:2]) for row in rows)
 
     def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
-        """The selected file, or all files of the selected group, at the selected hunk."""
+        """Show the selected file, or all files of the selected group, scrolled to the selected hunk."""
         keep = part is not None and self._part is not None and _same_files(part, self._part)
         at = self.verticalScrollBar().value()
         theme = self._start(lambda: self.show_part(choices, part))
@@ -128,7 +136,7 @@ class HunkView(ReadOnlyText):
     def _file_steps(
         self, choices: Choices, part: ReviewPart, file: ReviewFile, theme: Theme
     ) -> Generator[None, None, bool]:
-        """Add the lines of a file, one a step; True: there was no place for all of them."""
+        """Add the lines of a file, one per step, and return whether it was cut at `MOST_LINES`."""
         assert part.group is not None
         notes = card_notes(choices.view.card, file)
         for hunk in file.hunks:
@@ -199,7 +207,7 @@ class HunkView(ReadOnlyText):
             key = hunk.path, hunk.index
             block = self.document().findBlockByNumber(hunk.block)
             y = round(layout.blockBoundingRect(block).top()) - top
-            # The rectangle of a block leaves out what its line is higher than its text.
+            # The rectangle of a block does not include the extra height of its line.
             following = round(layout.blockBoundingRect(block.next()).top()) - top
             in_sight = -_LEAST_BUTTON < y < height
             bar = self._bars.get(key)
@@ -266,7 +274,7 @@ def _same_files(one: ReviewPart, other: ReviewPart) -> bool:
 
 
 def _colours(theme: Theme, kind: str) -> tuple[QColor, QColor | None, QColor | None]:
-    """Text, ground, and the ground of words that differ."""
+    """Return the colours of a line: its text, its background, and the background of differing words."""
     if kind == "+":
         return theme.added, theme.added_back, mixed(theme.added, theme.added_back, 0.25)
     if kind == "-":
@@ -274,14 +282,14 @@ def _colours(theme: Theme, kind: str) -> tuple[QColor, QColor | None, QColor | N
     return theme.text, None, None
 
 
-# A merge: what stays, what goes with where each of its lines is then, and the result below.
-
-
 _SIGNS = {"same": "=", "moved": "→", "reworded": "≈", "gone": "✕", "": " "}
 
 
 class MergeView(Column):
-    """Two memories beside each other, of which the second goes into the first."""
+    """The memories of a merge side by side: the one that stays, and the deleted one.
+
+    Each line of the deleted memory shows whether the other one has it, got it, rewords it, or loses it.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -301,7 +309,7 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Whether the selected part is of a merge of memories into one."""
+        """Show the merge of the selected part, and return whether it belongs to a merge."""
         group = part.group if part is not None else None
         kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
@@ -349,7 +357,7 @@ class MergeView(Column):
 
 
 def merge_words(lines: Sequence[MergedLine]) -> str:
-    """`6 of 8 lines were here already. 2 moved here.`"""
+    """Return a summary such as `6 of 8 lines were here already. 2 moved here`."""
     counts = Counter(line.fate for line in lines)
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
@@ -368,16 +376,15 @@ def _name(path: str) -> str:
     return visible(path.rpartition("/")[2])
 
 
-# The column itself.
-
-
 class ReviewDetail(QWidget):
-    """`changed()`: words or agreements are others. `asked(str, path, hunk)`: see `HunkView`; `picked(path,
-    hunk)`: a hunk was clicked."""
+    """The diff of the selected part, or the editor for it, with the merge and the obstacles above."""
 
     changed = Signal()
+    """Emitted when the user has edited a text, or agreed to the loss of lines."""
     asked = Signal(str, str, int)
+    """Emitted with action, path and hunk index; see `HunkView.asked`."""
     picked = Signal(str, int)
+    """Emitted with path and hunk index when a hunk is clicked."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -414,24 +421,24 @@ class ReviewDetail(QWidget):
         self.show_part(None, None)
 
     def show_part(self, choices: Choices | None, part: ReviewPart | None) -> None:
-        """Show one part of a change set, or nothing."""
+        """Show one part of a change set; None clears the view."""
         self.flush()
         self._choices, self._part = choices, part
         self._editing(choices is not None and self._is_written)
         self.refresh()
 
     def show_text(self, text: str) -> None:
-        """A sentence where the difference would be."""
+        """Show a text in place of the diff."""
         self.diff.show_text(text)
 
     def flush(self) -> None:
-        """Words typed just now count before anything else is done."""
+        """Emit `changed` now if the user has just typed, before another action uses the text."""
         if self._pause.isActive():
             self._pause.stop()
             self.changed.emit()
 
     def refresh(self) -> None:
-        """After a choice: what is blocked and what is possible."""
+        """Update the view after a choice: titles, reasons for a block, buttons and diff."""
         choices, part = self._choices, self._part
         self.merge.setVisible(self.merge.show_merge(part))
         self.result.setVisible(not self.merge.isHidden())
@@ -453,7 +460,7 @@ class ReviewDetail(QWidget):
             self.diff.show_part(choices, self._result_part(part))
 
     def _result_part(self, part: ReviewPart) -> ReviewPart:
-        """Of a merge the result is shown, also beside a memory that goes."""
+        """Return the part for the diff: for a deleted memory of a merge, the whole merge."""
         if self.merge.isHidden() or part.file is None or part.file.verb != "delete":
             return part
         return ReviewPart(part.group)
@@ -484,15 +491,15 @@ class ReviewDetail(QWidget):
         else:
             self.edit.say(self.tr("Edit this change…"), self.tr("Put your own words in the place of these"))
 
-    # Words of one's own
+    # Editing
 
     @property
     def can_edit(self) -> bool:
-        """Whether a person may word the shown part anew."""
+        """Whether the user can edit the text of the shown part."""
         return not self.edit.isHidden()
 
     def start_editing(self) -> None:
-        """Into the editor, if the shown part can be edited."""
+        """Open the editor and move the focus into it, if the shown part can be edited."""
         if self.can_edit:
             if self._pages.currentWidget() is self.diff:
                 self._on_edit()
@@ -556,16 +563,14 @@ def _title(part: ReviewPart | None) -> str:
     return part.file.path.removeprefix("/memories/")
 
 
-# Who wrote each line: the text of one version, and beside its lines who and when; from there to the change.
-
-
 _LONGEST_NAME = 26
 
 
 class BlamePane(QWidget):
-    """`wanted(str)`: show this change set, by its id or that of its run."""
+    """The text of one version with the author and time of each line, and a button to its change set."""
 
     wanted = Signal(str)
+    """Emitted with the id of a change set, or of its run, to show."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -580,7 +585,7 @@ class BlamePane(QWidget):
         self.show_blame(None)
 
     def show_blame(self, view: BlameView | None) -> None:
-        """Another version's lines; neighbours of one change name it once."""
+        """Show the lines of a version; consecutive lines of one change name its author once."""
         self.view = view
         theme = self.text.begin(lambda: self.show_blame(view))
         rows, authors = (view.rows, view.authors) if view is not None else ((), ())
@@ -605,7 +610,7 @@ class BlamePane(QWidget):
 
     @property
     def current(self) -> LineAuthor | None:
-        """Who wrote the line with the caret; None where the history does not hold it yet."""
+        """The author of the line with the caret; None if the history does not have it yet."""
         rows = self.view.rows if self.view is not None else ()
         at = self.text.textCursor().blockNumber()
         author = rows[at].author if at < len(rows) else -1
@@ -626,19 +631,20 @@ class BlamePane(QWidget):
 
     @Slot()
     def go(self) -> None:
-        """To the change that wrote the line with the caret."""
+        """Request the change set that wrote the line with the caret."""
         author = self.current
         if author is not None:
             self.wanted.emit(author.change)
 
 
-# Reading jobs of one part of a window: how many are under way, and one place for what goes wrong.
-
-
 class PaneReader(QObject):
-    """`failed(UserError)`. A newer job of the same group takes an older one's place."""
+    """The read jobs of one part of a window: counts the running ones, and reports errors by one signal.
+
+    A newer job replaces an older one of the same group.
+    """
 
     failed = Signal(object)
+    """Emitted with a `UserError` when a job failed."""
 
     def __init__(self, lane: Lane, parent: QObject) -> None:
         super().__init__(parent)
@@ -650,7 +656,7 @@ class PaneReader(QObject):
         return self._open > 0
 
     def read(self, name: str, group: str, work: Work[Any], done: Callable[[Any], None]) -> None:
-        """Run `work` on the lane and hand what it found to `done`."""
+        """Run `work` on the lane and pass its result to `done`."""
         self._open += 1
 
         def ended(value: Any) -> None:
@@ -667,39 +673,35 @@ class PaneReader(QObject):
         self._lane.submit(name, work, done=ended, failed=failed, cancelled=cancelled, group=self._name(group))
 
     def drop(self, group: str) -> None:
-        """Nobody waits for the open job of this group any more."""
+        """Abandon the running job of this group."""
         self._lane.abandon(self._name(group))
 
     def _name(self, group: str) -> str:
         return f"{group} {id(self)}"
 
 
-# A file as one change set left it: compared with what is there now, its text, and who wrote each line.
-#
-# Everything is read in jobs; an answer that nobody waits for any more is dropped. Restoring is asked for by
-# signal. Threading: GUI thread.
-
-
 View = Literal["change", "now", "text", "lines"]
+"""The views of a file: the change, the difference to the current file, the text, the author of each line."""
 
 
 class ShownFile(Struct, frozen=True):
-    """The selected file of a change set that is in the history."""
+    """The selected file of a change set in the history."""
 
     workbench: Workbench
     context: ScopeContext
     change: LoggedChange
     path: str
     target: TimelineTarget | None = None
-    """The companion that is followed."""
+    """The companion whose changes are listed; None for memories."""
 
 
 class VersionPane(QWidget):
-    """What changed in the selected file, or the file itself. `restore_wanted(ShownFile)`: as this change set
-    left it; `wanted(str)`: another change set."""
+    """The right column: the change of the selected file or, for files in the history, another view of it."""
 
     restore_wanted = Signal(object)
+    """Emitted with a `ShownFile` to restore to its state in this change set."""
     wanted = Signal(str)
+    """Emitted with the id of another change set to show."""
 
     def __init__(
         self, lane: Lane, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
@@ -726,7 +728,7 @@ class VersionPane(QWidget):
         self.since = DiffView()
         self.text = TextView()
         self.lines = BlamePane(now)
-        # Where there is little room, all of a merge is scrolled.
+        # In a low pane the merge is scrolled as a whole.
         whole = scrolled(self.detail, self.tr("What changed"))
         self._pages = stacked(whole, self.since, self.text, self.lines)
         self._head = QWidget()
@@ -737,7 +739,7 @@ class VersionPane(QWidget):
         self.show_file(None)
 
     def show_file(self, file: ShownFile | None) -> None:
-        """Another file of a change set; None: nothing of which the history has versions."""
+        """Show another file of a change set; None if the history has no versions of it."""
         self._head.setVisible(file is not None)
         if file is None:
             self.view.setCurrentIndex(0)
@@ -746,11 +748,11 @@ class VersionPane(QWidget):
             self._read()
 
     def show_view(self, view: View) -> None:
-        """What changed, or another view of the file."""
+        """Choose a view of the file."""
         self.view.setCurrentIndex(self.view.findData(view))
 
     def follow(self) -> None:
-        """Files may have changed: what is compared with them is read again."""
+        """Read the difference to the current file again, after files may have changed."""
         if self.view.currentData() == "now":
             self._read()
 
@@ -767,7 +769,7 @@ class VersionPane(QWidget):
         async def work(_control: JobControl) -> Any:
             target, before, after = await ask(log.version, file.context, file.change, file.path, file.target)
             text = await ask(timeline.read, after)
-            state = before if text is None else after  # of what was deleted, what it was
+            state = before if text is None else after  # for a deleted file, the version before
             if view == "now":
                 return await ask(timeline.difference, state, await ask(timeline.on_disk, state.place))
             if view == "text":

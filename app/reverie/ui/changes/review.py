@@ -1,7 +1,9 @@
-"""The files of a change set: groups, their files, the hunks of those, each with a box if one may choose; what
-can be done with the selected one; and what a person has chosen so far (`Choices`).
+"""The review of a change set: its tree of groups, files and hunks, the actions on them, and the choices.
 
-Threading: GUI thread; nothing here reads a file.
+`ReviewTree` shows the tree with check boxes if there is a choice, `ReviewActions` provides the keys and the
+context menu, and `Choices` holds the user's choices.
+
+Threading: GUI thread; no file is read here.
 """
 
 from __future__ import annotations
@@ -59,26 +61,29 @@ _ROLE = Qt.ItemDataRole.UserRole
 
 
 class FileRowDelegate(QStyledItemDelegate):
-    """As high as the rows of other lists."""
+    """A delegate with the row height of the other lists."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(super().sizeHint(option, index).width(), row_height(option.font))
 
 
 class ReviewPart(Struct, frozen=True):
-    """What is selected: a group, a file of it, a hunk of that; or a sentence on what was refused."""
+    """A row of the tree: a group, a file, a hunk, or a refused change."""
 
     group: ReviewGroup | None = None
     file: ReviewFile | None = None
     hunk: int | None = None
     refused: str = ""
+    """A sentence about a refused change, which has no group."""
 
 
 class ReviewTree(QTreeWidget):
-    """`picked(Part | None)`; `chosen()`: something was ticked or unticked."""
+    """The tree of groups, files and hunks of a change set, with a check box if there is a choice."""
 
     picked = Signal(object)
+    """Emitted with the selected `ReviewPart` or None."""
     chosen = Signal()
+    """Emitted when the user has ticked or unticked a row."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._choices: Choices | None = None
@@ -100,7 +105,7 @@ class ReviewTree(QTreeWidget):
         self.itemChanged.connect(self._on_changed)
 
     def show_choices(self, choices: Choices | None) -> None:
-        """Show another review, or none."""
+        """Show another review and select its first file; None clears the tree."""
         self._choices = choices
         with QSignalBlocker(self):
             self.clear()
@@ -115,7 +120,7 @@ class ReviewTree(QTreeWidget):
 
     @property
     def part(self) -> ReviewPart | None:
-        """What is selected."""
+        """The selected row; None if there is none."""
         item = self.currentItem()
         found: ReviewPart | None = item.data(0, _ROLE) if item is not None else None
         return found
@@ -124,22 +129,24 @@ class ReviewTree(QTreeWidget):
 
     @property
     def can_tick(self) -> bool:
-        """Whether what is selected has a box."""
+        """Whether the selected row has a check box."""
         item = self.currentItem()
         return item is not None and bool(item.flags() & Qt.ItemFlag.ItemIsUserCheckable)
 
     def tick(self, on: bool) -> None:
-        """Tick or untick what is selected, as a click on its box does."""
+        """Tick or untick the selected row, as a click on its check box does."""
         item = self.currentItem()
         if item is not None and self.can_tick:
             item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
 
     def step(self, by: int, *, files: bool = False) -> None:
-        """Select the next (1) or previous (-1) change, or file; stay where there is none. A change is a hunk,
-        or a file that is not split into hunks."""
+        """Select the next (`by` 1) or previous (-1) change, or file; at the end, keep the selection.
+
+        A change is a hunk, or a file that is not divided into hunks.
+        """
         start = self.currentItem()
         if files and start is not None and self.part is not None and self.part.hunk is not None:
-            start = start.parent()  # from inside a file, the previous file is not this one
+            start = start.parent()  # so that the previous file is not the one of this hunk
         rows = list(self.parts())[::by]
         at = next((row for row, (_part, item) in enumerate(rows) if item is start), -1)
         for part, item in rows[at + 1 :]:
@@ -150,7 +157,7 @@ class ReviewTree(QTreeWidget):
 
     @Slot(str, int)
     def select_part(self, path: str, hunk: int | None) -> bool:
-        """Select a file of this memory path, or a hunk of it; whether there is one."""
+        """Select the file with the memory path `path`, or a hunk of it, and return whether there is one."""
         best = None
         for part, item in self.parts():
             if part.file is not None and path in (part.file.path, part.file.old_path):
@@ -164,10 +171,10 @@ class ReviewTree(QTreeWidget):
         return best is not None
 
     def keyboardSearch(self, _typed: str) -> None:
-        """Nothing: single letters are keys of the review, and every row begins with one of a few verbs."""
+        """Ignore typed letters: they are keys of the review."""
 
     def follow(self) -> None:
-        """Show the ticks and states as they are now."""
+        """Update the check boxes and states of all rows from the choices."""
         choices = self._choices
         if choices is None:
             return
@@ -237,7 +244,7 @@ class ReviewTree(QTreeWidget):
         item.setForeground(1, theme.warn_text if reason else theme.dim)
 
     def parts(self) -> Iterator[tuple[ReviewPart, QTreeWidgetItem]]:
-        """Every row with what it stands for, from top to bottom."""
+        """Yield every row, as part and item, from top to bottom."""
         waiting = [self.topLevelItem(row) for row in reversed(range(self.topLevelItemCount()))]
         while waiting:
             item = waiting.pop()
@@ -247,7 +254,7 @@ class ReviewTree(QTreeWidget):
 
     @property
     def blocked(self) -> Mapping[str, str]:
-        """Why files stay as they are, by path."""
+        """The reasons why files are not changed, by path."""
         return self._choices.blocked if self._choices is not None else {}
 
     def changeEvent(self, event: QEvent) -> None:
@@ -297,7 +304,7 @@ def _verbs() -> dict[str, str]:
 
 
 def file_words(file: ReviewFile) -> str:
-    """The name first: what has no room is cut at the end."""
+    """Return the name of a file, with its old name if renamed, then its folder: the end may be cut."""
     folder, _, name = file.path.removeprefix("/memories/").rpartition("/")
     if file.old_path:
         name = f"{file.old_path.rpartition('/')[2]} → {name}"
@@ -305,7 +312,7 @@ def file_words(file: ReviewFile) -> str:
 
 
 def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
-    """Where it is, by the lines before; of what is only added, the line after which it comes."""
+    """Return the position of a hunk in the old lines; for a pure insertion, the line before it."""
     count = sum(kind == "-" for kind, _text in hunk.lines)
     if not hunk.lines:
         return {
@@ -321,7 +328,10 @@ def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
 
 
 def card_words(counts: CardCounts) -> str:
-    """`kept 212 of 212 facts · 1 changed value · 3 contradictions fewer · −840 tokens`."""
+    """Return the counts of a report card in one line.
+
+    Example: `kept 212 of 212 facts · 1 changed value · 3 contradictions fewer · −840 tokens`.
+    """
     changed, invented, cut = counts.changed, counts.invented, counts.below_cut
     links, more, tokens = counts.broken_links, counts.contradictions, counts.tokens
     stale = counts.stale
@@ -355,7 +365,7 @@ def _what_words() -> dict[str, str]:
 
 
 def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]]:
-    """What the card says of a file, by the hunk that it is about."""
+    """Return the notes of a report card about a file, by hunk index."""
     if card is None:
         return {}
     was, now = file.old_path or file.path, file.path
@@ -386,7 +396,7 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
 
 
 def group_words(group: ReviewGroup, *, short: bool = False) -> str:
-    """What a group of several files does; `short` where they are listed below."""
+    """Return a title for a group of several files; `short` if the files are listed below it."""
     kept = [file.path.rpartition("/")[2] for file in group.files if file.verb != "delete"]
     gone = [file.path.rpartition("/")[2] for file in group.files if file.verb == "delete"]
     count = len(group.files)
@@ -401,27 +411,18 @@ def group_words(group: ReviewGroup, *, short: bool = False) -> str:
     }.get(group.kind, counted("Change 1 memory", "Change %n memories together", count))
 
 
-# What can be done with the selected part: one list for its keys, its context menu and the sheet
-# of shortcuts. A preview and a finished run share it; only some words differ.
-#
-# Most keys are single letters. They work in the tree of changes and in the difference beside it, never
-# where text is typed. Return is no key here: in a review it must neither apply nor undo anything.
-#
-# Threading: GUI thread. Nothing here reads a file.
-
-
 class _Spec(Struct, frozen=True):
-    """One thing that can be done. An empty text: not offered there."""
+    """An action of the review; one with an empty text is not offered in that kind of review."""
 
     id: str
     text: str
-    """In the review of a preview or of a held run."""
+    """The text in the review of a preview or of a held run."""
     finished: str
-    """In the review of a finished run."""
+    """The text in the review of a finished run."""
     key: str = ""
-    """As `QKeySequence` spells it; empty: only in the menu."""
+    """The shortcut for `QKeySequence`; empty for an action that is only in the menu."""
     separator: bool = False
-    """The menu has a line above it."""
+    """Whether the menu has a separator above it."""
 
 
 _SPECS = (
@@ -439,15 +440,22 @@ _SPECS = (
 
 
 class ReviewActions(QObject):
-    """Signals: `open_wanted(str)`, a memory path; `take_back_wanted(Parts)`, to be undone at once."""
+    """The actions on the selected part, for its keys, its context menu and the list of shortcuts.
+
+    A preview and a finished run share the actions; only some texts differ. Most keys are single letters. They
+    work in the tree and in the diff beside it, never where text is typed. Return is not a key: in a review it
+    must neither apply nor undo anything.
+    """
 
     open_wanted = Signal(str)
+    """Emitted with the path of a memory to open."""
     take_back_wanted = Signal(object)
+    """Emitted with the `Parts` to undo at once."""
 
     def __init__(
         self, tree: ReviewTree, difference: QWidget, edit: Callable[[], None], can_edit: Callable[[], bool]
     ) -> None:
-        """`edit`: put the caret where the selected part is worded anew, if one `can_edit` it."""
+        """Create the actions; `edit` opens the editor for the selected part, if `can_edit` returns True."""
         super().__init__(tree)
         self._tree = tree
         self._difference = difference
@@ -489,7 +497,7 @@ class ReviewActions(QObject):
         return self._made[id_]
 
     def follow(self, choices: Choices | None) -> None:
-        """Name and enable what can be done with the selected part of `choices`."""
+        """Update the texts and states of the actions for the selected part of `choices`."""
         self._choices = choices
         finished = choices is not None and choices.view.can_take_back
         for spec in _SPECS:
@@ -511,8 +519,10 @@ class ReviewActions(QObject):
             action.setEnabled(possible.get(id_, choices is not None))
 
     def _in_tree(self, do: Callable[[], None]) -> None:
-        """Do it. Where that puts the editor in the place of the difference, the editor must not get the
-        focus: the next key would be typed into it."""
+        """Call `do` and, if it replaced the focused diff by the editor, move the focus to the tree.
+
+        In the editor, the next key would be typed as text.
+        """
         in_difference = self._difference.hasFocus()
         do()
         if in_difference and not self._difference.isVisible():
@@ -525,13 +535,17 @@ class ReviewActions(QObject):
             self.menu.popup(self._tree.viewport().mapToGlobal(at))
 
     def _path(self, part: ReviewPart | None) -> str:
-        """Where the selected file is now; empty if there is none."""
+        """Return the current path of the selected file; empty if there is none."""
         if self._choices is None or part is None or part.file is None:
             return ""
         return self._choices.path_now(part.file)
 
     def _now(self, part: ReviewPart | None) -> object:
-        """What "Take back now" would undo: this part, unless others are marked, which must not be lost."""
+        """Return the parts that "Take back now" would undo: only `part`.
+
+        Returns None or {} if there is nothing to undo, or if other parts are marked, whose marks would be
+        lost.
+        """
         choices = self._choices
         if choices is None or part is None or part.group is None or not self._tree.can_tick:
             return None
@@ -549,7 +563,7 @@ class ReviewActions(QObject):
             self.open_wanted.emit(path)
 
     def _copy_path(self) -> None:
-        """The memory path; of a group, one a line."""
+        """Copy the memory path of the selected part; for a group, one path per line."""
         part = self._tree.part
         if part is not None and part.group is not None:
             files = part.group.files if part.file is None else (part.file,)
@@ -557,7 +571,7 @@ class ReviewActions(QObject):
 
 
 def review_shortcuts() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Title and (what, keys) for the sheet of shortcuts."""
+    """Return the title and the (text, keys) pairs of the review for the list of shortcuts."""
     rows = []
     for spec in _SPECS:
         if spec.key:
@@ -578,20 +592,20 @@ def _native(key: str) -> str:
     return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
-# What a person has chosen of a run so far: which groups, files and hunks are taken, and in which words. Of
-# a plan what is taken is written; of a finished run it stays, and the rest is taken back.
-#
-# Quick enough for the GUI thread, without Qt and without a disk. A tick on a group, file or hunk means the
-# same everywhere: what hangs below a group that is left out is left out, and ticking one thing in it brings
-# back that thing and nothing else. Words a person typed are never dropped: a file that is unticked and
-# ticked again has them again.
-
-
 Taken = Literal["all", "some", "none"]
 
 
 class Choices:
-    """Begins with everything taken; of a finished run, with all that is in place."""
+    """The user's choices in the review of a run: accepted groups, files and hunks, and edited texts.
+
+    Accepted parts of a plan are written; accepted parts of a finished run stay, and the rest is undone. At
+    first everything is accepted; of a finished run, everything that is still in place.
+
+    Rejecting a group rejects all of it; accepting one part of it again accepts only that part. Text that the
+    user typed is never dropped: a file that is rejected and accepted again has it again.
+
+    Fast enough for the GUI thread; without Qt and file access.
+    """
 
     def __init__(self, view: ReviewView) -> None:
         self.view = view
@@ -602,20 +616,20 @@ class Choices:
         self._leaving: tuple[ReviewSelection, Parts] | None = None
 
     def renew(self, view: ReviewView) -> None:
-        """The same changes, but the memories around them are others now."""
+        """Set a newer view of the same changes, after the memories around them have changed."""
         self.view = view
         self._resolved = self._leaving = None
 
-    # What is taken
+    # Accepted parts
 
     def hunk_taken(self, group: ReviewGroup, file: ReviewFile, index: int) -> bool:
-        """Whether this hunk is applied as things stand."""
+        """Return whether the hunk is accepted."""
         if group.index in self.selection.rejected_groups:
             return False
         return index not in self.selection.rejected_hunks.get(file.path, frozenset())
 
     def file_taken(self, group: ReviewGroup, file: ReviewFile) -> Taken:
-        """`all`, `some` or `none` of its hunks; a file with words of a person counts as taken."""
+        """Return how many hunks of the file are accepted; a file edited by the user counts as `all`."""
         if group.index in self.selection.rejected_groups:
             return "none"
         if file.path in self.selection.edited_files:
@@ -623,30 +637,30 @@ class Choices:
         return _sum(self.hunk_taken(group, file, hunk.index) for hunk in file.hunks)
 
     def group_taken(self, group: ReviewGroup) -> Taken:
-        """`all`, `some` or `none` of its files."""
+        """Return how many files of the group are accepted."""
         states = {self.file_taken(group, file) for file in group.files}
         return states.pop() if len(states) == 1 else "some"
 
     def find(self, path: str) -> tuple[ReviewGroup, ReviewFile] | None:
-        """The file of this path and its group."""
+        """Return the file with this path and its group; None if there is none."""
         return next(
             ((group, file) for group in self.view.groups for file in group.files if file.path == path), None
         )
 
-    # What is taken back of a finished run
+    # Undone parts of a finished run
 
     @property
     def is_open(self) -> bool:
-        """Whether anything can be chosen."""
+        """Whether there is anything to choose."""
         return self.view.can_apply or self.view.can_take_back
 
     def is_gone(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Whether this file, or one hunk of it, was taken back before."""
+        """Return whether the whole file, or the hunk `index`, has been undone already."""
         gone = self._gone(file)
         return bool(gone) and (index in gone if index is not None else len(gone) == len(file.hunks))
 
     def goes_back(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Whether what is left of this file, or that hunk, is to be taken back now."""
+        """Return whether all that is left of the file, or the hunk `index`, is marked to be undone."""
         if not self.view.can_take_back or file.path not in self.to_take_back:
             return False
         hunks = self.to_take_back[file.path]
@@ -655,7 +669,10 @@ class Choices:
         return index in hunks
 
     def can_choose(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> bool:
-        """Whether a part has a box. What a finished run made, deleted or renamed goes back as a whole."""
+        """Return whether a part has a check box.
+
+        A file that a finished run created, deleted or renamed can only be undone as a whole.
+        """
         if self.view.can_apply or not self.view.can_take_back:
             return self.view.can_apply
         if file is None:
@@ -664,14 +681,14 @@ class Choices:
 
     @property
     def to_take_back(self) -> Parts:
-        """What goes back, as an undo is asked for it."""
+        """The parts that are marked to be undone, in the form of a request to undo."""
         if self._leaving is None or self._leaving[0] is not self.selection:
             parts = to_take_back(self.view.plan, self.selection, self.view.taken_back)
             self._leaving = self.selection, parts
         return self._leaving[1]
 
     def without(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> Parts:
-        """What goes back if this part alone is taken back, whatever else is marked."""
+        """Return the parts to undo if only this part is undone, regardless of the marked ones."""
         alone = Choices(self.view)
         if file is None:
             alone.take_group(group, False)
@@ -682,7 +699,7 @@ class Choices:
         return alone.to_take_back
 
     def path_now(self, file: ReviewFile) -> str:
-        """Where the file is as far as this run is concerned; empty if it is not there."""
+        """Return the current path of the file with respect to this run; empty if it does not exist."""
         run = self.view.run
         planned = run is not None and (run.dry_run or run.outcome == "held" or run.reverted)
         if planned or self.is_gone(file):
@@ -691,7 +708,7 @@ class Choices:
 
     @property
     def count_to_take_back(self) -> int:
-        """How many changes go back: hunks, and files that came or went."""
+        """The number of changes marked to be undone: hunks, and created, deleted or renamed files."""
         return sum(
             int(self.goes_back(file))
             if file.verb != "edit"
@@ -702,7 +719,7 @@ class Choices:
 
     @property
     def count_standing(self) -> int:
-        """How many changes of a finished run are in place."""
+        """The number of changes of a finished run that have not been undone."""
         return sum(
             int(not self.is_gone(file)) if file.verb != "edit" else len(file.hunks) - len(self._gone(file))
             for group in self.view.groups
@@ -715,12 +732,12 @@ class Choices:
 
     @property
     def blocked(self) -> Mapping[str, str]:
-        """Why the rails leave a file as it is, by path."""
+        """The reasons why the rules of the review do not change a file, by path."""
         return self._resolution.blocked
 
     @property
     def count_to_apply(self) -> int:
-        """How many changes would be made: hunks, and files that come, go or move."""
+        """The number of changes that would be made: hunks, and created, deleted or renamed files."""
         changed = self._resolution.files
         return sum(
             sum(self._is_applied(group, file, hunk.index) for hunk in file.hunks)
@@ -736,7 +753,7 @@ class Choices:
 
     @property
     def count_of_all(self) -> int:
-        """How many changes there are, counted in the same way."""
+        """The number of all changes, counted as in `count_to_apply`."""
         return sum(
             len(file.hunks) if file.verb == "edit" else 1
             for group in self.view.groups
@@ -745,16 +762,16 @@ class Choices:
 
     @property
     def is_plan(self) -> bool:
-        """It can be applied, and is not on disk yet."""
+        """Whether the changes are not on disk yet, and can be applied."""
         return self.view.can_apply
 
     def may_agree(self, path: str) -> bool:
-        """Whether agreeing to the loss of lines would let a blocked file go."""
+        """Return whether a file is blocked only because lines would be lost, so that agreeing unblocks it."""
         agreed = self.selection.with_agreed_loss(path, agreed=True)
         return path in self.blocked and path not in resolve(self.view.plan, agreed).blocked
 
     def has_agreed(self, path: str) -> bool:
-        """Whether the person agreed to the loss of lines of this file; not what the run itself lost."""
+        """Return whether the user agreed to the loss of lines in this file, besides those of the run."""
         return path in self.selection.agreed_losses - self._agreed
 
     @property
@@ -763,31 +780,31 @@ class Choices:
             self._resolved = self.selection, resolve(self.view.plan, self.selection)
         return self._resolved[1]
 
-    # Taking and leaving
+    # Accepting and rejecting
 
     def take_group(self, group: ReviewGroup, taken: bool) -> None:
-        """Take or leave a group; taking it takes every hunk of it."""
+        """Accept or reject a group; accepting it accepts all its hunks."""
         if taken:
             for file in group.files:
                 self._take_hunks(file, True)
         self.selection = self.selection.with_group(group.index, accepted=taken)
 
     def take_file(self, group: ReviewGroup, file: ReviewFile, taken: bool) -> None:
-        """Take or leave a file; its group counts as chosen one by one then."""
+        """Accept or reject a file; a rejected group becomes one with only rejected files first."""
         self._revive(group)
         self._take_hunks(file, taken)
 
     def take_hunk(self, group: ReviewGroup, file: ReviewFile, index: int, taken: bool) -> None:
-        """Take or leave one hunk; its group counts as chosen one by one then."""
+        """Accept or reject one hunk; a rejected group becomes one with only rejected files first."""
         self._revive(group)
         self.selection = self.selection.with_hunk(file.path, index, accepted=taken)
 
     def agree(self, path: str, agreed: bool) -> None:
-        """Lines of the file may be lost."""
+        """Set whether the user agrees to the loss of lines in a file."""
         self.selection = self.selection.with_agreed_loss(path, agreed=agreed)
 
     def _revive(self, group: ReviewGroup) -> None:
-        """A group that was left out as a whole: everything in it is left out one by one."""
+        """Replace the rejection of a whole group by that of each of its files."""
         if group.index not in self.selection.rejected_groups:
             return
         for file in group.files:
@@ -808,31 +825,36 @@ class Choices:
         elif taken and file.path in self._aside:
             self.selection = self.selection.with_file_text(file.path, self._aside.pop(file.path))
 
-    # Words of one's own
+    # Edited texts
 
     def is_written(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Whether a person worded the file, or one hunk of it, anew."""
+        """Return whether the user has edited the file, or the hunk `index`."""
         if index is None:
             return file.path in self.selection.edited_files
         return index in self.selection.edited_hunks.get(file.path, {})
 
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Tell whether there is text to edit: not in what a text box cannot hold, and not in a mere coming,
-        going or moving."""
+        """Return whether the file, or the hunk `index`, can be edited.
+
+        It cannot if a text box cannot hold the text, or if the hunk has no lines.
+        """
         text = self._text(file)
         if not self.view.can_apply or not (_is_utf8(text) and fits_document(text)):
             return False
         return index is None or any(hunk.lines for hunk in file.hunks if hunk.index == index)
 
     def text(self, file: ReviewFile, index: int | None = None) -> str:
-        """The words as an editor shows them."""
+        """Return the text of the file, or of the hunk `index`, for the editor."""
         if index is None:
             return widget_text(self._text(file))
         written = self.selection.edited_hunks.get(file.path, {}).get(index)
         return widget_text(written if written is not None else self._added(file, index)).removesuffix("\n")
 
     def write(self, file: ReviewFile, text: str | None, index: int | None = None) -> None:
-        """Take an editor's words; None takes the engine's again. Line breaks stay those of the file."""
+        """Store the user's text for the file, or for the hunk `index`; None restores that of the run.
+
+        The line breaks of the file are kept.
+        """
         self._aside.pop(file.path, None)
         if index is None:
             whole = None if text is None else restored(self._original(file), text)
@@ -853,7 +875,7 @@ class Choices:
         return text_of(resolved) if resolved is not None else self._original(file)
 
     def _original(self, file: ReviewFile) -> str:
-        """The text as planned, or as it is now if it would go: exactly, unlike that of the view."""
+        """Return the exact planned text or, for a deleted file, the old one; the view's may be shortened."""
         planned = self._planned(file)
         return planned.after if planned.after is not None else planned.before or ""
 
@@ -866,7 +888,7 @@ class Choices:
 
 
 def _is_utf8(text: str) -> bool:
-    """Tell whether a text can be written as UTF-8, so that a text box can hold all of it."""
+    """Return whether a text can be encoded as UTF-8, so that a text box can hold all of it."""
     return text == text.encode("utf-8", "ignore").decode()
 
 

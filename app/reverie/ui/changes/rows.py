@@ -1,9 +1,9 @@
 """The timeline of the Changes tab: proposals on top, then change sets and runs by day, or deleted memories.
 
-A run and its commits are one row. What narrows the list down looks at what was read; while that leaves few
-rows and there is more to read, the next page is asked for. Shows what it is given; reads nothing.
+A run and its commits are one row. Filter and search apply to the rows read so far; if few of them match and
+there are more to read, the list requests the next page.
 
-Threading: GUI thread.
+Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from reverie.services.views import RunSummary
 
 DELETED = "deleted"
-"""The choice that shows deleted memories in place of change sets."""
+"""The filter that lists deleted memories instead of change sets."""
 _ENDED_BADLY = ("failed", "interrupted", "cancelled", "skipped")
 _FEW = 30
+"""With fewer matching rows the next page is requested."""
 _ROW = int(Qt.ItemDataRole.UserRole)
 
 
 class ChangeRow(Struct, frozen=True):
-    """One row: a run, a commit or both, or a deleted memory."""
+    """One row of the timeline: a run, a commit, both, or a deleted memory."""
 
     key: str
     at_ms: int
@@ -52,14 +53,14 @@ class ChangeRow(Struct, frozen=True):
 
     @property
     def who(self) -> str:
-        """A key of `filter_names`."""
+        """The author as a key of `filter_names`."""
         if self.run is not None:
             return self.run.kind
         return self.change.who if self.change is not None else ""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The memory paths it is about."""
+        """The changed memory paths."""
         if self.deleted is not None:
             return (self.deleted.path,)
         if self.change is not None:
@@ -69,7 +70,10 @@ class ChangeRow(Struct, frozen=True):
 
 
 def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> tuple[ChangeRow, ...]:
-    """Both newest first; so are the rows, proposals before the others."""
+    """Return the rows for runs and commits, newest first, with proposals before all others.
+
+    `runs` and `changes` are sorted from newest to oldest. A run and its newest commit share a row.
+    """
     by_id = {run.id: run for run in runs}
     commits: dict[str, LoggedChange] = {}
     rows = []
@@ -86,7 +90,7 @@ def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> 
 
 
 def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
-    """What waits for a person: runs that were held, and previews that nothing has overtaken."""
+    """Return the runs that wait for the user's decision: held runs, and previews without a later run."""
     by_id = {run.id: run for run in runs}
     overtaken: set[tuple[str | None, str | None]] = set()
     found = []
@@ -108,11 +112,8 @@ def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
     return tuple(found)
 
 
-# What a row says: pure functions.
-
-
 def filter_names() -> tuple[tuple[str, str], ...]:
-    """(key, name) of each choice, in the order they are offered; "" is everything."""
+    """Return (key, name) of each filter in their displayed order; the key "" means all changes."""
     return (
         ("", tr("All changes")),
         ("proposal", tr("Proposals")),
@@ -127,7 +128,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
 
 
 def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
-    """Whether a row is shown; that of the run `wanted` is, whatever came of it."""
+    """Return whether a row passes the filter `show` and the search `text`; the row `wanted` always does."""
     run = row.run
     if row.key == wanted:
         return True
@@ -145,7 +146,7 @@ def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
 
 
 def _did_something(row: ChangeRow, run: RunSummary) -> bool:
-    """A run that neither changed nor proposes anything is no change."""
+    """Return whether a run changed or proposes something; other runs are only listed as failed."""
     planned = bool(run.ops) and (run.dry_run or run.outcome == "held") and not run.applied_by
     stands = bool(run.ops) and can_revert(run)
     return row.is_proposal or row.change is not None or planned or stands or run.reverted
@@ -161,7 +162,7 @@ def _searched(row: ChangeRow) -> str:
 
 
 def who(row: ChangeRow) -> str:
-    """`You`, `Consolidation`, `Another program`."""
+    """Return the author of a row: `You`, `Consolidation`, `Another program`."""
     if row.deleted is not None:
         return actor(row.deleted.actor)
     if row.run is not None:
@@ -173,7 +174,7 @@ def who(row: ChangeRow) -> str:
 
 
 def actor(name: str) -> str:
-    """Who did something, by the history's word or a key of `filter_names`."""
+    """Return the displayed name of an author, from the history's name or a key of `filter_names`."""
     known = {"user": tr("You"), "you": tr("You"), "agent": tr("The agent"), "outside": tr("Another program")}
     return known.get(name) or kind_title(name)
 
@@ -198,7 +199,7 @@ def what(row: ChangeRow) -> str:
 
 
 def _move_words(old: str, new: str) -> str:
-    """Name both places of a file: `a.md → b.md`, with their folders where the name stays."""
+    """Return both paths of a moved file: `a.md → b.md`, with the folders if the name is the same."""
     names = old.rpartition("/")[2], new.rpartition("/")[2]
     if names[0] == names[1]:
         names = old.removeprefix("/memories/"), new.removeprefix("/memories/")
@@ -206,7 +207,7 @@ def _move_words(old: str, new: str) -> str:
 
 
 def lines(change: LoggedChange | None) -> str:
-    """`+3 −1`; empty where nothing was counted."""
+    """Return the number of added and removed lines, such as `+3 −1`; empty if unknown."""
     if change is None or change.is_first:
         return ""
     sides = (("+", change.added), ("−", change.removed))
@@ -214,7 +215,7 @@ def lines(change: LoggedChange | None) -> str:
 
 
 def state(row: ChangeRow) -> str:
-    """What became of it, where that is not simply that it stands."""
+    """Return the state of a row, such as `undone` or `proposal`; for a plain change its line counts."""
     run = row.run
     if run is None:
         how = row.change.how if row.change is not None else ""
@@ -231,13 +232,13 @@ def state(row: ChangeRow) -> str:
 
 
 def day(at_ms: int, now_ms: int) -> str:
-    """`Today`, `Yesterday`, `2026-11-17`."""
+    """Return the heading of a day: `Today`, `Yesterday`, `2026-11-17`."""
     then, today = (datetime.fromtimestamp(each / 1000).date() for each in (at_ms, now_ms))
     return {today: tr("Today"), today - timedelta(days=1): tr("Yesterday")}.get(then, date.isoformat(then))
 
 
 class DayDelegate(TwoLineDelegate):
-    """Rows of two lines, and the days above them."""
+    """A delegate that paints rows of two lines, and the headings of days."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         if index.data(self.ROLE) is not None:
@@ -261,15 +262,18 @@ class DayDelegate(TwoLineDelegate):
 
 
 class ChangeList(QWidget):
-    """`picked(ChangeRow | None)`: another row is selected; `more_wanted()`: the next page is;
-    `kind_changed()`: deleted memories are wanted in place of changes, or the other way round; `entered()`:
-    click or Enter on a row; `everything_wanted()`: not only what happened to one memory."""
+    """The list of changes with its filter and search field."""
 
     picked = Signal(object)
+    """Emitted with the selected `ChangeRow`, or None, when the selection has changed."""
     more_wanted = Signal()
+    """Emitted when the next page is needed."""
     kind_changed = Signal()
+    """Emitted when the filter changes from changes to deleted memories, or back."""
     entered = Signal()
+    """Emitted on a click or Enter on a row."""
     everything_wanted = Signal()
+    """Emitted when the user wants the changes of the whole home, not only of one path."""
 
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -308,7 +312,7 @@ class ChangeList(QWidget):
 
     @property
     def shows_deleted(self) -> bool:
-        """Deleted memories are listed in place of changes."""
+        """Whether deleted memories are listed instead of changes."""
         return self.show_only == DELETED
 
     @property
@@ -330,14 +334,14 @@ class ChangeList(QWidget):
                 yield item, item.data(_ROW)
 
     def say_target(self, path: str) -> None:
-        """Only what happened to this path is listed; empty: everything."""
+        """Show the button that names the only listed path; an empty path hides it."""
         name = visible(path.rpartition("/")[2])
         self.target.say(self.tr("Only {name}  ✕").format(name=name), self.tr("Show all changes"))
         self.target.setAccessibleName(self.tr("Only {name}: show all changes").format(name=name))
         self.target.setVisible(bool(path))
 
     def select(self, key: str, *, show_only: str | None = None) -> None:
-        """Show and select this row, whatever is filtered; as soon as it is there."""
+        """Clear the search, set the filter to `show_only`, and select the row `key` once it is read."""
         for control in (self.who, self.text):
             control.blockSignals(True)
         self.text.clear()
@@ -350,7 +354,10 @@ class ChangeList(QWidget):
         self._follow_kind(was)
 
     def show_rows(self, rows: Sequence[ChangeRow], *, more: bool) -> None:
-        """Show these; what was selected stays so where it is still there, else the first is."""
+        """Show the rows, and keep the selection if its row still exists, else select the first one.
+
+        `more`: there are older rows to read.
+        """
         same = tuple(rows) == self._rows and more == self._more
         self._rows, self._more = tuple(rows), more
         if not same or self._wanted:
@@ -369,7 +376,7 @@ class ChangeList(QWidget):
         deleted = self.shows_deleted
         self.list.setSelectionMode(modes.ExtendedSelection if deleted else modes.SingleSelection)
         if deleted != was_deleted:
-            self._rows, self._more = (), True  # of the other kind
+            self._rows, self._more = (), True  # the rows are of the other kind
             self.kind_changed.emit()
         self._fill()
 
@@ -451,7 +458,7 @@ class ChangeList(QWidget):
 
     @Slot()
     def _on_chosen(self) -> None:
-        """A person chose: nothing is looked for any more."""
+        """Stop searching for the row to select: the user has selected another one."""
         self._wanted = ""
         self._on_selected()
 
@@ -474,11 +481,11 @@ class ChangeList(QWidget):
 
     @Slot()
     def update_ages(self) -> None:
-        """The times say how long ago something was."""
+        """Update the relative times."""
         if self.isVisible():
             self._fill()
 
 
 def restored(count: int) -> str:
-    """What is said once memories were brought back."""
+    """Return the message after `count` memories were restored."""
     return counted("1 memory was restored.", "%n memories were restored.", count)

@@ -1,8 +1,10 @@
-"""The Changes tab: the timeline, the files of the selected change set, and what changed in the selected file.
+"""The Changes tab: the timeline, the files of the selected change set, and the diff of the selected file.
 
-Three columns; where there is less room the last two are below each other, and below 640 pixels one is seen
-at a time, with Back. A proposal is applied or discarded; what is on disk is undone, as a whole or in part.
-All of that is asked for by signal. Threading: GUI thread; nothing is read here.
+The tab has three columns. In a narrower window the last two are below each other; below 640 pixels one column
+is shown at a time, with a Back button. A proposal can be applied or discarded; changes on disk can be undone,
+as a whole or in part. All of that is requested by signals.
+
+Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -36,35 +38,40 @@ if TYPE_CHECKING:
     from reverie.services.trash import TrashEntry
     from reverie.services.views import ReviewView
 
-# Widths in pixels of a usual font.
+# Widths in pixels at the default font size.
 NARROW = 640
+"""Below this width one column is shown at a time."""
 ROOMY = 1000
-"""From here on files and difference are beside each other."""
+"""From this width on the files and the diff are side by side."""
 _ROWS, _FILES = 270, 330
-"""The columns at first, and at most a third of what there is."""
+"""Initial widths of the first two columns, each limited to a third of the tab."""
 
 
 class ChangeSetPane(Column):
-    """The files of one change set and what can be done with it. `apply(ChangeRow, ReviewSelection)`;
-    `take_back(ChangeRow, Parts | None)`, None for all of it; `discard(ChangeRow, bool)`; `restore_folder()`:
-    the followed folder as it was then; `open_wanted(ChangeRow, str)`: a file in the editor; `entered()`:
-    click or Enter on a file; `picked(ReviewPart | None)`; `worth_wanted()`: the pairs of memories that a run
-    left to a person."""
+    """The files of one change set, with the buttons to apply, discard, undo or restore it."""
 
     apply = Signal(object, object)
+    """Emitted with `ChangeRow` and `ReviewSelection` to apply the selected changes."""
     take_back = Signal(object, object)
+    """Emitted with `ChangeRow` and `Parts` to undo; None for the whole change set."""
     discard = Signal(object, bool)
+    """Emitted with `ChangeRow` and True to discard a proposal, False to make it a proposal again."""
     restore_folder = Signal()
+    """Emitted to restore the listed folder to its state at this change set."""
     open_wanted = Signal(object, str)
+    """Emitted with `ChangeRow` and path to open a file in the editor."""
     entered = Signal()
+    """Emitted on a click or Enter on a file."""
     picked = Signal(object)
+    """Emitted with the selected `ReviewPart` or None."""
     worth_wanted = Signal()
+    """Emitted to show the pairs of memories that a run left to the user's decision."""
 
     def __init__(self, versions: VersionPane, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._versions = versions
         self._row: ChangeRow | None = None
-        self._wanted = ""  # the path whose file is to be selected
+        self._wanted = ""  # the path of the file to select
         self.choices: Choices | None = None
         self.title = WrapLabel()
         embolden(self.title)
@@ -102,7 +109,7 @@ class ChangeSetPane(Column):
             grows=self.tree, margin=(UNIT, 0, UNIT, 0), gap=UNIT,
         )  # fmt: skip
         for button in buttons:
-            button.setAutoDefault(False)  # Enter in a list is not for a button
+            button.setAutoDefault(False)  # Enter in a list must not press a button
         self._connect()
         self.show_nothing("")
 
@@ -122,7 +129,7 @@ class ChangeSetPane(Column):
         return self._row
 
     def show_nothing(self, said: str) -> None:
-        """No change set is selected, or it is not read yet."""
+        """Clear the pane and show the title `said`, when no change set is selected."""
         self._row = None
         self.title.say(said)
         self.facts.say("")
@@ -130,7 +137,10 @@ class ChangeSetPane(Column):
         self._show_choices(None)
 
     def begin(self, row: ChangeRow, path: str = "") -> None:
-        """Another change set is being read, or the same again. `path`: the file to select."""
+        """Show the title of a change set that is being read; `path` is the file to select afterwards.
+
+        If the change set is shown already, its files and the user's choices stay.
+        """
         same = self._row is not None and self._row.key == row.key
         self._row = row
         self._wanted = path
@@ -141,7 +151,7 @@ class ChangeSetPane(Column):
         self._say_chosen()
 
     def show_view(self, view: ReviewView) -> None:
-        """What was read. What a person has chosen stays as long as it is about the same."""
+        """Show the files of the change set; the user's choices stay if they apply to the same changes."""
         row = self._row
         if view.card is not None:
             self._say_card(view.card.counts)
@@ -185,7 +195,7 @@ class ChangeSetPane(Column):
         self._say_card(run.card if run is not None else None)
 
     def _say_card(self, counts: CardCounts | None) -> None:
-        """What became of the facts, as one line."""
+        """Show the counts of the report card in one line; None hides it."""
         said = card_words(counts) if counts is not None else ""
         self.card.say(said[:1].upper() + said[1:])
         self.card.setVisible(bool(said))
@@ -231,7 +241,7 @@ class ChangeSetPane(Column):
 
     @Slot(str, str, int)
     def _on_asked(self, what: str, path: str, hunk: int) -> None:
-        """A button in the difference."""
+        """Carry out the action of a button in the diff: `take-back`, `edit`, `accept` or `reject`."""
         choices, found = self.choices, self.choices.find(path) if self.choices is not None else None
         if choices is None or found is None:
             return
@@ -314,27 +324,31 @@ class ChangeSetPane(Column):
             self.open_wanted.emit(self._row, path)
 
     def ended(self) -> None:
-        """What was asked for is done, or was refused: it may be asked for again."""
+        """Enable the buttons again after a requested action has ended or was refused."""
         self._say_chosen()
 
     def _begin(self, button: QPushButton) -> None:
-        """Switch `button` off until what it asked for is done. Qt would hand its focus to the next button,
-        where the keys of the review do nothing and Space presses."""
+        """Disable `button` until its action has ended, and move its focus to the tree.
+
+        Qt would move the focus to the next button, where the keys of the review do nothing and Space presses.
+        """
         if button.hasFocus():
             self.tree.setFocus()
         button.setEnabled(False)
 
 
 def _chosen_from(view: ReviewView) -> tuple[object, ...]:
-    """What makes the choices of a person be about something else."""
+    """Return the parts of a view to which the user's choices refer; a change of them discards the choices."""
     return view.groups, view.can_apply, view.can_take_back, view.taken_back
 
 
 class DeletedPane(QWidget):
-    """What the selected deleted memories were. `restore(rows)`; `restore_as(row)`: under another name."""
+    """The facts and the text of the selected deleted memories, with the buttons to restore them."""
 
     restore = Signal(object)
+    """Emitted with the `TrashEntry` tuple to restore."""
     restore_as = Signal(object)
+    """Emitted with the `TrashEntry` to restore under another name."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -350,7 +364,7 @@ class DeletedPane(QWidget):
         self.show_entries(())
 
     def show_entries(self, entries: Sequence[TrashEntry]) -> None:
-        """Other ones are selected; the text of one of them follows."""
+        """Show the facts of the selected entries; the text of a single one is set later."""
         self._entries = tuple(entries)
         can = bool(entries) and all(entry.reachable for entry in entries)
         self.restore_button.setEnabled(can)
@@ -392,7 +406,7 @@ class DeletedPane(QWidget):
 
 
 class ChangesTab(TabPage):
-    """Lays the columns out."""
+    """The layout of the columns, for wide and narrow windows."""
 
     def __init__(
         self, lane: Lane, icons: Icons, now: Callable[[], int], parent: QWidget | None = None
@@ -420,7 +434,7 @@ class ChangesTab(TabPage):
 
     @property
     def at(self) -> int:
-        """Which column is seen where there is room for one: 0 the timeline, 1 the files, 2 the difference."""
+        """The column shown in a narrow tab: 0 for the timeline, 1 for the files, 2 for the diff."""
         return self._at
 
     @property
@@ -428,7 +442,7 @@ class ChangesTab(TabPage):
         return self._narrow
 
     def go_to(self, column_: int) -> None:
-        """Show this column, where only one is seen."""
+        """Show this column if only one is shown at a time."""
         self._at = column_
         self._follow()
 
@@ -447,7 +461,7 @@ class ChangesTab(TabPage):
 
     @Slot()
     def _follow(self) -> None:
-        """Which columns are seen."""
+        """Show and hide the columns according to width and filter."""
         narrow, at = self._narrow, self._at
         self._sides.setCurrentWidget(self.deleted if self.changes.shows_deleted else self.right)
         self.changes.setVisible(not narrow or at == 0)
