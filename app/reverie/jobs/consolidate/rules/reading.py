@@ -1,7 +1,7 @@
-"""A note as the judgement sees it: name, description, headings and statements, with what marks its subject.
+"""The parts of a note that the rules compare: name, description, headings, statements and subject markers.
 
-`read_note` is pure and costs time linear in the text; `check` is called every few statements so that a long
-note can be given up in the middle.
+`read_note` is pure and takes time linear in the text; `check` is called every few statements, so that reading
+a long note can be cancelled.
 """
 
 from __future__ import annotations
@@ -27,10 +27,6 @@ from reverie.memory import yaml12
 from reverie.memory.front_matter_rules import block_of
 from reverie.values import Struct, replace
 
-# Passages: the smallest stretches of Markdown that can be moved without breaking a sentence. Judging splits
-# them into statements; merging carries them whole. Front matter is the caller's business.
-
-
 Kind = Literal["heading", "item", "prose", "head", "row", "code", "rule"]
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
@@ -42,34 +38,44 @@ _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
 _INDENTED = re.compile(r"^(?: {4}|\t)")
 _TABLE_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
-# A prose line at least this long that ends without punctuation is taken to go on in the next line (UTF-16 or
-# not makes no difference here); shorter lines are taken for entries of a list without bullets.
+# A prose line of at least this length that ends without punctuation is assumed to continue on the next line;
+# shorter lines are assumed to be entries of a list without bullets.
 _WRAP_LENGTH = 50
 
 
 class Passage(Struct, frozen=True):
-    """`lines` are verbatim without line ends, `first` is the zero-based number of the first one in the text
-    parsed.
+    """The smallest stretch of Markdown that can be moved without breaking a sentence.
 
-    `section` is the nearest heading above of level 2 or deeper ("" before the first), `parent` what it stands
-    under within that: the list item above that is less indented, or a line that ends with a colon; `gap`
-    tells whether a blank line stands before it, `ordered` whether a list item is numbered, `table` is the
-    folded head of a row's table, `nested` tells that `parent` is a list item."""
+    Comparing notes splits passages into statements; merging moves them whole. Front matter is not part of
+    any.
+    """
 
     kind: Kind
     lines: tuple[str, ...]
+    """Verbatim lines without line ends."""
     first: int
+    """The number of the first line in the parsed text, from 0."""
     section: str = ""
+    """The nearest heading above of level 2 or deeper; empty before the first one."""
     parent: str = ""
+    """The folded line to which it belongs within the section.
+
+    That is the list item above with less indentation, or a line that ends with a colon; empty for none.
+    """
     gap: bool = False
+    """Whether a blank line is before it."""
     level: int = 0
+    """The level of a heading, or the indentation of a list item."""
     ordered: bool = False
+    """Whether a list item is numbered."""
     table: str = ""
+    """The folded head of the table of a row."""
     nested: bool = False
+    """Whether `parent` is a list item."""
 
     @property
     def end(self) -> int:
-        """Number of the line after the last one."""
+        """The number of the line after the last one."""
         return self.first + len(self.lines)
 
 
@@ -78,8 +84,11 @@ _STOPS = re.compile(r"[,;.!…]+(?=\s|$)")
 
 
 def fold_line(line: str) -> str:
-    """A line without what does not change it: white space, list marker, quote marks of a block, emphasis,
-    punctuation behind a word, case."""
+    """Return a line without details that do not change its meaning.
+
+    These are white space, the list marker, quote marks of a block, emphasis, punctuation after a word, and
+    case.
+    """
     bare = _BULLET.sub("", line.strip().lstrip(">").lstrip(), count=1)
     if "*" in bare or "`" in bare or "_" in bare:
         bare = _EMPHASIS.sub("", bare)
@@ -87,12 +96,15 @@ def fold_line(line: str) -> str:
 
 
 def is_unfinished(line: str) -> bool:
-    """Whether a line of prose looks as if its sentence went on in the next one."""
+    """Return whether the sentence of a prose line seems to continue on the next line."""
     return len(line.strip()) >= _WRAP_LENGTH and not _SENTENCE_END.search(line)
 
 
 def is_open(passage: Passage) -> bool:
-    """Whether a fenced block is never closed, so that all that follows would be code as well."""
+    """Return whether the passage is a fenced block that is never closed.
+
+    All text after it would be code as well.
+    """
     fence = _FENCE.match(passage.lines[0]) if passage.kind == "code" else None
     if fence is None:
         return False
@@ -100,33 +112,34 @@ def is_open(passage: Passage) -> bool:
 
 
 def split_passages(text: str) -> list[Passage]:
-    """The passages of a note's body, in order. Blank lines are in none, except inside fenced blocks."""
+    """Return the passages of a note's body in order; blank lines are only part of fenced blocks."""
     return list(passages_of(text))
 
 
 def passages_of(text: str) -> Iterator[Passage]:
-    """As `split_passages`, one after the other, for whoever needs only the first ones."""
+    """Yield the passages as `split_passages` returns them, for callers that need only the first ones."""
     return _Splitter([line.removesuffix("\r") for line in text.split("\n")]).run()
 
 
 def code_among(text: str, numbers: Iterable[int]) -> frozenset[int]:
-    """Those of these lines of a note's body that are code; lines count from 0."""
+    """Return those of the line numbers that are code in a note's body; numbers begin at 0."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     asked = frozenset(numbers)
-    # Whether an indented line is code or belongs to a list depends on what stands before it.
+    # Whether an indented line is code or belongs to a list depends on the lines before it.
     is_deep = any(_INDENTED.match(lines[number]) for number in asked)
     code = _code_blocks(lines) if is_deep else _fenced(lines)
     return asked.intersection(number for first, end in code for number in range(first, end))
 
 
 def _code_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Return the first line and the end of each block of code."""
     for each in _Splitter(lines, with_parents=False).run():
         if each.kind == "code":
             yield each.first, each.end
 
 
 def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """First line and end of each block between fences."""
+    """Return the first line and the end of each fenced block."""
     number = 0
     while number < len(lines):
         fence = _FENCE.match(lines[number])
@@ -139,7 +152,7 @@ def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing(mark: str) -> re.Pattern[str]:
-    """What closes a block that this mark opens."""
+    """Return a pattern for the line that closes a block opened by this mark."""
     return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$")
 
 
@@ -152,7 +165,10 @@ def _fence_end(lines: Sequence[str], first: int, mark: str) -> int:
 
 
 class _Splitter:
-    """`with_parents`: each passage is to know what it stands under, which takes most of the time."""
+    """A parser that splits Markdown into passages.
+
+    Without `with_parents` it leaves `Passage.parent` empty, which saves most of the time.
+    """
 
     def __init__(self, lines: list[str], *, with_parents: bool = True) -> None:
         self._lines = lines
@@ -225,7 +241,7 @@ class _Splitter:
         return Passage(kind, lines, first, self._section, parent, self._gap, level, ordered, table, nested)
 
     def _parent(self, kind: Kind, level: int, line: str) -> str:
-        """What the passage stands under; remembers what the next ones may stand under."""
+        """Return the parent of a passage, and remember the possible parents of the next ones."""
         if kind in ("heading", "rule"):
             self._lead, self._items = "", []
             return ""
@@ -282,12 +298,12 @@ class _Splitter:
 
 
 def heading_text(line: str) -> str:
-    """The words of a heading without its marks."""
+    """Return the words of a heading without its marks."""
     return " ".join(line.strip().lstrip("#").rstrip("#").split())
 
 
 def table_cells(line: str) -> list[str]:
-    """The cells of a table row, trimmed; an escaped bar stays in its cell."""
+    """Return the cells of a table row without surrounding spaces; an escaped bar does not split a cell."""
     inner = line.strip()
     inner = inner.removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
@@ -295,38 +311,41 @@ def table_cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", inner)]
 
 
-# Front matter keys with their lines. A block that does not parse has none (`read_keys` returns None); such a
-# note is not merged until its description was repaired.
-
-
 class FrontKey(Struct, frozen=True):
-    """One key at the margin of a block. `meaning` is equal for equal values, however they are written;
-    `lines` are its own and those below it up to the next key, without line ends."""
+    """One top-level key of a front matter block."""
 
     name: str
     meaning: object
+    """The value in a form that is equal for equal values, whatever their syntax."""
     lines: tuple[str, ...]
+    """Its lines up to the next key, without line ends."""
 
 
 class FrontKeys(Struct, frozen=True):
-    """`movable`: the block is a plain indented mapping without anchors, so that its keys can stand elsewhere.
-    `preamble` are the lines above the first key, `description` is the one given, if it is text."""
+    """The keys of a front matter block."""
 
     keys: tuple[FrontKey, ...]
     movable: bool
+    """Whether the block is a plain mapping without anchors, so that its keys can be moved to another note."""
     preamble: tuple[str, ...] = ()
+    """The lines above the first key."""
     description: str | None = None
+    """The value of that key, if it is text."""
 
     def meanings(self) -> dict[str, object]:
-        """Values by key, the description left out: what it says is merged, not compared."""
+        """Return the values by key, without the description, which is merged rather than compared."""
         return {key.name: key.meaning for key in self.keys if key.name != "description"}
 
 
 NO_KEYS = FrontKeys((), movable=True)
+"""The keys of a text without front matter."""
 
 
 def read_keys(text: str) -> FrontKeys | None:
-    """The keys of a text's front matter; none for a text without; None when the block is malformed."""
+    """Return the keys of a text's front matter; `NO_KEYS` if it has none, None if the block is malformed.
+
+    A note with a malformed block is not merged until its description is repaired.
+    """
     block = block_of(text)
     if block is None:
         return NO_KEYS
@@ -361,7 +380,7 @@ def read_keys(text: str) -> FrontKeys | None:
 
 
 def outline(node: yaml12.YamlNode) -> object:
-    """A value as nested tuples that compare equal when the values do."""
+    """Return a value as nested tuples that are equal for equal values."""
     return node.kind, node.value.identity, tuple(outline(child) for child in node.children)
 
 
@@ -374,7 +393,7 @@ def _lines(raw: str) -> tuple[str, ...]:
 
 
 class NoteLike(Protocol):
-    """What can be judged: a memory path (or one below a scope) and a text."""
+    """A text with a memory path, or a path below a scope."""
 
     @property
     def path(self) -> str: ...
@@ -383,57 +402,65 @@ class NoteLike(Protocol):
 
 
 class Statement(Struct, frozen=True):
-    """One sentence, list entry, table row or line of code. `line` counts from 1 in the whole text. `common`:
-    many notes have this line, so that it says nothing about the subject of this one."""
+    """One sentence, list entry, table row or line of code."""
 
     wording: Wording
     line: int
+    """The line number in the whole text, from 1."""
     kind: str
     section: str
     parent: str = ""
     state: str = ""
+    """`open` or `done` for a task; else empty."""
     ordered: bool = False
     key: frozenset[str] = frozenset()
+    """The tokens before a colon or similar sign, or in the first cell of a row."""
     table: str = ""
     contradiction: bool = False
+    """Whether it says that something is outdated or contradicted."""
     anaphoric: bool = False
+    """Whether it begins with a pronoun."""
     common: bool = False
+    """Whether many notes have this line, so that it tells nothing about the subject of this one."""
 
 
 class NoteReading(Struct, frozen=True):
-    """A note taken apart. `name` are the words of the file name, `folders` those of its folders, both
-    unstemmed; `head` joins name, description and title; `everything` holds every word of the note; `doubted`:
-    the front matter says that something does not hold, `described_state` the words of the description that
-    say so or doubt it."""
+    """A note in the form in which the rules compare it."""
 
     name: tuple[str, ...]
+    """The words of the file name, not stemmed."""
     folders: tuple[str, ...]
+    """The words of the folder names, not stemmed."""
     description: str | None
     titles: tuple[Wording, ...]
     statements: tuple[Statement, ...]
     head: frozenset[str]
+    """The folded words of name, folders, description and title."""
     everything: frozenset[str]
+    """All folded words of the note."""
     markers: dict[str, frozenset[str]]
     body_markers: dict[str, frozenset[str]]
     bigrams: frozenset[str]
     keys: Mapping[str, object] | None
     doubted: bool
+    """Whether the front matter says that something is outdated or contradicted."""
     described_state: frozenset[str]
+    """The words of the description that express doubt or say that something is outdated."""
     weight: float
 
     @property
     def said(self) -> tuple[str, ...]:
-        """All that is said, for an order that does not depend on which note comes first."""
+        """The tokens of all statements, for an order of two notes that does not depend on their positions."""
         return tuple(token.canon for each in self.statements for token in each.wording.tokens)
 
     @property
     def loaded(self) -> frozenset[str]:
-        """Words of the head that turn everything below them, such as "pitfalls"."""
+        """Words of the head that change the meaning of everything below, such as "pitfalls"."""
         return (self.head | set(self.name)) & LOADED_HEADINGS - {"todo"}
 
     @property
     def is_placeholder(self) -> bool:
-        """Nothing but words such as TODO: two of those are not about the same thing."""
+        """Whether the note has only words such as TODO, so that an equal note need not be a duplicate."""
         return all(statement.wording.seen <= PLACEHOLDERS for statement in self.statements)
 
 
@@ -448,7 +475,7 @@ _SENTENCES = re.compile(
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _LONGEST_ENDING = 12
-"""Characters that are enough to know an abbreviation or an ordinal at the end of a text."""
+"""The number of characters at the end of a text in which to look for an abbreviation or ordinal."""
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
 CONTRADICTION = re.compile(CONTRADICTION_CUES, re.IGNORECASE)
@@ -465,7 +492,10 @@ def read_note(
     check: Callable[[], None] = lambda: None,
     is_common: Callable[[str], bool] = lambda line: False,
 ) -> NoteReading:
-    """Take a note apart. `is_common` tells of a line whether many notes have it."""
+    """Return a note in the form in which the rules compare it.
+
+    `is_common` returns whether many notes have a line.
+    """
     block = block_of(note.text)
     start = block.body_start if block is not None else 0
     body = note.text[start:].removeprefix("\ufeff")
@@ -512,7 +542,7 @@ def read_note(
 
 
 def name_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words of the file name and of its folders, lower case; dates and versions stay whole."""
+    """Return the words of the file name and of its folders in lower case; dates and versions stay whole."""
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["memories"]:
         parts = parts[2:]
@@ -530,15 +560,17 @@ def _name_words(text: str) -> Iterator[str]:
 
 
 def bigrams(text: str) -> frozenset[str]:
-    """Pairs of neighbouring characters in scripts that write no spaces."""
+    """Return the pairs of neighbouring characters in scripts that are written without spaces."""
     return frozenset(
         run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(len(run) - 1) if len(run) > 1
     )
 
 
 def _split_words(canons: set[str]) -> set[str]:
-    """Identifiers taken apart (`retry_limit`, `deploy.yml`), so that a name finds its words in the other
-    text."""
+    """Return the words inside identifiers such as `retry_limit` or `deploy.yml`.
+
+    So the words of a file name are found in identifiers of the other text.
+    """
     parts: set[str] = set()
     for canon in canons:
         if any(mark in canon for mark in "_./:-"):
@@ -564,7 +596,7 @@ def _head_markers(
 
 
 def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
-    """Versions, environments, dates and years among some words."""
+    """Return the versions, environments, dates and years among the tokens."""
     return {
         "version": frozenset(canon for canon in canons if _VERSION.match(canon)),
         "environment": frozenset(
@@ -576,7 +608,7 @@ def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
 
 
 def has_capital_nouns(body: str) -> bool:
-    """Whether capital letters say nothing here, as in German."""
+    """Return whether capital letters do not mark names in this text, as in German."""
     middle = _MID_CAPITAL.findall(body)
     capitals = [each for each in middle if each[0].isupper()]
     return len(capitals) >= 3 and len(capitals) > _CAPITAL_SHARE * len(middle)
@@ -642,7 +674,7 @@ def _sentence(
 
 
 def split_sentences(text: str) -> list[str]:
-    """Sentences and clauses ended by a semicolon; abbreviations and ordinals do not end one."""
+    """Return the sentences of a text; a semicolon ends one, an abbreviation or an ordinal does not."""
     sentences: list[list[str]] = []
     for piece in _SENTENCES.split(text):
         before = sentences[-1][-1][-_LONGEST_ENDING:] if sentences else ""
@@ -655,7 +687,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """A text in pieces short enough to be compared word by word, cut between words."""
+    """Split a text between words into pieces that are short enough to be compared word by word."""
     at = 0
     while len(text) - at > _LONGEST:
         cut = text.rfind(" ", at + _LONGEST // 2, at + _LONGEST)
@@ -668,13 +700,13 @@ def _parts(text: str) -> Iterator[str]:
         yield text[at:]
 
 
-# Tools keep a block of their own in every instruction file, between two comments.
+# Some tools manage a block in every instruction file, between two comments.
 _BLOCK_BEGINS = re.compile(r"\s*<!--[^>]*\b(?:start|begin)\b[^>]*-->\s*$", re.IGNORECASE)
 _BLOCK_ENDS = re.compile(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
 
 
 def without_managed(text: str) -> str:
-    """The text with each block that a tool manages as empty lines."""
+    """Return the text with empty lines in place of each block that a tool manages."""
     if "<!--" not in text:
         return text
     lines, begin = text.split("\n"), -1

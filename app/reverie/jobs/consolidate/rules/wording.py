@@ -1,10 +1,16 @@
-"""Statements as tokens: what a sentence says, folded so that two wordings of the same thing look alike.
+"""The tokens of a statement, folded so that two phrasings of the same thing become similar.
 
-Spelling, inflection, units, number words, dates, quotes and markup are folded; numbers, identifiers and names
-are marked, because two statements that differ in those differ in substance. Each token knows whether it is
+Spelling, inflection, units, number words, dates, quotes and markup are folded. Numbers, identifiers and names
+are marked, because statements that differ in those differ in substance. Each token knows whether it is
 negated.
 
-Pure; linear in the text.
+The words and patterns are in `resources/vocabulary.toml`, where comments describe the purpose of each list;
+they are read on import, which only the rules do. A missing or damaged file fails the import, as a bug of
+ours. Folding turns different spellings with the same meaning into one: typographic characters, emphasis and
+links of Markdown, fixed phrases ("at most", "instead of"), inflection and synonyms. It does not depend on
+context.
+
+Pure; any thread; linear in the text.
 """
 
 from __future__ import annotations
@@ -21,18 +27,6 @@ from typing import Literal, NamedTuple
 from reverie.resources import resource_table
 from reverie.values import Struct, field
 
-# Words that the judgement of near-duplicates knows, and two questions about them: what is the folded form of
-# a word or a text, and which words exclude each other?
-#
-# The words and patterns are in `resources/vocabulary.toml`, where comments say what each list is for; they
-# are read when this module is imported, which only the rules are. What is written differently and means the
-# same becomes the same: typographic characters, Markdown's emphasis and links, fixed phrases ("at most",
-# "instead of"), inflection and synonyms. Nothing here depends on context; what a sentence says is read
-# below.
-#
-# Pure; any thread. A missing or damaged file fails the import: a bug of ours.
-
-
 _TABLE = resource_table("vocabulary.toml")
 
 
@@ -45,13 +39,15 @@ def _groups(name: str) -> tuple[frozenset[str], ...]:
 
 
 def _by_word(name: str) -> dict[str, str]:
-    """The names of a section by the words that stand for them."""
+    """Return the keys of a table section by the words that they stand for."""
     return {each: canon for canon, words in _TABLE[name].items() for each in words.split()}
 
 
 def _one_of(*, words: list[str], marks: list[str]) -> str:
-    """A pattern for any of these; `words` begin where a word begins. Each begins with a plain character: to
-    look at that one first makes a search nine times as fast."""
+    """Return a pattern for any of these texts; `words` only match at the beginning of a word.
+
+    Each text begins with a plain character. Testing that character first makes the search nine times as fast.
+    """
 
     def by_first(patterns: list[str]) -> str:
         first = "".join(sorted({pattern[0] for pattern in patterns}))
@@ -68,7 +64,7 @@ ENTITY_FOLDERS = _words("entity_folders")
 FILLER_NAME_WORDS = _words("filler_name_words")
 POOR_NAME_WORDS = _words("poor_name_words")
 NOTE_NAME_WORDS = _words("note_name_words")
-"""Those that say that it is a note: as good as nothing alone, and no fault beside other words."""
+"""Words in a name that only say that it is a note: useless alone, harmless beside other words."""
 PLACEHOLDERS = _words("placeholders")
 PAST_WORDS = _words("past_words")
 FUTURE_TRIGGERS = _words("future_triggers")
@@ -123,7 +119,7 @@ _QUOTES = str.maketrans({char: text for chars, text in _TABLE["folding"]["quotes
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
 _EMPHASIS = re.compile(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
 _UPPER, _LOWER = " bound:upper ", " bound:lower "
-# Each phrase with the words of which one must be there.
+# Each phrase, with words of which the text must have one for the pattern to be tried.
 _PHRASES = tuple(
     (frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), replacement)
     for triggers, pattern, replacement in _TABLE["folding"]["phrases"]
@@ -136,13 +132,16 @@ _SCRIPT_CHANGE = re.compile(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z
 
 
 def word(canon: str) -> str:
-    """The folded form of one lower-case word: inflection off, synonyms on one of them."""
+    """Return the folded form of a lower-case word: without inflection, one word for all synonyms."""
     return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
 
 
 @lru_cache(maxsize=65536)
 def stem(text: str) -> str:
-    """Light: plural, -ing, -ed, -ly, -ion and a final e go; short words and other scripts stay."""
+    """Return a word without plural, -ing, -ed, -ly, -ion or a final e.
+
+    Short words and words in other scripts are returned unchanged.
+    """
     if len(text) < 4 or not text.isascii():
         return text
     for ending, replacement, least in _ENDINGS:
@@ -168,7 +167,10 @@ for _group in SYNONYMS:
 
 
 def fold_text(text: str) -> str:
-    """Markup, typographic characters and fixed phrases folded; code spans lose their marks."""
+    """Return a text without markup, typographic characters and variants of fixed phrases.
+
+    Code spans retain their backticks.
+    """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
         text = _SCRIPT_CHANGE.sub(" ", text)
@@ -200,9 +202,10 @@ _GROUPS_OF = _numbers_by_word()
 
 
 def excludes(a: frozenset[str], b: frozenset[str], *, strict: bool = False) -> bool:
-    """Whether each side has a word of a group that the other side has another word of.
+    """Return whether each side has a word that excludes a word of the other side.
 
-    `strict`: of groups of more than three (days, systems) both must have the same words if they have any.
+    Words of one group exclude each other. With `strict`, both sides must have the same words of a group of
+    more than three (days, systems) if both have any.
     """
     of_a, of_b = _members(a), _members(b)
     for group in of_a.keys() & of_b.keys():
@@ -214,12 +217,12 @@ def excludes(a: frozenset[str], b: frozenset[str], *, strict: bool = False) -> b
 
 
 def excluding_words(seen: frozenset[str]) -> frozenset[str]:
-    """Those of some words that exclude any other."""
+    """Return those words that exclude any other word, in folded form."""
     return frozenset(word(each) for each in seen if each in _GROUPS_OF or word(each) in _GROUPS_OF)
 
 
 def _members(seen: frozenset[str]) -> dict[int, set[str]]:
-    """By group, the words of it that were seen."""
+    """Return the words of each group that are in `seen`, by group number."""
     members: dict[int, set[str]] = defaultdict(set)
     for each in seen:
         for group in _GROUPS_OF.get(each) or _GROUPS_OF.get(word(each), ()):
@@ -227,12 +230,8 @@ def _members(seen: frozenset[str]) -> dict[int, set[str]]:
     return members
 
 
-# What is read in a statement: its tokens, what negates them, and what
-# colours it. Values.
-
-
 TokenKind = Literal["word", "weak", "number", "identifier", "name", "character"]
-# What a mark on a statement says about it, by its first word.
+# The reason shown for two statements that differ in a mark, by the mark's first word.
 MARKS = {
     "question": "whether it is asked or said",
     "hedge": "how settled it is",
@@ -252,51 +251,61 @@ _WEIGHTS: dict[TokenKind, float] = {
 
 
 class WordToken(NamedTuple):
-    """`canon` is equal for wordings of the same thing; `unit` is for numbers ("" when none stands there), and
-    the year for dates. `negated`: an odd number of negations covers it. `initial`: its capital letter says
-    nothing; `capital`: it has one."""
+    """One token of a statement."""
 
     canon: str
+    """The folded text, equal for phrasings of the same thing."""
     kind: TokenKind
     unit: str = ""
+    """The unit of a number, or the year of a date; empty if there is none."""
     negated: bool = False
+    """Whether an odd number of negations applies to it."""
     initial: bool = False
+    """Whether it is at the beginning of a sentence, so that a capital letter does not mark a name."""
     capital: bool = False
+    """Whether it begins with a capital letter."""
 
     @property
     def weight(self) -> float:
+        """The weight of the token in comparisons."""
         return _WEIGHTS[self.kind]
 
 
 class Negation(NamedTuple):
-    """The numbers of the tokens that one negation covers. `forward`: it stands before them, so that the first
-    is what it is about; else it stands somewhere in the clause."""
+    """The scope of one negation."""
 
     reach: range
+    """The numbers of the tokens that it negates."""
     forward: bool
+    """Whether it is before these tokens and so mainly concerns the first; else it is anywhere in the clause.
+    """
 
 
 class Wording(Struct, frozen=True):
-    """One statement. `seen` are all its words with function words, `relations` pairs of (connector, object),
-    `negations` what each negation covers, `negative` whether a language whose
-    negation has no reach we know (Chinese, Japanese, Korean) negates anything, `marks` what else colours all
-    of it (see `MARKS`), `past` whether it has a past tense, `ordered` whether an arrow or a word such as
-    "then" makes the order matter, `clauses` the number of its clause for each token."""
+    """One statement as tokens."""
 
     tokens: tuple[WordToken, ...]
     seen: frozenset[str]
+    """All its words, including function words."""
     relations: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of a preposition and its object."""
     negations: tuple[Negation, ...] = ()
     negative: bool = False
+    """Whether it has a negation in a language for which the scope is unknown: Chinese, Japanese, Korean."""
     marks: frozenset[str] = frozenset()
+    """Other properties of the whole statement (see `MARKS`)."""
     passive: bool = False
     past: bool = False
+    """Whether it has a past tense."""
     ordered: bool = False
+    """Whether an arrow or a word such as "then" makes the order matter."""
     clauses: tuple[int, ...] = ()
+    """The number of the clause of each token."""
     weight: float = field(default=0.0)
 
     @property
     def canons(self) -> frozenset[str]:
+        """The folded texts of all tokens."""
         return frozenset(token.canon for token in self.tokens)
 
 
@@ -345,15 +354,17 @@ _BOUNDARY_WORDS = BOUNDARIES
 
 @lru_cache(maxsize=4096)
 def read_wording(text: str, *, code: bool = False, capital_nouns: bool = False) -> Wording:
-    """The tokens of one statement; the same lines come again and again, so the last few are remembered.
+    """Return the tokens of one statement; cached, because the same lines occur again and again.
 
-    `code`: a line of code, where each word is an identifier and nothing is negated. `capital_nouns`: capital
-    letters say nothing, as in German.
+    With `code` it is a line of code, in which each word is an identifier and nothing is negated.
+    `capital_nouns` says that capital letters do not mark names, as in German.
     """
     return _WordingReader(text, code, capital_nouns).read()
 
 
 class _WordingReader:
+    """A parser for one statement."""
+
     def __init__(self, text: str, code: bool, capital_nouns: bool) -> None:
         self._code = code
         self._capital_nouns = capital_nouns
@@ -400,8 +411,10 @@ class _WordingReader:
         )
 
     def _mark_code(self, text: str) -> str:
-        """Backticks out; remembers where code stood, and keeps symbols that are a whole code span as a
-        token."""
+        """Return the text without backticks, and remember the positions of code.
+
+        A code span of symbols alone is added as a token.
+        """
         pieces: list[str] = []
         at = length = 0
         for match in _CODE_SPAN.finditer(text):
@@ -419,7 +432,8 @@ class _WordingReader:
         return "".join(pieces)
 
     def _take(self, match: re.Match[str], text: str) -> None:
-        # The outermost group: of nested ones it is closed last.
+        # `lastgroup` is the outermost group, because it is closed last.
+        """Add the token of a match."""
         kind = match.lastgroup or ""
         whole = match.group(kind)
         code = self._code or self._is_in_code(match.start())
@@ -506,8 +520,10 @@ class _WordingReader:
             self._connect(text)
 
     def _counts_unit(self, unit: str) -> bool:
-        """A unit written as a word after a number word or an article ("ten minutes", "an hour") joins its
-        number."""
+        """Add a unit that is written as a word to the number before it; return False if there is none.
+
+        The number may be a number word or an article ("ten minutes", "an hour").
+        """
         last = self._tokens[-1] if len(self._tokens) > self._clause_start else None
         if last is not None and last.canon.startswith("#") and not last.unit:
             self._tokens[-1] = last._replace(unit=unit, kind="number")
@@ -555,8 +571,7 @@ class _WordingReader:
     def _add(self, token: WordToken) -> None:
         if self._connector and token.kind != "weak":
             self._relations.add((self._connector, token.canon))
-            # The thing may follow an adjective: the second word counts as well, but only for standing in a
-            # phrase.
+            # The object may follow an adjective, so the second word counts as well, marked by a plus sign.
             self._connector = None if self._connector.endswith("+") else f"{self._connector}+"
         self._seen.add(token.canon)
         self._tokens.append(token)
@@ -572,7 +587,7 @@ class _WordingReader:
         return tuple(bisect_right(starts, number) for number in range(len(self._tokens)))
 
     def _negations(self) -> tuple[Negation, ...]:
-        """What each negation covers: from it to the end of its clause, or the clause when nothing follows."""
+        """Return the scope of each negation: from it to the end of its clause, or else the whole clause."""
         groups: list[Negation] = []
         before = 0
         ends = [clause[0] for clause in self._clauses[1:]] + [len(self._tokens)]
@@ -583,7 +598,7 @@ class _WordingReader:
                 elif start < end:
                     groups.append(Negation(range(start, end), False))
                 elif is_last:
-                    # "dark mode: no": the negation is a clause of its own and speaks of the one before.
+                    # "dark mode: no": the negation is a clause of its own and negates the one before.
                     groups.append(Negation(range(before, end), False))
             before = start
             if whole:
@@ -610,8 +625,10 @@ class _WordingReader:
         return frozenset(marks)
 
     def _has(self, cue: re.Pattern[str], triggers: frozenset[str], text: str) -> bool:
-        """Whether a cue stands there; looked for only where one of its words was seen or other scripts are
-        used."""
+        """Return whether the text has the cue.
+
+        The search only takes place if one of the trigger words was seen or the text is not ASCII.
+        """
         return not (text.isascii() and self._seen.isdisjoint(triggers)) and bool(cue.search(text))
 
     def _negative_script(self, text: str) -> bool:
@@ -624,7 +641,7 @@ _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
 
 
 def _is_abbreviation(surface: str, text: str) -> bool:
-    """Whether a word in capitals is no function word, as in the time zones CET and EST."""
+    """Return whether a word in capitals is an abbreviation and not a function word, such as CET and EST."""
     return len(surface) > 1 and surface.isupper() and text not in ENGLISH_FUNCTION_WORDS
 
 
