@@ -1,13 +1,15 @@
-"""Whether two notes say the same: conservative, explainable, without a model.
+"""The test whether two notes are duplicates: conservative, explainable, without a model.
 
-Statements of the smaller note are looked for in the other one after folding wording, spelling and units
-(`wording`, `statements`). The score is the share of the smaller note that is found. Then every
-doubt is a veto: numbers, identifiers, names, negations, antonyms,
-versions, environments, states, order. A missed duplicate costs a line in a list; a wrong merge would cost
-trust, so unknown words count as differences.
+Statements of the smaller note are searched for in the other one after folding wording, spelling and units
+(`wording`, `statements`). The score is the share of the smaller note that is found. After that, every doubt
+is a veto: numbers, identifiers, names, negations, antonyms, versions, environments, states, order. A missed
+duplicate costs a line in a list, but a wrong merge costs trust, so unknown words count as differences.
 
-Pure; `check` is called every few statements and may raise to cancel. `rapidfuzz` is loaded at the first
-judgement.
+Reasons name kinds of differences and never quote a note, because memory text may contain secrets and reasons
+are logged.
+
+Pure; `check` is called every few statements and may raise to cancel. `rapidfuzz` is loaded on the first
+comparison.
 """
 
 from __future__ import annotations
@@ -43,17 +45,15 @@ from reverie.memory.front_matter_rules import block_of
 from reverie.runs.retention import folded_words
 from reverie.values import Struct
 
-# Vetoes on subjects: names, folders, descriptions and titles that speak against one thing. Reasons name kinds
-# of difference, never words of a note: memory text may hold secrets, and reasons are logged.
-
-
-# Descriptions or titles with at least this much in common are taken for two fillings of one template.
+# Descriptions or titles of at least this similarity are assumed to use one template.
 _SAME_TEMPLATE = 0.4
 
 
 def subject_conflicts(a: NoteReading, b: NoteReading, *, same_body: bool) -> Iterator[str]:
-    """What speaks against one subject. With `same_body` only what is certain counts: a copy may have any
-    name."""
+    """Yield the reasons why two notes have different subjects, from names, folders, descriptions and titles.
+
+    With `same_body` only certain reasons count, because a copy may have any name.
+    """
     yield from _front_matter(a, b)
     yield from _markers(a, b, same_body)
     if excludes(_subject_words(a), _subject_words(b)):
@@ -73,7 +73,7 @@ def subject_conflicts(a: NoteReading, b: NoteReading, *, same_body: bool) -> Ite
 
 
 def is_known(text: str, reading: NoteReading) -> bool:
-    """Whether a word, or one that begins like it, stands anywhere in a note."""
+    """Return whether a note has a word, or one with the same beginning, anywhere."""
     canon, everything = word(text), reading.everything
     if canon in everything or f"#{canon}" in everything:
         return True
@@ -97,8 +97,10 @@ def _subject_words(reading: NoteReading) -> frozenset[str]:
 
 
 def _markers(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
-    """Versions, environments, dates and states must be the same, or at least be mentioned by the other
-    note."""
+    """Yield reasons from versions, environments, dates and states.
+
+    These must be the same in both notes, or at least be mentioned by the other one.
+    """
     for kind in ("version", "environment", "date", "year", "status"):
         of_a, of_b = a.markers[kind], b.markers[kind]
         if of_a == of_b or (same_body and kind == "status"):
@@ -112,7 +114,7 @@ def _markers(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
 
 
 def _unheard(kind: str, extra: frozenset[str], other: NoteReading) -> bool:
-    """Whether a marker of one note finds no echo in the other one."""
+    """Return whether the other note does not mention the additional markers of one note."""
     if not extra:
         return False
     if kind == "status" or other.markers[kind]:
@@ -133,7 +135,7 @@ def _names(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
 
 
 def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
-    """Words of a file's or folder's name that name a subject of which the other note knows nothing."""
+    """Return those words of a file or folder name that name a subject unknown to the other note."""
     return {
         each
         for each in named
@@ -149,7 +151,7 @@ def _name_context(reading: NoteReading) -> set[str]:
 
 
 def _templates(a: NoteReading, b: NoteReading) -> Iterator[str]:
-    """Descriptions, and titles, that are alike but for the word that names the subject."""
+    """Yield a reason if descriptions or titles are similar except for the word that names the subject."""
     heads = []
     if a.description and b.description:
         heads.append((read_wording(a.description), read_wording(b.description), "descriptions"))
@@ -166,46 +168,50 @@ def _templates(a: NoteReading, b: NoteReading) -> Iterator[str]:
                 yield f"their {name} differ where they name the subject"
 
 
-# The share of the smaller note that must be found in the other one; more when the other one is much larger,
-# since then less stands behind the belief that they have one subject.
+# The share of the smaller note that must be found in the other one; higher if the other one is much larger,
+# since there is then less evidence that they have the same subject.
 THRESHOLD = 0.8
 SUBSET_THRESHOLD = 0.9
 _SUBSET_RATIO = 0.45
-# Notes that say less than about four words cannot be told apart well enough.
+# Notes of less than about four words cannot be distinguished well enough.
 _LEAST_WEIGHT = 3.5
-# Statements this much alike are the same statement twice.
+# Statements of at least this similarity are the same statement.
 _AGREED = 0.9
 _FEW = 20
 _SHOWN_REASONS = 5
 
 
 class Judgement(Struct, frozen=True):
-    """`score` is the share of the smaller note found in the other one (0 to 1), whatever vetoes say;
-    `reasons` are for people and quote no memory text."""
+    """The result of comparing two notes."""
 
     duplicate: bool
     score: float
+    """The share of the smaller note that is found in the other one (0 to 1), regardless of vetoes."""
     reasons: tuple[str, ...]
+    """Reasons for people, without memory text."""
 
 
 def no_check() -> None:
-    """For callers that never cancel."""
+    """Do nothing; for callers that never cancel."""
 
 
-# Notes that share fewer of their lines, and of their rare words, are not the same note twice.
+# The least share of common lines, or of common rare words, of two notes that may be duplicates.
 _LEAST_ALIKE = 0.6
 _SHORT = 2_000
 _LEAST_LINE = 8
 
 
 def said_lines(text: str) -> frozenset[str]:
-    """The lines of a note that say something, folded."""
+    """Return the folded lines of a note, without very short ones."""
     return frozenset(words for line in text.splitlines() if len(words := folded_words(line)) > _LEAST_LINE)
 
 
 def may_be_alike(a: str, b: str, lines: tuple[frozenset[str], frozenset[str]], words: float) -> bool:
-    """A quick look before `compare`: to judge the wording of two long notes takes longer than all else, and
-    without common lines no rule may merge them. `lines`: of `said_lines`; `words`: the share of words."""
+    """Return quickly whether two notes are worth comparing by `compare`.
+
+    Comparing the wording of two long notes takes most of the time, and without common lines no rule may merge
+    them. `lines` are those of `said_lines`; `words` is the share of common rare words.
+    """
     if max(len(a), len(b)) <= _SHORT and words >= _LEAST_ALIKE:
         return True
     fewer = min(map(len, lines))
@@ -213,18 +219,18 @@ def may_be_alike(a: str, b: str, lines: tuple[frozenset[str], frozenset[str]], w
 
 
 def judge(a: NoteLike, b: NoteLike, check: Callable[[], None] = no_check) -> Judgement:
-    """Whether the two notes are duplicates. Symmetric."""
+    """Return whether two notes are duplicates; symmetric."""
     return compare(read_note(a, check), read_note(b, check), check, same_body=same_body(a.text, b.text))
 
 
 def same_body(a: str, b: str) -> bool:
-    """Whether the bodies are equal but for white space, blank lines and line ends; empty ones never are."""
+    """Return whether two bodies are equal except for white space and blank lines; False for empty ones."""
     folded = folded_body(a)
     return bool(folded) and folded == folded_body(b)
 
 
 def folded_body(text: str) -> str:
-    """A body for comparing: white space runs folded, blank lines dropped."""
+    """Return a note's body without blank lines, with each run of white space as one space."""
     block = block_of(text)
     body = text[block.body_start :] if block is not None else text
     return "\n".join(" ".join(line.split()) for line in body.split("\n") if line.strip())
@@ -233,7 +239,7 @@ def folded_body(text: str) -> str:
 def compare(
     a: NoteReading, b: NoteReading, check: Callable[[], None], *, same_body: bool = False
 ) -> Judgement:
-    """`judge` for notes already taken apart."""
+    """Return whether two notes are duplicates, from the results of `read_note`."""
     vetoes = list(subject_conflicts(a, b, same_body=same_body))
     if same_body:
         if a.is_placeholder:
@@ -256,8 +262,10 @@ def compare(
 
 
 def _is_evidence(small: NoteReading, large: NoteReading, found: Alignment) -> bool:
-    """Whether the two share enough besides boilerplate; two notes of which neither says more need no such
-    proof."""
+    """Return whether two notes share enough text that few other notes have.
+
+    If neither note says more than the other, no such proof is needed.
+    """
     linked = {link.large for link in found.links}
     more = [each for number, each in enumerate(large.statements) if number not in linked]
     says_no_more = len(found.kept) == len(small.statements) and len(more) <= _FEW
@@ -269,6 +277,7 @@ def _is_evidence(small: NoteReading, large: NoteReading, found: Alignment) -> bo
 
 
 def _is_said_by(a: Statement, b: Statement) -> bool:
+    """Return whether statement `b` has nearly all of `a`."""
     return match_wordings(a.wording, b.wording).weight >= _AGREED * a.wording.weight
 
 
@@ -282,7 +291,7 @@ def _content_vetoes(
 
 
 def _stated_contradictions(small: NoteReading, large: NoteReading, found: Alignment) -> Iterator[str]:
-    """A statement that something is outdated or contradicted, unless both notes make it."""
+    """Yield statements that something is outdated or contradicted, unless both notes make them."""
     agreed = [
         link
         for link in found.links
@@ -302,23 +311,19 @@ def _shares_subject(small: NoteReading, large: NoteReading) -> bool:
 
 
 def _verdict(score: float, vetoes: list[str], otherwise: str) -> Judgement:
+    """Return a judgement against a duplicate if there are vetoes, else one in favour."""
     if vetoes:
         return Judgement(False, score, tuple(dict.fromkeys(vetoes))[:_SHOWN_REASONS])
     return Judgement(True, score, (otherwise,))
-
-
-# Candidate pairs, without looking at every pair: a rare word pairs all notes that have it, a common one only
-# neighbours in an order that puts similar notes side by side. A pair that is missed in a crowd of similar
-# notes costs only a later run.
 
 
 _WORD = re.compile(r"[^\W_]+")
 UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ORDINAL = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
-# Up to so many notes every pair is worth a look.
+# Up to this number of notes, all pairs are compared.
 _FEW_PARTNERS = 24
-# A word in more notes than this is weighed as possible boilerplate.
+# A word in more notes than this gets a lower weight, as possible boilerplate.
 _SOME = 3
 _BOILERPLATE = 0.1
 _PREFIX = 4
@@ -331,7 +336,11 @@ _LEAST_SHARED = 0.4
 
 
 class CandidatePair(Struct, frozen=True):
-    """Two positions in the given order, `first < second`, and the share of rare words they have in common."""
+    """A pair of texts that may be duplicates.
+
+    `first < second` are positions in the given sequence. `shared` is the share of words in common, weighed by
+    rarity.
+    """
 
     first: int
     second: int
@@ -339,15 +348,17 @@ class CandidatePair(Struct, frozen=True):
 
 
 class SplitText(NamedTuple):
-    """A text by its lines: those of its own, and those that many notes have. What two notes share of the
-    latter is no sign of anything."""
+    """The lines of a text, separated into its own lines and those that many notes have.
+
+    Common lines that two notes share are no evidence for a duplicate.
+    """
 
     own: str
     common: str = ""
 
 
 def split_text(text: str, is_common: Callable[[str], bool]) -> SplitText:
-    """`is_common`: whether many notes have this line."""
+    """Separate a text into its own lines and those for which `is_common` returns True."""
     own, common = list[str](), list[str]()
     for line in text.split("\n"):
         (common if is_common(line) else own).append(line)
@@ -357,8 +368,13 @@ def split_text(text: str, is_common: Callable[[str], bool]) -> SplitText:
 def candidate_pairs(
     texts: Sequence[SplitText], check: Callable[[], None], *, other_numbers: bool = False
 ) -> list[CandidatePair]:
-    """Pairs that may be duplicates, most promising first. `other_numbers`: those too of which each has a
-    number that the other one lacks."""
+    """Return the pairs of texts that may be duplicates, the most similar first.
+
+    Not every pair is compared: a rare word pairs all texts that have it, a common one only neighbours in an
+    order that puts similar texts next to each other. A pair that is missed among many similar texts is found
+    by a later run. With `other_numbers` the result includes pairs in which each text has a number that the
+    other lacks.
+    """
     features, own_features = list[frozenset[str]](), list[frozenset[str]]()
     spelled = list[frozenset[str]]()
     known_by: Counter[str] = Counter()
@@ -370,7 +386,7 @@ def candidate_pairs(
         features.append(own_features[-1] | _indexed(common))
         known_by.update(features[-1])
     rarity = {word: _rarity(count, len(texts)) for word, count in known_by.items() if count > 1}
-    # A word that one note has for itself counts half: wordings differ.
+    # A word that only one note has counts half, because wordings differ.
     alone = math.log1p(len(texts)) / 2
     weights = []
     for each in features:
@@ -400,7 +416,7 @@ def candidate_pairs(
 
 
 def _rarity(count: int, notes: int) -> float:
-    """The weight of a word that `count` of the notes have; next to nothing where nearly all have it."""
+    """Return the weight of a word that `count` of the notes have; very small if nearly all have it."""
     return math.log1p(notes / count) if count <= _SOME else math.log(notes / count) + _BOILERPLATE
 
 
@@ -409,7 +425,10 @@ def _weigh(words: frozenset[str], rarity: Mapping[str, float], alone: float) -> 
 
 
 class _Numbers:
-    """The numbers of each text, looked up once. `spelled`: the words for numbers in each."""
+    """The numbers of each text, each computed once.
+
+    `spelled` are the number words of each text.
+    """
 
     def __init__(self, texts: Sequence[SplitText], spelled: Sequence[frozenset[str]]) -> None:
         self._texts = texts
@@ -417,8 +436,10 @@ class _Numbers:
         self._known: dict[int, frozenset[str]] = {}
 
     def disagree(self, first: int, second: int) -> bool:
-        """Each has a number that the other one lacks: the judgement would say no, and this is much
-        cheaper."""
+        """Return whether each text has a number that the other lacks.
+
+        `compare` would then find no duplicate, but takes much longer.
+        """
         one, other = self._of(first), self._of(second)
         return bool(one - other and other - one)
 
@@ -431,8 +452,10 @@ class _Numbers:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text for the index: first letters, numbers whole, pairs of characters where no spaces
-    are."""
+    """Return the words of a text for the index.
+
+    These are the first letters of words, whole numbers, and pairs of characters in scripts without spaces.
+    """
     return _indexed(_said(text))
 
 
@@ -460,7 +483,7 @@ def _partners(
     known_by: Counter[str],
     check: Callable[[], None],
 ) -> list[tuple[int, int]]:
-    """The best partners of each note, by the words they share."""
+    """Return for each text those few others that share most words with it, by rarity."""
     rank = {word: at for at, word in enumerate(sorted(rarity, key=lambda word: (known_by[word], word)))}
     words = list(rank)
     holders: dict[int, list[int]] = defaultdict(list)
@@ -488,7 +511,7 @@ def _partners(
 
 
 def _alike_order(features: Sequence[frozenset[str]], check: Callable[[], None]) -> list[int]:
-    """Positions so that notes with the same words stand together."""
+    """Return the positions of the texts in an order in which texts with the same words are neighbours."""
     keys = []
     for each in features:
         check()

@@ -1,10 +1,14 @@
-"""Which statements of two notes say the same: a one-to-many pairing of the smaller note's statements.
+"""The pairing of two notes' statements that say the same, and the conflicts between paired statements.
 
-Each statement of the smaller note is paired with its best partner, best pairs first; what a longer statement
-leaves over may be covered by further statements of the other side. What stays unpaired but shares its context
-with something unpaired on the other side is reported as a near miss: that is where changed values hide.
+Each statement of the smaller note is paired with its best partner, best pairs first; the rest of a longer
+statement may be paired with further statements of the other note. An unpaired statement that shares its
+context with an unpaired one of the other note is reported as a near miss, because that is how changed values
+appear.
 
-Pure. Work is bounded by a small number of candidates per statement, found through shared words.
+Conflicts are vetoes against a merge: they name line numbers and kinds of differences and never quote a note,
+because reasons are logged.
+
+Pure. The work is limited by a small number of candidates per statement, which are found through common words.
 """
 
 from __future__ import annotations
@@ -37,32 +41,35 @@ from reverie.jobs.consolidate.rules.wording import (
 )
 from reverie.values import Struct, field
 
-# A pair of statements with at least this much of both in common says the same, unless a veto speaks.
+# Two statements of at least this similarity say the same, unless there is a veto.
 SAME = 0.5
-# A statement counts as kept by the other note when this much of it is found there.
+# A statement counts as kept by the other note if this share of it is found there.
 COVERED = 0.6
-# A statement within a longer one of the other note: this much of it must be there.
+# The share of a statement that must be in a longer statement of the other note to count as part of it.
 CONTAINED = 0.75
-# Unpaired statements with this much of their context in common are about the same thing.
+# Unpaired statements that share this part of their context are about the same thing.
 SAME_CONTEXT = 0.5
 _CANDIDATES = 4
 _COMMON = 40
 _PARTNERS = 3
-# Beyond so many pairs of words misspelt ones are not looked for.
+# With more pairs of words than this, misspelt words are not searched for.
 _FUZZY_PAIRS = 2500
 _VALUE_KINDS = ("number", "identifier", "name")
 
 
 class WordingMatch(Struct, frozen=True):
-    """Tokens two statements share, as pairs of token numbers, with their weight."""
+    """The tokens that two statements share."""
 
     pairs: tuple[tuple[int, int], ...]
+    """Pairs of token numbers."""
     weight: float
+    """The weight of the common tokens."""
     dice: float
+    """Twice that weight, divided by the weight of both statements (0 to 1)."""
 
 
 class StatementLink(Struct):
-    """Statement `small` of the smaller note says the same as statement `large` of the other one."""
+    """A pair of statements, by number: `small` in the smaller note and `large` in the other one."""
 
     small: int
     large: int
@@ -70,25 +77,27 @@ class StatementLink(Struct):
 
 
 class Alignment(Struct):
-    """`small_left`, `large_left`: token numbers by statement that no link covers; `near_misses`: unpaired
-    statements that share their context; `score`: the share of the smaller note's weight found in statements
-    that are kept."""
+    """The pairs of statements of two notes."""
 
     links: list[StatementLink] = field(default_factory=list)
     near_misses: list[StatementLink] = field(default_factory=list)
+    """Unpaired statements that share their context."""
     small_left: dict[int, set[int]] = field(default_factory=dict)
+    """The token numbers of each statement that no link covers."""
     large_left: dict[int, set[int]] = field(default_factory=dict)
     kept: set[int] = field(default_factory=set)
+    """The statements of the smaller note that the other note has."""
     score: float = 0.0
+    """The share of the smaller note, by weight, that is found in these statements."""
 
 
 def match_wordings(
     small: Wording, large: Wording, taken_small: Collection[int] = (), taken_large: Collection[int] = ()
 ) -> WordingMatch:
-    """The tokens two statements share: equal, equal but for a missing unit or year, or the same word
-    misspelt.
+    """Return the tokens that two statements share.
 
-    `taken_small` and `taken_large` are token numbers that have a partner already.
+    Two tokens match if they are equal, equal except for a missing unit or year, or the same word misspelt.
+    `taken_small` and `taken_large` are numbers of tokens that have a partner already.
     """
     free: dict[str, list[int]] = defaultdict(list)
     for number, token in enumerate(large.tokens):
@@ -128,7 +137,7 @@ def _pair_alike(
         initial = token.canon[:1]
         for other, candidate in enumerate(large.tokens):
             if candidate.canon[:1] != initial or other in used_large:
-                continue  # words that are alike begin alike, and so does a compound
+                continue  # Similar words, and a compound and its first part, begin with the same letter.
             if _is_compound(token, large.tokens, other, used_large):
                 pairs += [(number, other), (number, other + 1)]
                 used_large |= {other, other + 1}
@@ -145,9 +154,11 @@ def _pair_alike(
 
 
 def _alike(a: WordToken, b: WordToken) -> bool:
-    """Whether two words may be one word, inflected or misspelt: letters missing or two of them exchanged.
-    Another letter in the place of one makes another word; and names, numbers and identifiers are never
-    alike."""
+    """Return whether two words may be the same word, inflected or misspelt.
+
+    Letters may be missing, or two may be exchanged. A different letter makes a different word. Names, numbers
+    and identifiers are never similar.
+    """
     if a.kind not in ("word", "weak") or b.kind not in ("word", "weak") or a.canon[:3] != b.canon[:3]:
         return False
     shorter, longer = sorted((a.canon, b.canon), key=len)
@@ -161,13 +172,14 @@ def _alike(a: WordToken, b: WordToken) -> bool:
 
 
 def _distance(a: str, b: str) -> int:
-    """Edits with an exchange of neighbours counting as one."""
+    """Return the edit distance, with an exchange of two neighbouring letters as one edit."""
     from rapidfuzz.distance import OSA
 
     return OSA.distance(a, b)
 
 
 def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: set[int]) -> bool:
+    """Return whether a word is written as two tokens from `at` on."""
     return (
         at + 1 < len(tokens)
         and at + 1 not in used
@@ -178,11 +190,13 @@ def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: s
 
 
 def align(small: Sequence[Statement], large: Sequence[Statement], check: Callable[[], None]) -> Alignment:
-    """Pair the statements of two notes; `small` is the one that would be deleted or is the lighter one."""
+    """Return the pairs of statements of two notes; `small` is the lighter note or the one to be deleted."""
     return _Aligner(small, large, check).run()
 
 
 class _Aligner:
+    """The algorithm of `align`."""
+
     def __init__(
         self, small: Sequence[Statement], large: Sequence[Statement], check: Callable[[], None]
     ) -> None:
@@ -207,7 +221,10 @@ class _Aligner:
         return self._finish()
 
     def _pair_identical(self) -> None:
-        """The bulk of two long notes: statements with the same tokens, those of the same section first."""
+        """Pair statements with the same tokens, those of the same section first.
+
+        In two long notes these are most statements.
+        """
         for with_place in (True, False):
             where: dict[tuple[object, ...], list[int]] = defaultdict(list)
             for number in range(len(self._large) - 1, -1, -1):
@@ -224,7 +241,7 @@ class _Aligner:
                     self._link(StatementLink(number, found.pop(), match))
 
     def _candidates(self) -> list[StatementLink]:
-        """For each statement not yet paired the few others that share the most with it."""
+        """Return for each unpaired statement those few others that share most with it."""
         where: dict[str, list[int]] = defaultdict(list)
         for number, statement in enumerate(self._large):
             for canon in statement.wording.canons:
@@ -254,7 +271,7 @@ class _Aligner:
         self._large_seen[link.large] |= {b for _a, b in link.match.pairs}
 
     def _extend(self, link: StatementLink) -> None:
-        """Let one long statement be paired with several short ones, in either direction."""
+        """Pair one long statement with several short ones, in either direction."""
         small, large = self._small[link.small].wording, self._large[link.large].wording
         seen_small, seen_large = (
             self._small_seen.get(link.small, set()),
@@ -323,18 +340,17 @@ def _best(shared: Counter[int]) -> list[int]:
     ]
 
 
-# Order of words: phrases move freely ("before merging, run the tests"); subject and object, the steps of a
-# chain and the values of two things do not.
-
-
-# Longer statements are not looked at word by word against word: they must come in the same order.
+# The words of longer statements are not compared one by one: they must have the same order.
 _LONG = 60
 _Pairs = Sequence[tuple[int, int]]
 
 
 def order_conflict(a: Wording, b: Wording, pairs: _Pairs) -> str:
-    """What differs by the order of the words alone; `pairs` are the token numbers that were paired. Empty:
-    nothing."""
+    """Return the difference in meaning that results from the order of the words; empty if there is none.
+
+    Phrases can move freely ("before merging, run the tests"), but not subject and object, the steps of a
+    chain, or the values of two things. `pairs` are the numbers of matching tokens.
+    """
     pairs = sorted(pairs)
     if len(pairs) > _LONG:
         is_moved = any(after < before for (_a, before), (_b, after) in pairwise(pairs))
@@ -348,7 +364,10 @@ def order_conflict(a: Wording, b: Wording, pairs: _Pairs) -> str:
 
 
 def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
-    """One is passive: who stands after "by" there must stand before the verb in the other one."""
+    """Return whether an active and a passive statement have different agents.
+
+    The word after "by" in the passive one must be before the verb in the active one.
+    """
     if b.passive:
         a, b, pairs = b, a, [(other, number) for number, other in pairs]
     agents = {thing for connector, thing in a.relations if connector in PASSIVE_BY}
@@ -363,10 +382,12 @@ def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
 
 
 def _exchanged(a: Wording, b: Wording, pairs: _Pairs) -> bool:
-    """Two words that have changed places around a third: subject and object. Moving whole phrases does not do
-    that, and what follows the same preposition in both is neither."""
+    """Return whether two words have changed places around a third one, as subject and object.
+
+    Moving whole phrases does not do that. Words after the same preposition in both statements are neither.
+    """
     count_a, count_b = Counter(token.canon for token in a.tokens), Counter(token.canon for token in b.tokens)
-    # A word that stands there twice may have been paired crosswise.
+    # A word that occurs twice may have been paired crosswise.
     once = {
         number: other
         for number, other in pairs
@@ -383,26 +404,25 @@ def _exchanged(a: Wording, b: Wording, pairs: _Pairs) -> bool:
 
 
 def _play_roles(a: Wording, b: Wording, first: tuple[int, int], last: tuple[int, int]) -> bool:
-    """Whether two words can be subject and object, or two values that belong to what stands beside them."""
+    """Return whether two words can be subject and object, or values that belong to the words beside them."""
     one, other = a.tokens[first[0]], a.tokens[last[0]]
     if one.kind == other.kind == "number":
         return True
     adverbial = {thing for _connector, thing in _adverbial(a) & _adverbial(b)}
     if any(token.kind in ("weak", "number") or token.canon in adverbial for token in (one, other)):
         return False
-    # German may put an adverb first; only nouns, which have capitals there, are subject or object.
+    # German may put an adverb first; only nouns, which have capitals in German, are subject or object.
     is_german = not GERMAN_ARTICLES.isdisjoint(a.seen & b.seen)
     return not is_german or all(a.tokens[x].capital and b.tokens[y].capital for x, y in (first, last))
 
 
 def _adverbial(wording: Wording) -> set[tuple[str, str]]:
-    """What stands behind a preposition, with it."""
+    """Return the pairs of a preposition and its object."""
     return {(connector.rstrip("+"), thing) for connector, thing in wording.relations}
 
 
 def _regrouped(a: Wording, b: Wording, pairs: _Pairs) -> bool:
-    """Two values exchanged: of two clauses each gave a part to the other, or a number has got other
-    neighbours."""
+    """Return whether values were exchanged between two clauses, or a number has other neighbours."""
     others = [other for _number, other in pairs]
     if others == sorted(others):
         return False
@@ -435,12 +455,8 @@ def _neighbours(wording: Wording, number: int) -> set[str]:
     return {wording.tokens[each].canon for each in beside if 0 <= each < len(wording.tokens)}
 
 
-# Vetoes on statements: each is one method and returns what differs in a few words, or nothing. They name line
-# numbers and kinds of difference, never words of a note: reasons are logged.
-
-
 _LOADED = LOADED_HEADINGS | NEGATIONS_FORWARD | NEGATIONS_CLAUSE | ENVIRONMENT_MARKERS.keys()
-# A key with more words than this for a value is a sentence, not a setting.
+# A key whose value has more words than this belongs to a sentence, not to a setting.
 _SHORT_VALUE = 6
 _EXCLUDED = "words that exclude each other"
 
@@ -448,7 +464,7 @@ _EXCLUDED = "words that exclude each other"
 def statement_conflicts(
     small: Sequence[Statement], large: Sequence[Statement], found: Alignment, check: Callable[[], None]
 ) -> Iterator[str]:
-    """Everything that makes paired, or nearly paired, statements of two notes contradict each other."""
+    """Yield the contradictions between paired or nearly paired statements of two notes."""
     pairing = _Pairing(small, large, found)
     for link in (*found.links, *found.near_misses):
         check()
@@ -463,7 +479,7 @@ def statement_conflicts(
 
 
 class _Pairing:
-    """Two notes' statements with what was paired. `a` is always of the smaller note, `b` of the other one."""
+    """The statements of two notes with their partners; `a` is always of the smaller note, `b` of the other."""
 
     def __init__(self, small: Sequence[Statement], large: Sequence[Statement], found: Alignment) -> None:
         self._small, self._large, self._found = small, large, found
@@ -474,7 +490,7 @@ class _Pairing:
             self._of_large[link.large].add(link.small)
 
     def difference(self, link: StatementLink) -> str:
-        """What two statements differ in, or nothing."""
+        """Return in what two statements differ; empty if they say the same."""
         a, b = self._small[link.small], self._large[link.large]
         if a.state and b.state and a.state != b.state:
             return "what is done"
@@ -495,13 +511,13 @@ class _Pairing:
         )
 
     def _left(self, link: StatementLink) -> tuple[list[WordToken], list[WordToken]]:
-        """The words of each that have no partner anywhere."""
+        """Return the tokens of each statement that have no partner anywhere."""
         of_a, of_b = self._small[link.small].wording.tokens, self._large[link.large].wording.tokens
         left_a, left_b = self._found.small_left[link.small], self._found.large_left[link.large]
         return [of_a[each] for each in sorted(left_a)], [of_b[each] for each in sorted(left_b)]
 
     def _values(self, link: StatementLink) -> str:
-        """Numbers, identifiers and names: each has one that the other lacks."""
+        """Return the kind of value that differs: numbers, identifiers or names; else empty."""
         left_a, left_b = self._left(link)
         if _both(left_a, left_b, _is_number, _is_one):
             return "a number or date"
@@ -525,7 +541,7 @@ class _Pairing:
         return ""
 
     def _content(self, link: StatementLink) -> str:
-        """Each says something that the other one does not, or another word stands in the same place."""
+        """Return a difference if each side says something more, or has another word in the same place."""
         a, b = self._small[link.small].wording, self._large[link.large].wording
         more_a, more_b = (any(token.kind != "weak" for token in left) for left in self._left(link))
         for number, other in link.match.pairs:
@@ -537,7 +553,7 @@ class _Pairing:
         return "a word in the same place" if substituted(a, b, left_a, left_b) else ""
 
     def _marks(self, link: StatementLink) -> str:
-        """Questions, doubts, times: what colours one statement must colour its partners."""
+        """Return a difference in questions, doubts, times or obligations, which partners must share."""
         a, b = self._small[link.small].wording, self._large[link.large].wording
         of_partners_a = frozenset[str]().union(
             *(self._large[each].wording.marks for each in self._of_small[link.small])
@@ -551,7 +567,7 @@ class _Pairing:
         return "whether it must or may be" if _modals_differ(a, b) or _modals_differ(b, a) else ""
 
     def steps(self) -> Iterator[str]:
-        """Numbered steps of both notes must come in the same order."""
+        """Yield a conflict if numbered steps of both notes have another order."""
         lines = sorted(
             (self._small[link.small].line, self._large[link.large].line)
             for link in self._found.links
@@ -561,7 +577,7 @@ class _Pairing:
             yield "numbered steps come in another order"
 
     def pronouns(self) -> Iterator[str]:
-        """ "It" must mean the same: what stands before must be paired with what stands before there."""
+        """Yield statements that begin with a pronoun such as "it" and come after different statements."""
         for link in self._found.links:
             a, b = self._small[link.small], self._large[link.large]
             if a.anaphoric and b.anaphoric and link.small and link.large:
@@ -576,7 +592,7 @@ def _both(
     is_sure: Callable[[WordToken], bool],
     may_be: Callable[[WordToken], bool] | None = None,
 ) -> bool:
-    """Whether one side has such a token for sure and the other one has, or may have, another one."""
+    """Return whether one side certainly has such a token, and the other one has or may have another."""
     may_be = may_be or is_sure
     sure_a, sure_b = any(map(is_sure, a)), any(map(is_sure, b))
     return (sure_a and (sure_b or any(map(may_be, b)))) or (sure_b and any(map(may_be, a)))
@@ -603,8 +619,10 @@ def _may_be_name(token: WordToken) -> bool:
 
 
 def _polarity(a: Wording, b: Wording, link: StatementLink) -> str:
-    """A negation whose words stand with the opposite sign in the other statement: the first one of those
-    behind it, or all of its clause."""
+    """Return "a negation" if one statement negates words that the other one does not; else empty.
+
+    These are the first word after the negation, or all of its clause.
+    """
     if a.negative != b.negative:
         return "a negation"
     for one, other, pairs in (
@@ -625,19 +643,24 @@ def _polarity(a: Wording, b: Wording, link: StatementLink) -> str:
 
 
 def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
-    """Whether one says of the same what the other one denies."""
+    """Return whether one statement denies what the other one says."""
     return bool(_polarity(a, b, StatementLink(0, 0, match)))
 
 
 def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Whether what is negated is said of something the other statement has too ("flags are not supported"),
-    and not a mere contrast in a clause of its own ("says why, not what")."""
+    """Return whether the negation concerns something that both statements have ("flags are not supported").
+
+    It does not if it is a mere contrast in a clause of its own ("says why, not what").
+    """
     clause = wording.clauses[negation.reach.start]
     return any(number < negation.reach.start and wording.clauses[number] == clause for number, _mate in pairs)
 
 
 def _relations(a: Wording, b: Wording) -> str:
-    """From and to, before and after: the same relation to another thing, or the opposite one to the same."""
+    """Return a difference in relations such as from and to, before and after; else empty.
+
+    That is the same relation to another thing, or the opposite relation to the same thing.
+    """
     shared = {each for each, _thing in a.relations} & {each for each, _thing in b.relations}
     for connector in shared & RELATIONS:
         of_a = {thing for each, thing in a.relations if each == connector}
@@ -655,8 +678,11 @@ def _relations(a: Wording, b: Wording) -> str:
 def substituted(
     a: Wording, b: Wording, left_a: set[int], left_b: set[int]
 ) -> list[tuple[WordToken, WordToken]]:
-    """Pairs of words that stand in the same place and are not the same; not if both are weak, and one weak
-    word only against one strong word."""
+    """Return pairs of different words in the same place.
+
+    Two weak words make no pair, and a weak and a strong word only if each is alone. `left_a` and `left_b` are
+    the numbers of tokens without a partner.
+    """
     of_a, of_b = {a.tokens[each].canon for each in left_a}, {b.tokens[each].canon for each in left_b}
     pairs = []
     for start_a, end_a, start_b, end_b in _replaced(a, b):
@@ -678,7 +704,7 @@ def _weight(token: WordToken) -> float:
 
 
 def _replaced(a: Wording, b: Wording) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches of tokens between equal ones that are not empty on either side."""
+    """Yield the ranges of tokens between equal ones that are empty on neither side."""
     from rapidfuzz.distance import Levenshtein
 
     names: dict[str, int] = {}
@@ -695,7 +721,10 @@ def _replaced(a: Wording, b: Wording) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _modals_differ(a: Wording, b: Wording) -> bool:
-    """One must, the other may; "must not" and "may not" are the same."""
+    """Return whether one statement is an obligation and the other a permission.
+
+    "must not" and "may not" mean the same.
+    """
     return (
         not a.negations
         and not b.negations
@@ -712,7 +741,7 @@ def _tense(a: Wording, b: Wording) -> str:
 
 
 def _place(a: Statement, b: Statement) -> str:
-    """The section they stand in, and the entry or line they stand under."""
+    """Return a difference in the section, or in the line above to which the statements belong; else empty."""
     if _headings_differ(a.section, b.section):
         return "the section they stand in"
     return "what they stand under" if _headings_differ(a.parent, b.parent) else ""
@@ -730,7 +759,7 @@ def _headings_differ(a: str, b: str) -> bool:
 
 
 def _keys(small: Sequence[Statement], large: Sequence[Statement]) -> Iterator[str]:
-    """The same key, once in each note, with values that share nothing."""
+    """Yield keys that each note has once, with values that share nothing."""
     of_small, of_large = _unique_keys(small), _unique_keys(large)
     for key in of_small.keys() & of_large.keys():
         a, b = of_small[key], of_large[key]
@@ -758,7 +787,7 @@ def _values_under(statement: Statement) -> list[WordToken]:
 
 
 def _tables(small: Sequence[Statement], large: Sequence[Statement]) -> Iterator[str]:
-    """Tables with the same head of which each lists something that the other one lacks."""
+    """Yield a conflict for tables with the same head if each lists something that the other lacks."""
     rows_small, rows_large = _rows(small), _rows(large)
     for head in rows_small.keys() & rows_large.keys():
         if rows_small[head] - rows_large[head] and rows_large[head] - rows_small[head]:

@@ -277,8 +277,7 @@ class Negation(NamedTuple):
     reach: range
     """The numbers of the tokens that it negates."""
     forward: bool
-    """Whether it is before these tokens and so mainly concerns the first; else it is anywhere in the clause.
-    """
+    """Whether it is before these tokens and so mainly concerns the first; else anywhere in the clause."""
 
 
 class Wording(Struct, frozen=True):
