@@ -1,11 +1,13 @@
-"""Merging one note into another so that both wordings are kept.
+"""Merging one note into another so that both wordings are preserved.
 
-`merge` gives the target's new text: its own text, every passage of the source that it lacks at the place
-where the source has it (after the same line, else at the end of the same section, else at the end), the
-source's front matter keys, and both descriptions. It answers None rather than lose or twist anything: keys
-that disagree, blocks that cannot be moved, a result over the agent's cap, bodies that would grow in total, or
-a line whose words would be gone (checked on the result with the fold of `runs.retention`, the rail that
-judges the whole run).
+`merge` returns the new text of the target: its own text, every passage of the source that it lacks, the
+source's front matter keys, and both descriptions. A passage is inserted where the source has it: after the
+same line, or else at the end of the same section, or else at the end of the note; never inside a paragraph or
+code, nor between a list entry and what is nested in it.
+
+It returns None rather than lose or distort anything: for keys with different values, blocks that cannot be
+moved, a result over the agent's cap, bodies that would grow in total, or a line whose words would be lost.
+The last is checked on the result with the folding of `runs.retention`, the check that judges the whole run.
 
 Pure.
 """
@@ -35,16 +37,15 @@ from reverie.runs.retention import folded_lines, folded_words, missing_lines
 from reverie.text.summaries import utf16_length
 from reverie.values import Struct, field
 
-# Carrying passages over: after the same line, else to the end of the section of the same name, else to the
-# end. Never inside a paragraph, code, or between an entry and what is nested in it.
-
 
 def merged_body(target: str, source: str, *, compact: bool) -> str | None:
-    """The target's body with what it lacks of the source's; the source's own where that holds all of the
-    target's.
+    """Return the target's body with the passages of the source's body that it lacks.
 
-    None where code that is never closed would swallow what is put behind it, or where a line would become
-    something else where it is put, such as code in a list.
+    This is the source's own body if that has all of the target's. `compact` leaves out blank lines that
+    Markdown does not need.
+
+    None if code that is never closed would absorb inserted text, or if a line would change its kind at its
+    new place, such as code in a list.
     """
     missing = missing_passages(target, source)
     if missing and (ends_in_code(target) or ends_in_code(source)):
@@ -62,46 +63,49 @@ def merged_body(target: str, source: str, *, compact: bool) -> str | None:
 
 
 def _rules(body: str) -> int:
-    """Count the thematic breaks of a body."""
+    """Return the number of thematic breaks of a body."""
     return sum(passage.kind == "rule" for passage in split_passages(body))
 
 
 def _kinds(passages: Sequence[Passage]) -> Counter[tuple[str, str]]:
-    """Count the lines by what they are."""
+    """Return how often each line occurs as each kind of passage."""
     return Counter((each.kind, line.strip()) for each in passages for line in each.lines if line.strip())
 
 
 def ends_in_code(body: str) -> bool:
-    """Whether code is opened and never closed, so that whatever is put behind it would be code as well."""
+    """Return whether code is opened and never closed, so that appended text would become code as well."""
     return any(is_open(passage) for passage in split_passages(body)[-1:])
 
 
 def newline_of(text: str) -> str:
-    """The line end of a text's first line."""
+    """Return the line end of a text's first line."""
     return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
 def missing_passages(target: str, source: str) -> set[int]:
-    """Numbers of the source's passages that the target lacks."""
+    """Return the numbers of the source's passages that the target lacks."""
     there = _Index(split_passages(target))
     return {number for number, passage in enumerate(split_passages(source)) if there.find(passage) is None}
 
 
-# So much of the words of two passages are the same where one is a wording of the other.
+# The share of common words from which one passage counts as another wording of the other.
 _WORDED_ALIKE = 0.5
 _LEAST_WORDS = 3
 _STEM = 5
-# About a second of comparing. Beyond it, as with two logs of the same line over and over, nobody can say in
-# time whether a merge doubles something, and the notes stay apart.
+# About a second of comparing. Beyond that, as with two logs that repeat one line, the comparison would take
+# too long, and the notes are not merged.
 _MOST_STEPS = 20_000_000
 _MOST_PAIRS = 1_000_000
-"""Pairs of passages that are compared word by word."""
+"""The largest number of pairs of passages that are compared word by word."""
 
 
 def would_double(target: str, source: str) -> bool:
-    """Whether a merge of the two would say something twice: where lines of one stand against lines of the
-    other between the same neighbours, where what one has more is another wording of what the other has, or
-    where each has a title of its own. Which of the two holds, only a person knows."""
+    """Return whether merging two notes would repeat something in two versions.
+
+    Only a person knows which of the two is valid. That is the case if lines of one differ from lines of the
+    other between the same neighbours, if an additional passage of one is another wording of a passage of the
+    other, or if each has a title of its own. It also is if the comparison would take too long.
+    """
     one, other = split_passages(_body(target)), split_passages(_body(source))
     if len({_folded(each, each.lines[0]) for each in (*_titles(one), *_titles(other))}) > 1:
         return True
@@ -123,8 +127,11 @@ def would_double(target: str, source: str) -> bool:
 
 
 def _most_steps(one: Sequence[str], other: Sequence[str]) -> int:
-    """What a comparison takes at worst: after each match it may go over the rest of the lines anew, and over
-    the pairs of equal lines, each of which the comparison visits at least once."""
+    """Return the largest number of steps that comparing two lists of lines may take.
+
+    After each match the comparison may go through the remaining lines again, and it visits each pair of equal
+    lines at least once.
+    """
     counts, more = Counter(one), Counter(other)
     pairs = sum(count * more[line] for line, count in counts.items())
     matches = sum(min(count, more[line]) for line, count in counts.items())
@@ -136,6 +143,7 @@ def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:
 
 
 def _any_worded_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
+    """Return whether a passage of `more` is another wording of one of `there`."""
     known = [words for each in there if len(words := _words_of(each)) >= _LEAST_WORDS]
     for each in more:
         words = _words_of(each)
@@ -147,7 +155,7 @@ def _any_worded_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool
 
 
 def _any_code_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
-    """Whether code would stand there twice but for some lines of it, or for the language that it names."""
+    """Return whether code would be repeated with only some lines, or the name of its language, different."""
     known = [lines for each in there if (lines := _lines_of_code(each))]
     return any(
         2 * len(lines & other) >= _WORDED_ALIKE * (len(lines) + len(other))
@@ -171,13 +179,15 @@ def _words_of(passage: Passage) -> frozenset[str]:
     return frozenset(word[:_STEM] for word in words if word not in FUNCTION_WORDS)
 
 
-# The place of what goes to the end of the note.
+# The place of a passage that goes to the end of the note.
 _END = -1
 
 
 class _Index:
-    """The passages of a body by their folded lines, with what each stands under. Each question about them
-    takes the same time however often a line is repeated."""
+    """The passages of a body by their folded lines, with the headings and lines that they belong to.
+
+    A search takes the same time however often a line is repeated.
+    """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = passages
@@ -205,8 +215,10 @@ class _Index:
                 self.block_ends[number] = self.block_ends[number + 1]
 
     def find(self, wanted: Passage) -> int | None:
-        """The passage that holds all lines of `wanted` under nothing else, -1 for what needs no place, or
-        None."""
+        """Return the passage that has all lines of `wanted` under the same headings; None if there is none.
+
+        -1 for a thematic break, which is never missing.
+        """
         if wanted.kind == "rule":
             return -1
         if wanted.kind == "code":
@@ -215,8 +227,10 @@ class _Index:
         return None if any(each is None for each in found) else found[-1]
 
     def _first(self, wanted: Passage, line: str) -> int | None:
-        """Find the first passage with this line that means what it means here: under the same heading, entry
-        and table head."""
+        """Return the first passage that has the line with the same meaning; None if there is none.
+
+        The meaning is the same under the same heading, list entry and table head.
+        """
         places = self._where.get(_key(wanted, line), {})
         section = wanted.section.casefold() if wanted.section and not self._is_flat else None
         if not wanted.parent:
@@ -232,19 +246,19 @@ def _key(passage: Passage, line: str) -> tuple[str, ...]:
 
 
 def _is_one_block(here: Passage, after: Passage) -> bool:
-    """Tell whether two neighbours are of one paragraph or of one table."""
+    """Return whether two neighbours belong to one paragraph or one table."""
     if after.kind == "row":
         return here.kind in ("row", "head")
     return here.kind == after.kind == "prose" and not after.gap
 
 
 def _code_of(passage: Passage) -> tuple[str, ...]:
-    """Give its lines as they are, but for blank ones."""
+    """Return the lines of code without blank ones."""
     return tuple(line.rstrip() for line in passage.lines if line.strip())
 
 
 def _own_lines(passage: Passage) -> tuple[str, ...]:
-    """Its lines without the one that only draws a table or underlines a title."""
+    """Return the lines without one that only draws a table or underlines a title."""
     return passage.lines[:1] if passage.kind in ("head", "heading") else passage.lines
 
 
@@ -256,8 +270,11 @@ def _folded(passage: Passage, line: str) -> str:
 
 
 class _Carrier:
-    """Puts the missing passages of a source into a target's body. Blank lines stand where the source has them
-    or where Markdown needs them; `compact` leaves out the former."""
+    """The insertion of a source's missing passages into a target's body.
+
+    Blank lines are inserted where the source has them and where Markdown needs them; `compact` leaves out the
+    former.
+    """
 
     def __init__(self, target: str, source: str, missing: set[int], *, compact: bool) -> None:
         self._text = target
@@ -285,8 +302,7 @@ class _Carrier:
         return self._joined()
 
     def _place(self, number: int, anchor: int | None) -> int:
-        """The number of the line before which the passage goes, `_END` for what begins a section of its
-        own."""
+        """Return the number of the line before which the passage goes; `_END` for a new section."""
         passages, passage = self._there.passages, self._source[number]
         if not passages:
             return _END
@@ -309,8 +325,10 @@ class _Carrier:
         return self._after(inside[-1], passage)
 
     def _following(self, number: int) -> int | None:
-        """The first passage after this one, in its section, that is there already; never inside a
-        paragraph."""
+        """Return the first later passage of the section that the target already has; None if there is none.
+
+        It is the beginning of a paragraph, never inside one.
+        """
         passage = self._source[number]
         for at in range(number + 1, len(self._source)):
             after = self._source[at]
@@ -327,8 +345,7 @@ class _Carrier:
         return None
 
     def _place_title(self, number: int) -> int:
-        """A title whose text is there already stands beside the other title; else it goes to the end with its
-        text."""
+        """Return the place of a title: after the target's own title, or `_END` if its text is new, too."""
         passages = self._there.passages
         if number + 1 in self._missing and self._source[number + 1].kind != "heading":
             return _END
@@ -336,7 +353,10 @@ class _Carrier:
         return title.end if title is not None else passages[0].first
 
     def _after(self, number: int, passage: Passage) -> int:
-        """Behind a passage and what hangs on it: nested entries, the rest of its paragraph or table."""
+        """Return the place after a passage and all that belongs to it.
+
+        These are nested entries, and the rest of its paragraph or table.
+        """
         passages = self._there.passages
         here = passages[number]
         if here.kind in ("row", "head"):
@@ -349,6 +369,7 @@ class _Carrier:
         return passages[number].end
 
     def _joined(self) -> str:
+        """Return the target's text with the passages inserted."""
         lines = self._text.split("\n")
         passages = self._there.passages
         crlf = "\r" if newline_of(self._text) == "\r\n" else ""
@@ -368,6 +389,7 @@ class _Carrier:
         return "\n".join([*joined, *lines[done:]])
 
     def _spaced(self, before: Passage | None, run: Sequence[Passage], after: Passage | None) -> list[str]:
+        """Return the lines to insert between two passages, with the blank lines around them."""
         lines: list[str] = []
         for number, passage in enumerate(run):
             if number:
@@ -393,14 +415,14 @@ class _Carrier:
 
 
 def _hangs_on(here: Passage, after: Passage) -> bool:
-    """Tell whether what follows an entry of a list has to stay with it when something is put behind it."""
+    """Return whether `after` belongs to the list entry `here` and must not be separated from it."""
     if here.kind != "item" or after.kind == "heading":
         return False
     return after.lines[0][:1].isspace() and (after.kind != "item" or after.level > here.level)
 
 
 def _needs_gap(before: Passage, after: Passage) -> bool:
-    """Whether Markdown would read two passages as one without a blank line between."""
+    """Return whether Markdown would read two passages as one without a blank line between them."""
     if after.kind == "prose":
         return before.kind in ("item", "head", "row") or (
             before.kind == "prose" and is_unfinished(before.lines[-1])
@@ -423,7 +445,7 @@ def _looks_better_apart(before: Passage, after: Passage) -> bool:
 
 
 def append_line(body: str, line: str, newline: str) -> str:
-    """A line of its own at the end of a body."""
+    """Append a line to a body as a paragraph of its own."""
     stripped = body.rstrip("\r\n")
     end = body[len(stripped) :]
     return f"{stripped}{newline * 2 if stripped else ''}{line}{newline if end else ''}"
@@ -434,8 +456,10 @@ _EMPTY_BLOCK = re.compile(r"^(\ufeff?)---\r?\n---(?:\r?\n|\Z)")
 
 
 def merge(target: str, source: str, caps: Caps) -> str | None:
-    """The text of the target with all of the source in it, the target itself if it has all already, or
-    None."""
+    """Return the target's text with all of the source in it; None if that is impossible without loss.
+
+    The result is the target itself if it has everything already.
+    """
     if _holds(target, source):
         return target
     front = _merged_front(target, source, caps)
@@ -460,16 +484,20 @@ def merge(target: str, source: str, caps: Caps) -> str | None:
 
 
 class _Front(Struct, frozen=True):
-    """`text` up to the body, `description` to set, `line` a description that goes into the body instead."""
+    """The merged front matter of two notes."""
 
     text: str
+    """The text before the body."""
     description: str | None = None
+    """The description to set; None to leave it unchanged."""
     line: str = ""
+    """A description that becomes a line of the body instead; empty for none."""
     meanings: dict[str, object] = field(default_factory=dict)
+    """The values that the result must have, by key."""
 
 
 def _holds(target: str, source: str) -> bool:
-    """Whether the target has every line of the source and every key of its front matter, as they are."""
+    """Return whether the target has every line and every front matter key of the source unchanged."""
     if missing_passages(_body(target), _body(source)):
         return False
     lines, more = _front_lines(target), _front_lines(source)
@@ -497,10 +525,8 @@ def _body(text: str) -> str:
     return text[block.body_start :] if block is not None else text.removeprefix(BOM)
 
 
-# --- front matter -------------------------------------------------------------------------------------------
-
-
 def _merged_front(target: str, source: str, caps: Caps) -> _Front | None:
+    """Return the front matter of both notes; None if they cannot be merged."""
     target = _EMPTY_BLOCK.sub(r"\1", target)
     keys, more = read_keys(target), read_keys(source)
     if keys is None or more is None:
@@ -532,8 +558,7 @@ def _names(keys: FrontKeys) -> set[str]:
 
 
 def _with_lines(text: str, lines: Sequence[str]) -> str:
-    """Everything before the body, with more lines at the end of the block; a block is made where there is
-    none."""
+    """Return the text before the body with `lines` added to its front matter, which is created if needed."""
     block = block_of(text)
     newline = newline_of(text)
     added = newline.join(line.rstrip() for line in lines)
@@ -547,7 +572,10 @@ def _with_lines(text: str, lines: Sequence[str]) -> str:
 def _both_descriptions(
     text: str, described: str, also: str, meanings: dict[str, object], caps: Caps
 ) -> _Front:
-    """Both in one where that fits the agent's limit; else the second one becomes a line of the body."""
+    """Return front matter with both descriptions in one if that fits the agent's limit.
+
+    Otherwise the second one becomes a line of the body.
+    """
     one, other = " ".join(described.split()), " ".join(also.split())
     if folded_words(other) in folded_words(one):
         return _Front(text, None, "", meanings)
@@ -558,12 +586,8 @@ def _both_descriptions(
     return _Front(text, None, other, meanings)
 
 
-# --- proof --------------------------------------------------------------------------------------------------
-
-
 def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
-    """Whether a merged text keeps every line of both, says in its front matter what both said, and has not
-    grown."""
+    """Return whether a merged text preserves the lines and front matter of both notes and has not grown."""
     size = len(result.encode("utf-8", "surrogatepass"))
     keys = read_keys(result)
     if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:

@@ -1,13 +1,12 @@
-"""The plan of a dream by rules: notes in, groups of memory commands out.
+"""The plan of a consolidation by rules: takes notes and returns groups of memory commands.
 
-Order of the rules, and so of the budget: records that say the same, exact duplicates,
-near-duplicates, paths of files that were moved, harvest inboxes that are contained elsewhere, empty files,
-descriptions, noise. A group
-is all or nothing; one that does not fit the budget is left for the next run while a later, cheaper one may
-still fit; of records so many are merged as fit. Every command is valid on the text that the commands before
-it leave. Notes of different scopes are never merged, protected notes never deleted;
-a merge keeps both wordings, and bodies never grow in total (`merge`). Planning again on the result
-converges to "no changes needed".
+The rules use up the budget in this order: records that say the same, exact duplicates, near-duplicates, paths
+of files that were moved, harvest inboxes that other notes contain, empty files, descriptions, noise. A group
+is carried out completely or not at all. One that does not fit the budget is left for the next run, while a
+later, cheaper one may still fit; of a group of records, as many are merged as fit. Every command is valid on
+the text that the commands before it leave. Notes of different scopes are never merged, and protected notes
+never deleted; a merge preserves both wordings, and bodies never grow in total (`merge`). Planning repeatedly
+on the result ends with "no changes needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
 milliseconds of work and may raise to cancel.
@@ -70,33 +69,34 @@ from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
 from reverie.values import Struct, replace
 
-# Records of one file that say the same: first those that the home itself finds equal, then by the test for
-# any two notes (`similarity`). The best founded one takes over what the others know, unless that loses
-# something.
-
 
 class RecordMerge(Struct, frozen=True):
-    """`others` say the same as `target`, the best founded of them first."""
+    """A merge of records of one file that say the same."""
 
     records: Records
     target: Note
+    """The best founded record, which gets the additional facts of the others."""
     others: tuple[Note, ...]
+    """The records to delete, the best founded first."""
 
     def text(self, count: int) -> str:
-        """The target with what the first `count` others know."""
+        """Return the target's text with the additional facts of the first `count` others."""
         return self.records.merged([self.target.text, *(note.text for note in self.others[:count])]) or ""
 
 
 class _RecordText(Struct, frozen=True):
-    """A record's own words, which its name is none of."""
+    """The text of a record, under a name that tells nothing about it."""
 
     text: str
     path: str = "/memories/project/record.md"
 
 
 def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[RecordMerge]:
-    """The merges there are: of all files those of records that say the very same, then, looked for only as
-    far as anybody asks, of those that say it in other words."""
+    """Yield the possible merges of records.
+
+    The first ones are records that the home itself finds equal, in all files. After these come records that
+    are duplicates in other words (`similarity`), which are only searched for when they are requested.
+    """
     files: dict[str, list[Note]] = defaultdict(list)
     for note in notes:
         files[note.path.rpartition("/")[0]].append(note)
@@ -114,7 +114,7 @@ def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[
 
 
 def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
-    """The group as one, where nothing is lost by that."""
+    """Return the merge of a group of records; None if that would lose something or nothing may be deleted."""
     target, *others = (group[at] for at in records.order([note.text for note in group]))
     goes = tuple(note for note in others if not note.protected and not note.stays)
     if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
@@ -125,7 +125,7 @@ def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
 def _in_other_words(
     records: Records, notes: Sequence[Note], check: Callable[[], None]
 ) -> Iterator[RecordMerge]:
-    # What a record is about is its title: there, any doubt is a veto.
+    # The subject of a record becomes its title, where any doubt is a veto.
     texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
     readings: dict[int, NoteReading] = {}
     joined: set[int] = set()
@@ -144,11 +144,6 @@ def _in_other_words(
                 yield merge
 
 
-# Harvest inboxes of which every candidate is in a note (formats/mux.md section 11), by the fold of
-# `runs.retention` so that the rail agrees. An inbox with any line that the agent would not write is left
-# alone: it may be a person's.
-
-
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
 _CANDIDATE = re.compile(
     rf"{_CATEGORY}(?P<text>.+?)\n\n"
@@ -162,7 +157,10 @@ _LOOKED_AT = 200
 
 
 def candidates_of(text: str) -> tuple[str, ...]:
-    """The texts of an inbox's candidates; none if it is not exactly of the agent's form."""
+    """Return the texts of an inbox's candidates; none unless the inbox has exactly the agent's form.
+
+    An inbox with any other line may have been edited by a person (formats/mux.md section 11).
+    """
     text = text.replace("\r\n", "\n")
     block = block_of(text)
     body = (text[block.body_start :] if block is not None else text).rstrip()
@@ -181,7 +179,10 @@ def candidates_of(text: str) -> tuple[str, ...]:
 
 
 class KnownTexts:
-    """What the notes outside the inboxes say, by line."""
+    """The lines of the notes outside the inboxes, for finding candidates of an inbox.
+
+    Lines are folded as in `runs.retention`, so that the retention check agrees.
+    """
 
     def __init__(self, notes: Mapping[str, str], check: Callable[[], None]) -> None:
         self._lines: list[tuple[str, str]] = []
@@ -205,7 +206,7 @@ class KnownTexts:
                     self._lines.append((path, folded))
 
     def holds(self, candidate: str) -> bool:
-        """Whether one note has every line of the candidate."""
+        """Return whether one note has every line of the candidate."""
         places: set[str] | None = None
         for line in candidate.split("\n"):
             folded = folded_words(line)
@@ -215,6 +216,7 @@ class KnownTexts:
         return bool(places)
 
     def _paths(self, folded: str) -> Iterable[str]:
+        """Return the notes that have the folded line with the same meaning."""
         own = folded.split()
         rarest = min((self._where.get(each, []) for each in own), key=len)
         for number in rarest[:_LOOKED_AT]:
@@ -230,10 +232,6 @@ def _is_loaded(name: Iterable[str]) -> bool:
     return bool(set(name) & LOADED_HEADINGS)
 
 
-# Single notes: empty ones, missing descriptions, noise. Each function returns the new text, or None where
-# there is nothing to do or it cannot be done without loss.
-
-
 _EMPTY_BLOCK = re.compile(r"---\r?\n(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
@@ -242,11 +240,11 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _UNDERLINE = re.compile(r"\s*(?:-{2,}|={2,})\s*")
 _DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 _BLANK_END = re.compile(r"[ \t]\r?(?:\n|\Z)")
-# What the agent itself refuses to write into a memory (formats/mux.md section 11), even where a human would
-# see that it is no real key.
+# Text that the agent itself refuses to write into a memory (formats/mux.md section 11), even if a person
+# would see that it is not a real key.
 _KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
 _LONGEST_WRITTEN = 200
-# A description that adds to the name says so much more.
+# The number of words beyond the name that a good description has.
 _TELLING = 3
 _LETTER = re.compile(r"[^\W\d_]")
 _STEM = 5
@@ -260,7 +258,7 @@ _HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
 
 
 def is_empty(text: str) -> bool:
-    """Nothing but white space, or an empty front matter block and nothing else."""
+    """Return whether a text has only white space, or only an empty front matter block."""
     bare = text.removeprefix(BOM)
     return (
         not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip()
@@ -269,11 +267,8 @@ def is_empty(text: str) -> bool:
     )
 
 
-# --- description --------------------------------------------------------------------------------------------
-
-
 def lacks_description(text: str, caps: Caps) -> bool:
-    """Whether an agent's index would show nothing for the note."""
+    """Return whether the agent's index would show no description for the note."""
     return caps.descriptions and not _shown(text, caps)
 
 
@@ -284,9 +279,11 @@ def with_description(
     folders: Sequence[str] = (),
     stale: Collection[str] = (),
 ) -> str | None:
-    """Give a note a description that the agent sees, or return None. `name`: the words of its name, which a
-    description is to add to; `folders`: those of the folders it is in, to which a heading is to add as well;
-    `stale`: what it says that is not true any more, which no description repeats."""
+    """Return the note with a description that the agent sees; None if there is nothing to do or no good text.
+
+    `name` and `folders` are the words of the note's path, to which a description must add something. A
+    description never repeats one of the `stale` values.
+    """
     if not lacks_description(text, caps) or conflict_lines(text):
         return None
     prefix, rules = caps.description_prefix_bytes, caps.front_matter
@@ -298,12 +295,13 @@ def with_description(
         try:
             result = front_matter.set_description(result, value, prefix_bytes=prefix, rules=rules)
         except front_matter.FrontError:
-            return None  # the findings say what is wrong with the block
+            return None  # The findings report the problem of the block.
     is_better = bool(_shown(result, caps)) and _keeps_words(text, result)
     return result if is_better and len(result.encode("utf-8", "surrogatepass")) <= caps.file_bytes else None
 
 
 def _shown(text: str, caps: Caps) -> str:
+    """Return the description that the agent shows."""
     beginning = text[: caps.description_prefix_bytes].encode("utf-8", "surrogatepass")
     return front_matter.description(beginning, caps).text
 
@@ -311,8 +309,11 @@ def _shown(text: str, caps: Caps) -> str:
 def _value(
     text: str, caps: Caps, name: Sequence[str], folders: Sequence[str], stale: Collection[str]
 ) -> str | None:
-    """What to write: the value that stands there but is no text, else what the note says first that its name
-    does not and that holds no secret."""
+    """Return the description to write; None if there is none.
+
+    That is an existing value that is not text, or else the first suitable passage that adds to the name and
+    contains no secret.
+    """
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
     if key is not None:
@@ -327,31 +328,32 @@ def _value(
 
 
 def _repeats(passage: str, stale: Collection[str]) -> bool:
-    """Whether a passage holds one of these tokens as a whole."""
+    """Return whether a passage has one of these tokens as a whole word."""
     return any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", passage) for token in stale)
 
 
 class _Said(Struct, frozen=True):
-    """What a passage begins with, as plain text."""
+    """The beginning of a passage as plain text."""
 
     kind: str
     words: str
     around: str
-    """The passage itself, and what stands before it."""
+    """The passage itself and the one before it."""
     own: int
-    """So many characters of that are the passage."""
+    """The number of characters of `around`, from its end, that belong to the passage."""
 
     def is_secret(self) -> bool:
-        """Whether it may be one, by what it says or by what stands before it."""
+        """Return whether the passage may be a secret, judged by itself and by the text before it."""
         hides = any(secret.end > len(self.around) - self.own for secret in find_secrets(self.around))
         return hides or _may_be_secret(self.words)
 
 
 def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
-    """What each passage says."""
+    """Yield the beginning of each passage near the start of the note, without placeholders."""
     block = block_of(text)
     start = block.body_start if block is not None else 0
-    # What comes later describes no note; whole lines of it, since half a line may hide what it says.
+    # Later text does not describe the note. The cut is between lines, because in half of a line a secret may
+    # not be recognised.
     body = text[start:].removeprefix(BOM)
     end = body.find("\n", _BEGINNING)
     before = ""
@@ -362,17 +364,17 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
-        # What ends a block that was never closed makes a heading of its last line.
+        # An invalid end of a front matter block, such as `--`, turns the line before it into a heading.
         declared = _DECLARED.match(" ".join(line for line in passage.lines if not _UNDERLINE.fullmatch(line)))
         words = _passage_words(passage, caps)
-        if declared is not None:  # a block that was never closed
+        if declared is not None:  # a front matter block without a valid end
             words = _cut(_plain(declared[1].strip("\"'")), caps)
         if _LETTER.search(words):
             yield _Said("description" if declared is not None else passage.kind, words, around, own)
 
 
 def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence[str]) -> str | None:
-    """The first sentence that says what the name does not; else a heading, else anything that does."""
+    """Return the first sentence that adds to the name, or else a heading or other text that does."""
     named = {each.casefold()[:_STEM] for each in name}
     above = named.union(each.casefold()[:_STEM] for each in folders)
     headings, rest = list[_Said](), list[_Said]()
@@ -391,14 +393,14 @@ def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence
 
 
 def _is_about_note(words: str) -> bool:
-    """Whether it says of the note when, by whom or in which state it was written, as `Type: plan` does."""
+    """Return whether a text only gives the date, author or state of the note, such as `Type: plan`."""
     field = _FIELD.match(words)
     is_field = field is not None and len(set(_content_words(field["value"]))) < _FIELD_WORDS
     return is_field or words.casefold().startswith(_BOILERPLATE)
 
 
 def _content_words(text: str) -> Iterator[str]:
-    """Words that carry meaning; of scripts without spaces pairs of characters."""
+    """Yield the words that have a meaning; in scripts without spaces, pairs of characters."""
     for found in re.findall(r"[^\W\d_]+|\d[\w.]*", text.casefold()):
         if found.isascii() or not UNSPACED.search(found):
             if found not in FUNCTION_WORDS:
@@ -408,8 +410,10 @@ def _content_words(text: str) -> Iterator[str]:
 
 
 def longest_description(caps: Caps) -> int:
-    """How many UTF-16 units a description may have that the rules write: one line of an index, also where the
-    agent would show more."""
+    """Return the largest number of UTF-16 units for a description by the rules.
+
+    It fits one line of an index, even if the agent would show more.
+    """
     return min(caps.description_chars, _LONGEST_WRITTEN)
 
 
@@ -422,7 +426,7 @@ def _may_be_secret(text: str) -> bool:
 
 
 def _fields(passage: Passage) -> Sequence[Passage]:
-    """The lines of a passage one by one where they are fields, as `Status: done`; else the passage."""
+    """Return each line of a passage as one if all are fields, such as `Status: done`; else the passage."""
     fields = sum(_FIELD.match(line) is not None for line in passage.lines)
     if passage.kind not in ("prose", "item") or fields < 2 or fields < len(passage.lines):
         return (passage,)
@@ -442,7 +446,7 @@ def _passage_words(passage: Passage, caps: Caps) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text without Markdown's marks."""
+    """Return text without Markdown's marks."""
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", "")
     return _flat(_EMPHASIS.sub("", text))
 
@@ -452,7 +456,7 @@ def _flat(text: str) -> str:
 
 
 def _cut(text: str, caps: Caps) -> str:
-    """At most as long as the agent shows, cut between words."""
+    """Return text cut between words to the length of a description."""
     limit = longest_description(caps)
     if utf16_length(text) <= limit:
         return text
@@ -462,6 +466,7 @@ def _cut(text: str, caps: Caps) -> str:
 
 
 def _keeps_words(before: str, after: str) -> bool:
+    """Return whether all lines of the text before are in the text after, apart from an empty description."""
     as_before = set(after.splitlines())
     rest = [line for line in before.splitlines() if line not in as_before and not _BARE_KEY.fullmatch(line)]
     if not rest:
@@ -471,16 +476,13 @@ def _keeps_words(before: str, after: str) -> bool:
     return all(words in lines or words in joined for words in map(folded_words, rest))
 
 
-# --- noise --------------------------------------------------------------------------------------------------
-
-
 def without_noise(text: str) -> str | None:
-    """The note without trailing blanks and blank lines at its end, if it has any."""
+    """Return the note without trailing blanks and blank lines at its end; None if it has none."""
     block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:]
     if block is None and text.removeprefix(BOM).startswith(("---\n", "---\r\n")):
-        # An unclosed block, perhaps: what is front matter and what is not, nobody knows.
+        # This may be a block that is never closed, so the end of the front matter is unknown.
         return None
     words = body.rstrip()
     end = body[len(words) :]
@@ -504,18 +506,21 @@ def without_noise(text: str) -> str | None:
 
 
 def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool:
-    """Whether the line ends with blanks that mean nothing outside of code."""
+    """Return whether the line ends with blanks that have no meaning outside of code."""
     line = lines[number]
     if not line.removesuffix("\r").endswith((" ", "\t")):
         return False
     if is_first and not number and line.strip() == "---":
-        return False  # without its trailing blank this rule would open a front matter block
+        return False  # Without the trailing blank, this line would open a front matter block.
     following = lines[number + 1] if number + 1 < len(lines) else ""
     return not (_HARD_BREAK.search(line) and following.strip())
 
 
 def _with_one_end(body: str, *, has_block: bool) -> str:
-    """The body without blank lines at its end; nothing but those below front matter is nothing."""
+    """Return the body without blank lines at its end.
+
+    A body of blank lines only becomes empty if there is front matter.
+    """
     words = body.rstrip(" \t\r\n")
     if not words:
         return "" if has_block else body
@@ -527,39 +532,44 @@ def _with_one_end(body: str, *, has_block: bool) -> str:
 NO_CHANGES = "no changes needed"
 
 GroupKind = Literal["record", "exact", "near", "moved", "harvest", "empty", "description", "noise"]
-# Files that are prose: only these are compared by meaning and edited. Others may hold data that an edit would
-# break. A line in more notes than this is boilerplate: sharing it is no sign of being duplicates.
+# A line in more notes than this is boilerplate, so sharing it is no evidence for duplicates.
 _COMMON = 3
-# Of the lines of a note: more are another text, not a few that were taken out.
+# The largest share of a note's lines that counts as a few removed lines; more is a different text.
 _FEW_LINES = 0.25
 _MOVED = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR)
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mdx"})
+# Only these files are compared by meaning and edited, because others may hold data that an edit would break.
 _PROSE = _MARKDOWN | {"", "txt", "text"}
 
 
 class Note(Struct, frozen=True):
-    """A memory as a run finds it. `path` is `/memories/<scope>/<rel>`; `protected`: pinned directly or
-    through a pinned file or ancestor, so it may be edited but neither deleted nor renamed; times are ms since
-    the epoch. `index`: it lists the others and follows them; rules leave it alone. `essence` tells what of
-    a text must be kept where two become one. `records`: the note is one of these, about what is `said`;
-    `stays`: as one of them it must not go now."""
+    """A memory as a run finds it."""
 
     path: str
+    """`/memories/<scope>/<rel>`."""
     text: str
     protected: bool = False
+    """Whether it must not be deleted or renamed: it is pinned, or its scope allows no deletes.
+    """
     access_count: int = 0
     last_write_at: int | None = None
+    """UTC milliseconds; None if unknown."""
     index: bool = False
+    """Whether it lists the other notes and is updated from them, so that the rules do not change it."""
     essence: Callable[[str], ComparableText] = ComparableText
+    """Returns the content of a text that a merge must preserve."""
     records: Records | None = None
+    """The records of which the note is one; None for an ordinary file."""
     said: str = ""
+    """The subject of a record."""
     stays: bool = False
+    """Whether it is a record that must not be deleted now."""
     document: bool = False
-    """It holds many memories in an order of its own: a model may edit it, rules leave it alone."""
+    """Whether it has many memories in an order of its own: a model may edit it, rules do not change it."""
     write_protected: bool = False
-    """No run changes it (`files.atomic`)."""
+    """Whether no run may change it (`files.atomic`)."""
     at_ms: int = 0
-    """When its file was last written, UTC; 0 where nobody knows."""
+    """When its file was last written, UTC; 0 if unknown."""
 
 
 class Operation(Struct, frozen=True):
@@ -571,22 +581,26 @@ class Operation(Struct, frozen=True):
 
 
 class PlannedGroup(Struct, frozen=True):
-    """Operations that belong together, in order; `reason` is one sentence for people."""
+    """Operations that are carried out together, in order."""
 
     kind: GroupKind
     reason: str
+    """One sentence for people."""
     operations: tuple[Operation, ...]
 
 
 class RulesPlan(Struct, frozen=True):
-    """`left_over` counts the groups that were found and did not fit the budget. Once it is used up
-    near-duplicates are not looked for any more, so there may be more of those. `alike`: pairs that say the
-    same in part and that no rule can merge as a person would; they are left as they are."""
+    """The changes that the rules propose."""
 
     groups: tuple[PlannedGroup, ...]
     left_over: int
+    """The number of groups that did not fit the budget.
+
+    Once the budget is used up, near-duplicates are not searched for, so there may be more of those.
+    """
     summary: str
     alike: int = 0
+    """The number of pairs with common content that no rule can merge well; they stay unchanged."""
 
 
 def plan(
@@ -597,8 +611,10 @@ def plan(
     stale: Sequence[CheckedClaim] = (),
     check: Callable[[], None] = no_check,
 ) -> RulesPlan:
-    """What to do, within `budget` operations, about the notes of one context. `stale`: what they say that is
-    not true any more."""
+    """Return the changes to the notes of one context, within a budget of operations.
+
+    `stale` are the statements in the notes that are no longer true.
+    """
     planner = _Planner(notes, budget, caps, check)
     planner.records()
     planner.exact()
@@ -611,7 +627,7 @@ def plan(
 
 
 class _Planner:
-    """The notes as the groups planned so far leave them."""
+    """The notes in the state after the groups planned so far."""
 
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))
@@ -631,7 +647,7 @@ class _Planner:
         self.alike: set[frozenset[str]] = set()
 
     def _count_lines(self) -> Counter[str]:
-        """In how many notes each line stands."""
+        """Return the number of notes that have each line."""
         counts: Counter[str] = Counter()
         for note in self._notes.values():
             self._check()
@@ -640,15 +656,13 @@ class _Planner:
             counts.update(set(keys.values()))
         return counts
 
-    # --- rules, in the order of their right to the budget
-
     def records(self) -> None:
-        """Records that say the same become the best founded of them."""
+        """Plan merges of records that say the same into the best founded one."""
         for found in record_merges(self._records, self._check):
             others = found.others[: max(0, self._remaining - 1)]
             self.left_over += len(others) < len(found.others)
             if not others:
-                return  # there may be more, which the next run finds
+                return  # The next run finds any further ones.
             path, before, after = found.target.path, found.target.text, found.text(len(others))
             edits = () if after == before else (_edit(path, before, after),)
             operations = (*edits, *(_delete(note.path) for note in others))
@@ -659,17 +673,20 @@ class _Planner:
             )
 
     def exact(self) -> None:
-        """Same body but for white space: one of them goes, its front matter is merged."""
+        """Plan merges of notes with the same body apart from white space.
+
+        One of them is deleted, and its front matter is merged.
+        """
         for paths in self._same_bodies():
             target, *others = sorted(paths, key=self._target_order)
             for path in others:
                 self._check()
                 self._merge(target, path, "exact")
-                # The other way round, if only that could be done without loss.
+                # The target itself was deleted if only the opposite merge was possible without loss.
                 target = target if target in self._notes else path
 
     def near(self) -> None:
-        """Same content in other words: merged into the better-named one."""
+        """Plan merges of notes with the same content in other words, into the better-named one."""
         for scope_paths in self._by_scope():
             if self._remaining < 1:
                 return
@@ -690,8 +707,11 @@ class _Planner:
                     self._merge(target, other, "near")
 
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
-        """Write the new paths of files and directories that lie in another directory by the same name. Under
-        another name a thing may have become another one, which is for a person to see."""
+        """Plan to replace the paths of files and directories that are now in another directory.
+
+        Only if they have the same name: under a new name, a thing may have become a different one, which a
+        person has to decide.
+        """
         found: dict[str, list[CheckedClaim]] = defaultdict(list)
         for claim in stale:
             self._stale[claim.path].add(claim.token)
@@ -711,7 +731,7 @@ class _Planner:
                 self._propose("moved", reason, (_edit(path, before, text),), {path: text})
 
     def harvest(self) -> None:
-        """Inboxes all of whose candidates stand in other notes are dropped."""
+        """Plan to delete inboxes of which other notes have all candidates."""
         inboxes = [path for path in self._notes if _is_inbox(path)]
         if not inboxes:
             return
@@ -725,34 +745,35 @@ class _Planner:
                 self._propose("harvest", reason, (_delete(path),), {path: None})
 
     def empty(self) -> None:
+        """Plan to delete empty files."""
         for path, note in list(self._notes.items()):
             self._check()
             if not note.protected and self._is_empty(path):
                 self._propose("empty", f"{_short(path)} is empty.", (_delete(path),), {path: None})
 
     def describe(self) -> None:
+        """Plan descriptions for notes that lack one."""
         for path, note in list(self._notes.items()):
             self._check()
             if not self._is_editable(path) or not lacks_description(note.text, self._caps):
                 continue
             had_block = note.text.removeprefix("\ufeff").startswith("---")
             if not had_block and _suffix(path) not in _MARKDOWN:
-                continue  # to plain text, a block of front matter would be noise
+                continue  # In plain text, a front matter block would be noise.
             text = with_description(note.text, self._caps, *name_words(path), self._stale[path])
             if text is not None:
                 reason = f"The description of {_short(path)} is {'mended' if had_block else 'written'}."
-                # It changes nothing that a note says, so all are written at once.
+                # Descriptions change no statement of a note, so they do not count against the budget.
                 self._propose("description", reason, (_edit(path, note.text, text),), {path: text}, cost=0)
 
     def tidy(self) -> None:
+        """Plan to remove trailing white space."""
         for path, note in list(self._notes.items()):
             self._check()
             text = without_noise(note.text) if self._is_editable(path) else None
             if text is not None:
                 reason = f"Trailing white space in {_short(path)} is removed."
                 self._propose("noise", reason, (_edit(path, note.text, text),), {path: text})
-
-    # --- parts of rules
 
     def _by_scope(self) -> list[list[str]]:
         scopes: dict[str, list[str]] = defaultdict(list)
@@ -793,6 +814,7 @@ class _Planner:
         return note.essence(note.text)
 
     def _of_two_kinds(self, first: str, second: str) -> bool:
+        """Return whether two notes are of different kinds for the agent, so that they must not be merged."""
         kinds = {self._comparable(first).kind, self._comparable(second).kind} - {""}
         return len(kinds) > 1
 
@@ -819,7 +841,10 @@ class _Planner:
         return self._line_counts[self._line_keys.get(line) or line_key(line)] > _COMMON
 
     def _target_order(self, path: str) -> tuple[object, ...]:
-        """The protected one stays, else the better-named, the more used, the shorter-named, the newer one."""
+        """Return a sort key for the target of a merge, which comes first.
+
+        Order: protected, better named, more used, shorter path, newer.
+        """
         note = self._notes[path]
         name, folders = name_words(path)
         poor = sum(
@@ -838,7 +863,7 @@ class _Planner:
         )
 
     def _merge(self, target: str, other: str, kind: Literal["exact", "near"]) -> None:
-        """Merge `other` into `target`, or the other way round where only that can be done without loss."""
+        """Plan to merge `other` into `target`, or the opposite if only that is possible without loss."""
         if kind == "exact" and (self._of_two_kinds(target, other) or not self._may_be_one(target, other)):
             return
         for stays, goes in ((target, other), (other, target)):
@@ -858,8 +883,10 @@ class _Planner:
             return
 
     def _took_lines_out(self, one: str, other: str) -> bool:
-        """Whether the note that was written later is the earlier one without a few of its lines: a merge
-        would bring back what somebody took out."""
+        """Return whether the later note is the earlier one without a few of its lines.
+
+        A merge would restore lines that somebody has removed.
+        """
         notes = sorted((self._notes[one], self._notes[other]), key=lambda note: note.at_ms)
         if notes[0].at_ms == notes[1].at_ms:
             return False
@@ -867,6 +894,7 @@ class _Planner:
         return later < earlier and len(earlier - later) <= _FEW_LINES * len(earlier)
 
     def _may_be_one(self, target: str, other: str) -> bool:
+        """Return whether two notes with the same body may be merged."""
         if self._remaining < 1:
             return True
         if not _is_prose(target):
@@ -881,8 +909,11 @@ class _Planner:
         texts: Mapping[str, str | None],
         cost: int | None = None,
     ) -> None:
-        """Take the group into the plan if the budget allows, and let later rules see its result. `cost`: of
-        the budget, in place of one for each operation."""
+        """Add a group to the plan if the budget allows it, and apply its result to the notes.
+
+        `texts` are the new texts by path, None for a deleted note. `cost` is the share of the budget; None
+        for one per operation.
+        """
         cost = len(operations) if cost is None else cost
         if cost > self._remaining:
             self.left_over += 1
@@ -897,8 +928,10 @@ class _Planner:
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:
-    """Whether the commands would accept the path as it is, and the text as text; an index, a document or
-    a write-protected file is no note."""
+    """Return whether the rules may change a note.
+
+    The commands must accept its path and text; an index, a document and a write-protected file are left out.
+    """
     if note.index or note.document or note.write_protected:
         return False
     try:
@@ -925,7 +958,7 @@ def _is_prose(path: str) -> bool:
 
 
 def _short(path: str) -> str:
-    """The path as people know it, without the root that all have in common."""
+    """Return the path for people, without the root that all paths have in common."""
     return f"“{path.removeprefix('/memories/')}”"
 
 
@@ -934,8 +967,11 @@ def _delete(path: str) -> Operation:
 
 
 def _edit(path: str, before: str, after: str) -> Operation:
-    """The command that turns one text into the other. What is only put in front is inserted; else the whole
-    text is replaced, which fails rather than overwrite if somebody has changed it meanwhile."""
+    """Return the command that turns one text into the other.
+
+    Text that is only added at the beginning is inserted. Otherwise the whole text is replaced, which fails
+    rather than overwrite a change by somebody else.
+    """
     if after.endswith(before) and after[: -len(before)].endswith("\n") and "\r" not in after[: -len(before)]:
         return Operation("insert", path, {"insert_line": 0, "insert_text": after[: -len(before) - 1]})
     return Operation("str_replace", path, {"old_str": before, "new_str": after})

@@ -479,7 +479,7 @@ def statement_conflicts(
 
 
 class _Pairing:
-    """The statements of two notes with their partners; `a` is always of the smaller note, `b` of the other."""
+    """The statements of two notes with partners; `a` is always of the smaller note, `b` of the other."""
 
     def __init__(self, small: Sequence[Statement], large: Sequence[Statement], found: Alignment) -> None:
         self._small, self._large, self._found = small, large, found
