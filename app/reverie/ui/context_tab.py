@@ -433,6 +433,7 @@ class ContextTab(PartTab):
         self.since.setVisible(bool(said))
 
     def say_error(self, error: UserError) -> None:
+        """Show an error above the view."""
         self.message.say_error(error)
 
     @property
@@ -657,6 +658,7 @@ class ContextControl(QObject):
             self._gather()
 
     def _gather(self) -> None:
+        """Read the facts in a job, then assemble."""
         session, update = self._session, self._update
         if session is None or update is None or update.names_only:
             return
@@ -711,6 +713,7 @@ class ContextControl(QObject):
             self._put_together()
 
     def _put_together(self) -> None:
+        """Assemble the context from the cached facts and show it."""
         facts = self._facts
         if facts is None or self._update is None or facts.context != self._update.context:
             return
@@ -721,6 +724,7 @@ class ContextControl(QObject):
         self.tab.show_since(self._since(view, shown_now=not days and not drafts), self._now)
 
     def _since(self, view: ContextView, *, shown_now: bool) -> Since | None:
+        """Return the changes since the last visit; None unless the present, saved state is shown."""
         return since(self._seen.glance, view) if shown_now else None
 
     def _drafts(self, facts: ContextFacts) -> dict[str, str]:
@@ -737,6 +741,7 @@ class ContextControl(QObject):
 
     @property
     def _place(self) -> str:
+        """Name of the selected workspace, else project, else home."""
         session, update = self._session, self._update
         if session is None or update is None:
             return ""

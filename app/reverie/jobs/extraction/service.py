@@ -369,7 +369,7 @@ class DirectoryRun(ExtractJob[Staging]):
         except UserError as error:
             return self.failed(error)
         with lease:
-            # Under the lease: another process may have done it a moment ago.
+            # Read again under the lease: another process may have just consolidated the directory.
             now = self._parts.state.directories().get(self._directory.bucket, self._directory)
             if not now.waiting:
                 return None
@@ -429,6 +429,7 @@ class DirectoryRun(ExtractJob[Staging]):
                 )
 
     def _held_by_agent(self) -> bool:
+        """Return whether Codex itself is consolidating the directory."""
         context = context_of(self._directory.cwd, self._directory.bucket)
         with contextlib.suppress(UserError):
             jobs = self._parts.run.home.jobs
@@ -724,6 +725,7 @@ class _ExtractionWork:
     async def rollouts(
         self, threads: Sequence[Thread]
     ) -> tuple[tuple[PartEnd, ...], tuple[SkippedThread, ...]]:
+        """Extract the threads; return the ends of those that were tried, and those skipped after all."""
         teller = _Teller(self._progress, len(threads))
 
         async def one(thread: Thread) -> PartEnd | SkippedThread:
@@ -752,6 +754,7 @@ class _ExtractionWork:
         )
 
     async def directories(self, rows: Sequence[DirectoryRow]) -> tuple[PartEnd, ...]:
+        """Consolidate the directories; return the ends of those that this process consolidated."""
         teller = _Teller(self._progress, len(rows))
 
         async def one(row: DirectoryRow) -> PartEnd | None:
@@ -794,28 +797,34 @@ class _Teller:
         self._done = 0
 
     def tell(self, part: ExtractProgress) -> None:
+        """Send the progress of a part."""
         self._progress(replace(part, done=self._done, total=self._total))
 
     def of(self, part: ExtractProgress) -> Callable[[Stage, str], None]:
+        """Return a function that sends a new stage and text of `part`."""
         return lambda stage, text: self.tell(replace(part, stage=stage, text=text))
 
     def ended(self, part: ExtractProgress, stage: Stage, text: str) -> None:
+        """Count a part as finished and send its last stage."""
         self._done += 1
         self.tell(replace(part, stage=stage, text=text))
 
 
 def _stage_of(end: PartEnd, good: Stage) -> Stage:
+    """Return the last stage of a part: `good` if it succeeded."""
     if end.succeeded:
         return good
     return "cancelled" if end.outcome == "cancelled" else "failed"
 
 
 def _cancelled(part: ExtractProgress) -> PartEnd:
+    """Return the end of a part that was cancelled before it began."""
     summary = "Cancelled before it began."
     return PartEnd(part.kind, part.id, part.title, part.project_path, "cancelled", summary, "cancelled")
 
 
 def _says_too_little(thread: Thread) -> bool:
+    """Return whether the agent's database lacks facts that the beginning of the rollout has."""
     return not thread.cwd or not thread.source or not thread.title
 
 
@@ -846,6 +855,7 @@ def _result(
     skipped: tuple[SkippedThread, ...],
     cancelled: bool,
 ) -> ExtractResult:
+    """Return the result of the whole extraction with its summary."""
     parts = (*rollouts, *directories)
     bad = [part for part in parts if not part.succeeded]
     done = sum(end.outcome == "completed" for end in rollouts)

@@ -178,6 +178,7 @@ def structured(trace: str) -> str:
 
 
 def _candidates(text: str) -> list[str]:
+    """Return the parts of an answer that may be its JSON, the likeliest first."""
     found = [text.strip()]
     found += [match[1].strip() for match in _JSON_FENCE.finditer(text)]
     found += [match[1].strip() for match in _FENCE.finditer(text)]
@@ -296,6 +297,7 @@ def said(role: str, text: str) -> Item:
 
 
 def _item(record: Record, *, events: bool) -> Item | None:
+    """Return the item of a record; None if the record does not count."""
     payload = record.payload
     item: Item | None = None
     if record.kind == "compacted":
@@ -315,6 +317,7 @@ def _item(record: Record, *, events: bool) -> Item | None:
 
 
 def _response_item(payload: Item) -> Item | None:
+    """Return a response item without ids, encrypted fields and pictures; None if it does not count."""
     kind = payload.get("type")
     if kind not in ITEMS or kind in _SILENT:
         return None
@@ -447,6 +450,7 @@ class _RolloutReader:
         self._open: dict[str, _CommandStep] = {}
 
     def take(self, item: Item) -> None:
+        """Process the next item."""
         kind = item.get("type")
         if kind == "message":
             self._said(str(item.get("role")), message_text(item))
@@ -458,6 +462,7 @@ class _RolloutReader:
             self.tasks[-1].aborted = True
 
     def _said(self, role: str, text: str) -> None:
+        """Process a message: collect preferences, and update or begin a task."""
         if role == "assistant":
             if self.tasks:
                 self.tasks[-1].answered = True
@@ -482,6 +487,7 @@ class _RolloutReader:
             task.add(text)
 
     def _called(self, item: Item) -> None:
+        """Process a tool call: collect changed files and commands."""
         task = self._task()
         name = str(item.get("name") or item.get("type"))
         arguments = item.get("arguments", item.get("input", item.get("action")))
@@ -510,6 +516,7 @@ class _RolloutReader:
             step.code, step.tail = _result(output)
 
     def _task(self) -> _Task:
+        """Return the present task, creating one if the rollout has no request."""
         if not self.tasks:
             self.tasks.append(_Task("What was asked for is not in the rollout"))
         return self.tasks[-1]
@@ -664,6 +671,7 @@ def _or_none(lines: Iterable[str]) -> list[str]:
 
 
 def _line(text: str) -> str:
+    """Return `text` redacted and shortened to one line of at most 160 characters."""
     folded = " ".join(redacted(text[:_LOOKED_AT_CHARS]).split()).replace("`", "'")
     return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
 

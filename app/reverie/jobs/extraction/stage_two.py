@@ -161,7 +161,7 @@ class Staging:
         files = RootedDirectory(self.root.directory)
         for rel, text in self._before.items():
             if rel == INDEX:
-                continue  # another extraction may have added a line
+                continue  # a line that another extraction added is harmless
             now = None if files.entry(rel) is None else files.read(rel).decode("utf-8", "replace")
             if now != text:
                 raise Conflict(
@@ -286,6 +286,7 @@ class StageTwoGuard:
         return answer
 
     def _refusal(self, command: str, paths: list[MemoryPath]) -> str:
+        """Return a sentence that says why a command on these paths is not allowed; empty if it is."""
         for path in paths:
             if path.scope is not Scope.PROJECT:
                 continue  # the rails refuse it, with a message of their own
@@ -299,6 +300,7 @@ class StageTwoGuard:
         return ""
 
     def _problem_now(self, path: MemoryPath) -> str:
+        """Return a sentence that says why the present content of a file is not allowed; empty if it is."""
         if path.scope is not Scope.PROJECT or not is_phase_one(path.rel):
             return ""
         after = self._staging.text(path.rel)
@@ -494,6 +496,7 @@ def _stripped(lines: Sequence[str]) -> list[str]:
 
 
 def _once(lines: Iterable[str]) -> list[str]:
+    """Return the lines without repetitions that differ only in case or white space."""
     found: dict[str, str] = {}
     for line in lines:
         found.setdefault(" ".join(line.casefold().split()), line)

@@ -122,9 +122,10 @@ def structure_of(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def structure_break(before: str, after: str) -> str:
-    """Return a sentence, for people and models, that says how an update changed headers or descriptions.
+    """Return a sentence, for people and models, that says how an update changed the structure.
 
-    Empty if they are unchanged and in the same order.
+    Empty if the headers to the last space, their order, the descriptions and the text above the first header
+    are unchanged.
     """
     old, new = structure_of(before), structure_of(after)
     if old == new:
@@ -601,7 +602,7 @@ def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
         if name in done or name not in changes:
             continue
         done.add(name)
-        # Offsets move with each section that grows: look for it again.
+        # Find the section again, because earlier insertions moved the offsets.
         here = next(one for one in parse_sections(text) if one.name == section.name)
         before = [line.rstrip("\r") for line in here.body.split("\n")]
         while before and not before[-1].strip():

@@ -278,7 +278,7 @@ def make_private(home: Home, place: NotesPlace) -> None:
                         directory.make(name, DIRECTORY_MODE)
                 directory = opened.enter_context(directory.child(name))
     except SwappedError:
-        return  # a symlink: the store follows it where it stays inside, and refuses it where it does not
+        return  # a symlink: the store follows it if it stays inside the home, and refuses it otherwise
     except OSError as error:
         raise user_error_from_os(error, "The directory of the session notes could not be made.") from error
 
@@ -712,6 +712,7 @@ class NotesService:
         return None if notes is None else notes.notes_place(session_id)
 
     def _look(self, session_id: str) -> _Looked | NotesOutcome:
+        """Read the present state of a session; return a gate if the home does not list it."""
         place = self._place(session_id)
         if place is None:
             return self._gate(
@@ -726,6 +727,7 @@ class NotesService:
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
     def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
+        """Return the measures of a session, reading only new rows of its transcript."""
         with self._lock:  # a scan is not thread-safe, and two threads may check one session
             scan = self._scans.get(session_id)
             if scan is None:
@@ -733,6 +735,7 @@ class NotesService:
             return scan.update()
 
     def _idle(self, looked: _Looked) -> NotesOutcome | None:
+        """Return a gate if the transcript has not changed for more than an hour, else None."""
         try:
             changed = looked.place.transcript.stat().st_mtime_ns // 1_000_000
         except OSError:
@@ -760,6 +763,7 @@ class NotesService:
         return None if files.entry(place.rel) is None else files.read(place.rel)
 
     def _keep(self, session_id: str, before: NotesState, counters: SessionCounters) -> None:
+        """Store the counters if they have changed."""
         if counters != before.counters:
             self._parts.book.change(session_id, lambda state: replace(state, counters=counters))
 
@@ -782,6 +786,7 @@ class NotesService:
             yield lease
 
     def _run(self, looked: _Looked, trigger: str) -> NotesOutcome:
+        """Run an update and return its outcome."""
         home, session_id = self._parts.run.home, looked.session_id
         settings, context = self._parts.settings(), home.context(workspace_id=looked.session_id)
         try:
@@ -821,6 +826,7 @@ class NotesService:
         return self._ended(looked, end, written, numbers, model=engine.name)
 
     def _succeeded(self, looked: _Looked, end: RunResult, written: str | None, ours: frozenset[str]) -> None:
+        """Store the state after a successful update, unless another update came later."""
         current = written or self._sha256(looked.place)
         now = self._parts.run.clock()
 
@@ -848,6 +854,7 @@ class NotesService:
         *,
         model: str,
     ) -> NotesOutcome:
+        """Report the end of an update and return it as an outcome."""
         text, session_id = end.summary, looked.session_id
         details = {**numbers, "model": model, "usage": dict(end.usage or {})}
         level = logging.INFO if written is not None else logging.DEBUG

@@ -285,6 +285,7 @@ def json_of(value: Any) -> str:
 
 
 def _event(row: TailEvent) -> dict[str, Any] | None:
+    """Return the event of a transcript row; None if the row does not count."""
     if row.kind in ("other", "reset") or row.turn.role == "system":
         return None
     event: dict[str, Any] = {"historySequence": row.turn.sequence, "role": row.turn.role}
@@ -474,6 +475,7 @@ def _document(
 
 
 def _folded(text: str) -> str:
+    """Return the words of `text` in lower case, for comparison."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
@@ -682,7 +684,7 @@ class WriterJob(Job[MemoryDraft]):
     def ready(self) -> None:
         """Remove temporary files that killed writes left."""
         for directory in (self._request.target.file.parent, self._request.place.state_file.parent):
-            with contextlib.suppress(UserError):  # hidden files that lie there harm nobody
+            with contextlib.suppress(UserError):  # leftover hidden files are harmless
                 sweep_temporaries(directory, older_than_s=LEFT_OVER_AFTER_S)
 
     async def think(self, run: RunContext) -> MemoryDraft | Plan:

@@ -635,6 +635,10 @@ class WriterService:
         return place is not None and self._counters.advanced_by_others(workspace_id, place.state_file)
 
     def _standing(self, workspace_id: str, *, by_hand: bool) -> tuple[Standing, _Ready | None]:
+        """Check the conditions that hold for every turn; return the workspace too if none prevents a run.
+
+        `by_hand` ignores the writer's switches.
+        """
         home, settings = self._parts.run.home, self._parts.settings()
         workspace = None if home.sessions is None else home.sessions.workspace(workspace_id)
         wishes = (
@@ -670,6 +674,7 @@ class WriterService:
         return Standing(workspace, interval, None, "", target), ready
 
     def _ready(self, workspace_id: str, message_id: str, *, by_hand: bool) -> _Ready | WriterOutcome:
+        """Return the workspace if no standing gate prevents a run, else report the gate."""
         standing, ready = self._standing(workspace_id, by_hand=by_hand)
         if ready is not None:
             return ready
@@ -698,6 +703,7 @@ class WriterService:
             return outcome
 
     def _ran(self, ready: _Ready, start: RunStart, turn_model: str | None, trigger: str) -> WriterOutcome:
+        """Run the writer and report its end."""
         workspace_id = ready.workspace.id
         try:
             engine = self._parts.engine_for(ready.context, ready.wishes, turn_model)
@@ -774,6 +780,7 @@ class WriterService:
         return dump, ""
 
     def _complete(self, ready: _Ready, start: RunStart, *, succeeded: bool) -> None:
+        """Record the end of a run in the state file; a failure is reported."""
         workspace_id, state_file = ready.workspace.id, ready.place.state_file
         try:
             self._counters.complete(workspace_id, state_file, start, succeeded=succeeded)

@@ -169,9 +169,11 @@ class FindingRow(QWidget):
 
     @property
     def state(self) -> str:
+        """State of the check: pass, off, warn or fail."""
         return self._state
 
     def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
+        """Show a finding; `first` highlights the row as the likely cause."""
         self._state, self._first = finding.state, first
         self.title.say(said(finding.title))
         self.evidence.say(said(finding.evidence))
@@ -299,6 +301,7 @@ class ChecksView(QWidget):
 
     @property
     def findings(self) -> tuple[FindingView, ...]:
+        """All findings, in the order of the gates."""
         return self._findings
 
     @property
@@ -442,6 +445,7 @@ class ChecksControl(QObject):
 
     @Slot()
     def _look_quietly(self) -> None:
+        """Run the checks without showing progress, once no job is running."""
         if self.busy:
             self._settle.start()
         else:
@@ -472,6 +476,7 @@ class ChecksControl(QObject):
             self._submit(session, context, with_probe=False, check=check)
 
     def _submit(self, session: HomeSession, context: ScopeContext, *, with_probe: bool, check: str) -> None:
+        """Apply the fix of `check`, if any, and run the checks in a job."""
         doctor, probe, switched = session.workbench.doctor, self._probe, self.debug_switched.emit
         shown = next((one for one in self.view.findings if one.check == check and one.fix is not None), None)
 
@@ -505,6 +510,7 @@ class ChecksControl(QObject):
         self._set_loud(with_probe or shown is not None)
 
     def _set_loud(self, loud: bool) -> None:
+        """Show whether a job that a person requested is running."""
         self._loud = loud
         self.view.set_busy(loud)
 

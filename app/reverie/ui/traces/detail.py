@@ -122,6 +122,7 @@ class RawModel(QAbstractItemModel):
         self._generation = 0
 
     def show_document(self, document: ShownDocument | None) -> None:
+        """Show another document; None shows none."""
         self.beginResetModel()
         self._generation += 1
         self._document = document
@@ -177,6 +178,7 @@ class RawModel(QAbstractItemModel):
         self._feed.failed.emit(error)
 
     def _take(self, item: Item, generation: int, found: DocumentPage) -> None:
+        """Append loaded members, unless another document is shown meanwhile."""
         if generation != self._generation:
             return
         item.more = found.more
@@ -266,6 +268,7 @@ class RawView(QWidget):
         column(self, row, self.splitter, grows=self.splitter, margin=(GAP, GAP, GAP, 0))
 
     def show_document(self, document: ShownDocument | None) -> None:
+        """Show another document and clear search and value; None shows none."""
         self._document = document
         self._show_hits(())
         self.found.clear()
@@ -372,10 +375,12 @@ class MessagesView(QScrollArea):
         self._show(())
 
     def show_trace(self, detail: TraceDetail) -> None:
+        """Show the texts of a trace."""
         left_out = detail.event_count - len(detail.events)
         self._show(tuple(self._texts(detail)), left_out)
 
     def clear(self) -> None:
+        """Show no texts."""
         self._show(())
 
     def _show(self, texts: tuple[MessageText, ...], left_out: int = 0) -> None:
@@ -736,6 +741,7 @@ class MissedView(PlainTextBox):
 
 
 def _cut(text: str) -> str:
+    """Return at most 10,000 characters and 500 lines of `text`."""
     rows = text[:_MOST_CHARS].splitlines(keepends=True)
     cut = "".join(rows[:_MOST_ROWS])
     return cut if len(cut) == len(text) else f"{cut.rstrip()} …"

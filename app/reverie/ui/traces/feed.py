@@ -255,6 +255,10 @@ class TraceFeed(QObject):
         )
 
     def _take(self, home: str, complete: bool, rows: object) -> None:
+        """Store rows of a home and announce them.
+
+        Partial rows are ignored once the home was read completely.
+        """
         if not isinstance(rows, tuple) or (not complete and home in self._complete):
             return
         if complete:

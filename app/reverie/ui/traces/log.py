@@ -223,6 +223,7 @@ class LogList(LineList):
 
     @property
     def current(self) -> LogRow | None:
+        """The selected row, None if there is none."""
         found: LogRow | None = self.current_value
         return found
 
@@ -271,9 +272,11 @@ class RunningJobs(QWidget):
 
     @property
     def ids(self) -> tuple[str, ...]:
+        """Ids of the listed jobs."""
         return tuple(self._lines)
 
     def line(self, id_: str) -> _Line:
+        """Return the line of a job."""
         return self._lines[id_]
 
     def show_jobs(self, jobs: Sequence[RunningJob]) -> None:

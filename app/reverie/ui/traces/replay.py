@@ -397,6 +397,7 @@ class ReplayDialog(QDialog):
         self._follow()
 
     def _follow(self) -> None:
+        """Enable the controls that can be used."""
         self.run_button.setEnabled(not self.running and is_model_name(self.model.currentText().strip()))
         self.cancel_button.setEnabled(self.running)
         for control in (self.model, self.seconds, self.system, self.user):

@@ -69,7 +69,7 @@ class TraceModel(LineModel):
         row, tone = value.row, verdict_tone(value.row.verdict)
         tries = counted(tr("1 attempt"), "%n attempts", row.attempts) if row.attempts > 1 else ""
         place = value.place.workspace if self.several else ""
-        model = row.model.partition(":")[2] or row.model  # without its service: there is little room
+        model = row.model.partition(":")[2] or row.model  # without its service, to save space
         parts = (place, kind_label(row.kind), model, tries, tokens(row.tokens) if row.tokens else "")
         return TwoLines(
             verdict_label(row.verdict),
@@ -213,6 +213,7 @@ class TraceList(Column):
             self.picked.emit()  # an empty list changes the text beside it
 
     def _takes(self, line: ListedTrace) -> bool:
+        """Return whether a line passes search text and filters."""
         row, place, followed = line.row, self.place.currentData(), self._followed
         if place == "selected" and followed is not None and not followed.holds(line):
             return False
@@ -416,6 +417,7 @@ class TracesTab(TabPage):
         self.answer.show_answer(answer, len(findings), busy=not self.checks.again.isEnabled())
 
     def _failed_run(self) -> ListedTrace | None:
+        """Return the newest run of the agent's own writer in the selected workspace."""
         followed = self.list.followed
         return None if followed is None else self.list.newest_of(followed.workspace)
 
@@ -467,6 +469,7 @@ class TracesTab(TabPage):
         self._on_findings()
 
     def stop(self) -> None:
+        """Stop all reading."""
         self.feed.stop()
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -125,7 +125,7 @@ class ReaderSearch(QObject):
         self._seek(self._view.text.current(), "", back=True)
 
     def _seek(self, number: int, needle: str, *, back: bool) -> None:
-        """Go to the nearest entry that says `needle`; without one, to the nearest prompt."""
+        """Go from entry `number` to the nearest entry with `needle`; an empty one finds prompts."""
         transcript = self._view.transcript
         if transcript is None:
             return
@@ -313,6 +313,7 @@ class TranscriptView(QWidget):
         self.opened.emit(opened.place)
 
     def _take(self, page: Page, put: Callable[[Sequence[Message]], None] | None) -> None:
+        """Show a page with `put` and update the facts."""
         self._reading = ""
         self._facts, self._at_end = page.facts, page.at_end
         if put is not None:
@@ -341,6 +342,7 @@ class TranscriptView(QWidget):
         )
 
     def _on_more(self, page: Page) -> None:
+        """Append a page, and drop entries from the top above the limits of messages and characters."""
         self._take(page, self.text.append)
         shown = self.text.messages
         over, chars = len(shown) - MOST_MESSAGES, sum(map(weight, shown)) - MOST_CHARS
@@ -373,7 +375,7 @@ class TranscriptView(QWidget):
             self._reading = ""
             self.text.prepend(page.messages)
             self.follow()
-        else:  # the entries in between are too long to be shown together with the rest
+        else:  # the preceding entries are too long to be shown together with the rest
             self._take(page, self.text.show_messages)
             self.text.go_to_end()
 
@@ -395,6 +397,7 @@ class TranscriptView(QWidget):
         )
 
     def _arrive(self, number: int, needle: str, *, back: bool) -> None:
+        """Scroll to an entry and mark `needle` in it."""
         if needle:
             self.text.unfold(number)
         self.text.go_to(number)
@@ -444,6 +447,10 @@ class TranscriptView(QWidget):
         self._submit("ask whether a transcript grew", work, self._on_grown)
 
     def _on_grown(self, found: tuple[TranscriptGrowth, float]) -> None:
+        """Update the text to a changed transcript, and scroll to the end again if it was there.
+
+        Entries that are equal are not written again.
+        """
         growth, took = found
         self._stamp, page = growth.stamp, growth.page
         self._rested = time.monotonic()

@@ -112,7 +112,7 @@ class SourceModel(QAbstractTableModel):
         self._touch(rows)
 
     def narrow(self, text: str, project: str | None) -> None:
-        """Only those of a project (None: of any) that say something with this text."""
+        """Show only transcripts of a project (None: of all) with `text` in title, project, id or state."""
         self._text, self._project = text.casefold().strip(), project
         self._arrange()
 
@@ -123,6 +123,7 @@ class SourceModel(QAbstractTableModel):
 
     def _arrange(self) -> None:
         # Sorted here, because a proxy model would call Python twice for each comparison.
+        """Filter and sort the transcripts; reset the model only if the rows have changed."""
         found = [each for each in self._listed if self._fits(each)]
         found.sort(key=lambda each: -(each.updated_at or 0))
         found.sort(key=lambda each: _sort_key(each, self._column), reverse=self._down)
@@ -526,6 +527,7 @@ class TranscriptsTab(TabPage):
                 self.status_message.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
 
     def _read_titles(self) -> None:
+        """Read missing titles in jobs of up to 20 transcripts, one after the other."""
         session, without_facts = self._session, self.list.model.without_facts()[:_TITLES_AT_ONCE]
         if session is None or not without_facts or self._titling or not self.isVisible():
             return
