@@ -375,6 +375,7 @@ class CoverageLog:
 
 
 def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a bucket of the sidecar, replaced by an empty one if it is missing or not an object."""
     bucket = raw.get(name)
     if not isinstance(bucket, dict):
         bucket = raw[name] = {}
@@ -384,6 +385,7 @@ def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
 def _good(
     raw: Mapping[str, Any], name: str, model: type[BaseModel], problems: list[str], *, label: str = ""
 ) -> dict[str, Mapping[str, Any]]:
+    """Return the valid records of a bucket; add a message to `problems` if others are left out."""
     bucket = raw.get(name, {})
     label = label or name
     if not isinstance(bucket, dict):

@@ -199,6 +199,10 @@ def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
 
 
 def _sentences(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
+    """Yield the sentences of a list entry or paragraph as facts.
+
+    A line of a paragraph that begins with a label starts a new part.
+    """
     lines = [line.strip().lstrip(">").strip() for line in passage.lines]
     for number in range(1, len(lines)):
         if passage.kind == "prose" and _LABELLED.match(lines[number]):
@@ -389,6 +393,8 @@ def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[Wor
 
 
 def _value_differs(more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> What | Literal[""]:
+    """Return the kind of value in which two facts differ; empty if they do not."""
+
     def of(tokens: Sequence[WordToken], kind: str) -> list[str]:
         return [token.canon for token in tokens if token.kind == kind]
 

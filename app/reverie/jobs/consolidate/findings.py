@@ -328,6 +328,7 @@ _THING = (
 
 
 def _words_of(table: Mapping[str, Mapping[str, str]]) -> _Words:
+    """Return the vocabulary that the table of `related.toml` describes."""
     versions = {name: frozenset(words.split()) for name, words in table["versions"].items()}
     change = table["change"]
     rows = [row for name in ("gone", "replaced") for row in change[name].strip().splitlines()]

@@ -635,6 +635,7 @@ class DreamOverlay:
             overlay.files.rollback(savepoint[key])
 
     def _count(self, usage: dict[str, MemoryUsage | None], op: Mapping[str, Any], now: int) -> None:
+        """Apply one op to the usage; a rename moves the counts, a delete removes them."""
         key = self._key(parse_memory_path(op["path"]))
         if key is None:
             return

@@ -187,6 +187,7 @@ def _group(
 def _kind(
     paths: Sequence[str], before: Mapping[str, str], after: Mapping[str, str], renamed: Mapping[str, str]
 ) -> GroupKind:
+    """Return the kind of a group; `mixed` if no other fits."""
     moved = {path for path in paths if path in renamed}
     if moved and set(paths) == moved | {renamed[path] for path in moved}:
         return "rename"
@@ -493,6 +494,7 @@ def _reviewed_group(
     after: Mapping[str, str],
     moved: Mapping[str, str],
 ) -> ReviewedGroup:
+    """Return a group with the texts and hunks of its files."""
     arrived = {new: old for old, new in moved.items()}
     files = tuple(
         _reviewed_file(path, arrived.get(path, ""), before, after)

@@ -314,6 +314,7 @@ class SweepService:
         return self._dreams.run(request, engine, cancel=cancel, progress=progress)
 
     def _workspaces(self) -> tuple[SweepWorkspace, ...]:
+        """Return the facts about each workspace with a recorded use, in the agent's order."""
         recencies = () if self._home.sessions is None else self._home.sessions.recencies()
         listed = {workspace.id: workspace for workspace in self._home.contents().workspaces()}
         found = []
@@ -422,9 +423,8 @@ class Triggers:
         """Run the final pass over an archived workspace."""
         return self._guarded("archive", workspace_id, lambda: self._archived(workspace_id))
 
-    # The triggers behind their gates
-
     def _launch(self) -> Triggered:
+        """Attempt the harvests that are due, within the budget, then run the sweep."""
         done: list[Triggered] = []
         for workspace_id, key in self._parts.harvests.log.due():
             if self._over_budget() is not None:
@@ -452,6 +452,7 @@ class Triggers:
         return Triggered(gate, text, (*dreams, *swept), harvests, sweep)
 
     def _compacted(self, workspace_id: str, key: str | None) -> Triggered:
+        """Harvest a compaction (None for the newest) and consolidate afterwards."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         extractor = parts.extractor_for(context)
@@ -470,6 +471,7 @@ class Triggers:
         return Triggered(None, text, (dream,), (harvest,))
 
     def _archived(self, workspace_id: str) -> Triggered:
+        """Run the final pass, unless the run in progress turns out to be one."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         asked_at = parts.run.clock()
@@ -523,8 +525,6 @@ class Triggers:
         """Return whether the final pass over the workspace was made at `asked_at` or later."""
         record = self._parts.run.coverage.load().workspaces.get(workspace_id)
         return record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at
-
-    # Gates
 
     def _guarded(self, name: Trigger, workspace_id: str | None, act: Callable[[], Triggered]) -> Triggered:
         """Call `act` unless a gate stops it; turn a `UserError` into a result and an entry in Activity."""

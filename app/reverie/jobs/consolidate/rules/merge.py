@@ -286,6 +286,10 @@ class _Carrier:
         self._new_sections: list[Passage] = []
 
     def run(self) -> str:
+        """Return the target's body with the missing passages inserted.
+
+        Missing passages that follow each other in the source stay together.
+        """
         anchor: int | None = None
         section = ""
         at: int | None = None

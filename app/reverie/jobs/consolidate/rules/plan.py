@@ -126,6 +126,7 @@ def _in_other_words(
     records: Records, notes: Sequence[Note], check: Callable[[], None]
 ) -> Iterator[RecordMerge]:
     # The subject of a record becomes its title, where any doubt is a veto.
+    """Yield the merges of two records that are duplicates in other words."""
     texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
     readings: dict[int, NoteReading] = {}
     joined: set[int] = set()

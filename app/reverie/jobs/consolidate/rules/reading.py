@@ -193,6 +193,7 @@ class _Splitter:
             self._gap = False
 
     def _passage(self, line: str) -> Passage:
+        """Return the passage that begins with `line`, and move past it."""
         fence = _FENCE.match(line)
         if fence:
             return self._made("code", _fence_end(self._lines, self._at, fence.group(1)))
@@ -581,6 +582,7 @@ def _split_words(canons: set[str]) -> set[str]:
 def _head_markers(
     name: tuple[str, ...], folders: tuple[str, ...], described: Wording, titles: list[Wording]
 ) -> dict[str, frozenset[str]]:
+    """Return the markers in the note's name, folders, description and first title."""
     canons = [*name, *folders, *described.seen]
     canons += [
         token.canon + (f"-{token.unit}" if token.canon[0] == "@" else "") for token in described.tokens
@@ -617,6 +619,7 @@ def has_capital_nouns(body: str) -> bool:
 def _statements(
     passage: Passage, offset: int, capital_nouns: bool, doubts: re.Pattern[str] | None
 ) -> Iterator[Statement]:
+    """Yield the statements of a passage; `offset` is the number of the body's first line in the text."""
     line = offset + passage.first
     if passage.kind == "code":
         for number, code in enumerate(passage.lines):
@@ -636,6 +639,7 @@ def _statements(
 
 
 def _row(passage: Passage, line: int, capital_nouns: bool, doubts: re.Pattern[str] | None) -> Statement:
+    """Return a table row as a statement."""
     cells = table_cells(passage.lines[0])
     wording = read_wording(": ".join(cells), capital_nouns=capital_nouns)
     key = read_wording(cells[0], capital_nouns=capital_nouns).canons
@@ -655,6 +659,7 @@ def _row(passage: Passage, line: int, capital_nouns: bool, doubts: re.Pattern[st
 def _sentence(
     text: str, line: int, passage: Passage, state: str, capital_nouns: bool, doubts: re.Pattern[str] | None
 ) -> Statement:
+    """Return a sentence as a statement."""
     key = _KEY.match(text)
     canons = frozenset[str]()
     if key is not None and len(key[0].split()) <= 6:

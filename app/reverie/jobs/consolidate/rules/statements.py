@@ -127,6 +127,7 @@ def _compatible(a: WordToken, b: WordToken) -> bool:
 def _pair_alike(
     small: Wording, large: Wording, pairs: list[tuple[int, int]], used_small: set[int], used_large: set[int]
 ) -> None:
+    """Add pairs of misspelt words and of compounds to `pairs`."""
     used_small |= {a for a, _b in pairs}
     used_large |= {b for _a, b in pairs}
     if (len(small.tokens) - len(used_small)) * (len(large.tokens) - len(used_large)) > _FUZZY_PAIRS:
@@ -302,6 +303,7 @@ class _Aligner:
                 self._found.near_misses.append(link)
 
     def _finish(self) -> Alignment:
+        """Return the alignment with the tokens left over, the kept statements and the score."""
         found = self._found
         total = kept = 0.0
         for number, statement in enumerate(self._small):
@@ -526,6 +528,7 @@ class _Pairing:
         return "a name" if _both(left_a, left_b, _is_name, _may_be_name) else ""
 
     def _exclusions(self, link: StatementLink) -> str:
+        """Return a difference if the statements have words that exclude each other; else empty."""
         a, b = self._small[link.small].wording, self._large[link.large].wording
         is_only = len(self._of_small[link.small]) <= 1 and len(self._of_large[link.large]) <= 1
         if excludes(a.seen, b.seen, strict=is_only):

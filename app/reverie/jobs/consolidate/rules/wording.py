@@ -383,6 +383,7 @@ class _WordingReader:
         self._article = False
 
     def read(self) -> Wording:
+        """Return the statement as tokens."""
         text = self._raw if self._code else fold_text(self._raw)
         text = self._mark_code(text)
         for match in _TOKEN.finditer(text):
@@ -489,6 +490,7 @@ class _WordingReader:
         self._add(WordToken(f"#{digits.replace(',', '.')}", "number", UNITS[unit.casefold()] if unit else ""))
 
     def _word(self, surface: str, code: bool, initial: bool) -> None:
+        """Add a word as a token; a number word, unit, negation or function word gets its special role."""
         text = surface.casefold()
         if not code and "'" in text:
             text = self._elision(text)
