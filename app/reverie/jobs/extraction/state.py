@@ -532,7 +532,7 @@ class ThreadSelection(Struct, frozen=True):
     """Result of a selection."""
 
     chosen: tuple[Thread, ...]
-    """Threads to extract, newest first."""
+    """Threads to extract, newest first; those whose last extraction failed come after the others."""
     skipped: tuple[SkippedThread, ...]
     """The other threads with their reasons."""
 

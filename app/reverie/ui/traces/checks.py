@@ -379,8 +379,8 @@ class _Examined(Struct, frozen=True):
 class ChecksControl(QObject):
     """Controller of the checks.
 
-    Signals: `fixed()`, emitted after a fix, which may have changed settings; `debug_switched()`, emitted when
-    the log level was raised.
+    Signals: `fixed()`, emitted after a fix, which may have changed settings; `debug_switched()`, emitted
+    after debug logging was turned on.
     """
 
     fixed = Signal()
