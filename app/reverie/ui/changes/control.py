@@ -95,6 +95,7 @@ class ChangesControl(QObject):
         self._connect()
 
     def _forget(self) -> None:
+        """Clear all that was read."""
         self._target: TimelineTarget | None = None
         self._runs: tuple[RunSummary, ...] = ()
         self._changes: tuple[LoggedChange, ...] = ()
@@ -196,6 +197,7 @@ class ChangesControl(QObject):
         self.tab.files.tree.setFocus()
 
     def _look_at(self, path: str, context: ScopeContext | None) -> None:
+        """List the changes of `path` in `context`, and read them; "" lists all changes."""
         self._forget()
         self._path, self._context, self._wanted = path, context, ""
         for group in ("changes", "older", "review"):
@@ -261,6 +263,7 @@ class ChangesControl(QObject):
         self.tab.versions.follow()
 
     def _show_rows(self) -> None:
+        """Show the rows that were read, and update the selected change set."""
         if self.tab.changes.shows_deleted:
             rows = [ChangeRow(entry.id, entry.at_ms, deleted=entry) for entry in self._entries]
             self.tab.changes.show_rows(rows, more=self._older is not None)
@@ -284,6 +287,7 @@ class ChangesControl(QObject):
             self._read_review(row)  # other changes may decide whether the run can be applied
 
     def _is_wanted(self, row: ChangeRow) -> bool:
+        """Return whether a row is the change set to select."""
         return row.key == self._wanted
 
     def _is_about(self, row: ChangeRow) -> bool:
@@ -293,6 +297,7 @@ class ChangesControl(QObject):
 
     @Slot()
     def _read_more(self) -> None:
+        """Read the next page of changes or deleted memories."""
         session = self._session
         deleted = self.tab.changes.shows_deleted
         wanted = self._older if deleted else self._next
@@ -313,6 +318,7 @@ class ChangesControl(QObject):
         self._reader.read("read older changes", "older", work, done)
 
     def _read_deleted(self, session: HomeSession, start: str | None) -> None:
+        """Read the deleted memories from `start` on; None reads the newest again."""
         workbench, known = session.workbench, len(self._entries)
 
         async def work(_control: JobControl) -> tuple[tuple[TrashEntry, ...], str | None]:
@@ -363,6 +369,7 @@ class ChangesControl(QObject):
         return self._path
 
     def _read_review(self, row: ChangeRow) -> None:
+        """Read the files of a change set in a job, and show them."""
         session, target = self._session, self._target
         if session is None:
             return
@@ -426,6 +433,7 @@ class ChangesControl(QObject):
 
     @property
     def _shown_keys(self) -> set[str]:
+        """The keys of the scope roots that the Memory tab shows."""
         update = self._trees()
         scopes = update.view.scopes.values() if update is not None else ()
         return {listing.root.key for listing in scopes if listing.root is not None}
@@ -439,6 +447,7 @@ class ChangesControl(QObject):
 
     @Slot(object, object)
     def _take_back(self, row: ChangeRow, parts: Parts | None) -> None:
+        """Undo a run through the consolidation, or a commit as an edit by the user."""
         choices, session = self.tab.files.choices, self._session
         of_run = row.run is not None and (choices is None or choices.view.run is not None)
         if of_run and row.run is not None:
@@ -462,12 +471,14 @@ class ChangesControl(QObject):
                 back.undo()
 
     def _change(self, session: HomeSession, name: str, work: Any, done: Callable[[Undo], None]) -> None:
+        """Run a change as an edit by the user, which Undo can undo."""
         for message in (self.tab.files.message, self.tab.deleted.message):
             message.clear()
         self._edits.apply(session, name, work, done, self._say_error)
 
     @Slot(object, bool)
     def _discard(self, row: ChangeRow, discarded: bool) -> None:
+        """Discard a proposal or, with False, make it a proposal again."""
         session, run = self._session, row.run
         if session is None or run is None:
             return
@@ -507,6 +518,7 @@ class ChangesControl(QObject):
         self._on_changed()
 
     def _say(self, said: str, tone: Tone) -> None:
+        """Show a message above the files, and enable the buttons."""
         self.tab.files.message.say(said, tone=tone)
         self.tab.files.ended()
 
@@ -541,6 +553,7 @@ class ChangesControl(QObject):
 
     @Slot()
     def _plan_folder(self) -> None:
+        """Plan to restore the listed folder to its state after the selected change set."""
         row, session, target = self.tab.files.row, self._session, self._target
         state = row.change.after if row is not None and row.change is not None else None
         if session is None or target is None or state is None:
@@ -567,6 +580,7 @@ class ChangesControl(QObject):
 
     @Slot(object, bool)
     def _carry_out(self, plan: RestorePlan, remove_newer: bool) -> None:
+        """Carry out a restore; `remove_newer` also deletes the files that were added since."""
         session = self._session
         if session is not None:
             work = ask(session.workbench.restore, plan, remove_newer=remove_newer)
@@ -579,6 +593,7 @@ class ChangesControl(QObject):
     # Deleted memories
 
     def _show_deleted(self) -> None:
+        """Show the selected deleted memories, and read the text of a single one."""
         entries = [row.deleted for row in self.tab.changes.selected if row.deleted is not None]
         self.tab.deleted.show_entries(entries)
         session = self._session
@@ -610,6 +625,7 @@ class ChangesControl(QObject):
             dialog.deleteLater()
 
     def _bring_back(self, entries: Sequence[TrashEntry], names: dict[str, str]) -> None:
+        """Restore deleted memories; `names` holds other paths for some, by entry id."""
         session = self._session
         if session is not None:
             work = ask(session.workbench.trash.restore, entries, names)
@@ -669,6 +685,7 @@ class RestoreDialog(QDialog):
         self._follow()
 
     def _say_refused(self) -> None:
+        """Show why files cannot be restored, or hide the message."""
         if not self.plan.refused:
             self.refused.clear()
             return

@@ -180,6 +180,7 @@ class HunkView(ReadOnlyText):
         return False
 
     def _start(self, again: Callable[[], None]) -> Theme:
+        """Clear the view; `again` is called to fill it again when the colours change."""
         for bar in self._bars.values():
             bar.hide()
             bar.deleteLater()
@@ -201,6 +202,7 @@ class HunkView(ReadOnlyText):
 
     @Slot()
     def _place(self) -> None:
+        """Position the buttons of the visible hunks."""
         layout, height = self.document().documentLayout(), self.viewport().height()
         top = self.verticalScrollBar().value()
         for hunk in self.hunks:
@@ -221,6 +223,7 @@ class HunkView(ReadOnlyText):
                 bar.setGeometry(left, max(y, following - size.height()), width, size.height())
 
     def _bar(self, hunk: ShownHunk) -> QWidget:
+        """Create the buttons of a hunk."""
         bar = QWidget(self.viewport())
         bar.setFont(QApplication.font(bar))
         row = row_of(holder=bar, gap=UNIT)
@@ -239,6 +242,7 @@ class HunkView(ReadOnlyText):
         return bar
 
     def _buttons(self, hunk: ShownHunk) -> Iterator[tuple[str, str]]:
+        """Yield the key and the text of each button of a hunk."""
         choices, part = self._choices, self._part
         if choices is None or part is None or part.group is None or not choices.is_open:
             return
@@ -327,10 +331,12 @@ class MergeView(Column):
         return True
 
     def _show_kept(self, file: ReviewFile) -> None:
+        """Show the text of the memory that stays."""
         self.kept.begin(lambda: self._show_kept(file))
         self.kept.fill(map(self.kept.line, rows_of(file.before or "", MOST_LINES)))
 
     def _show_gone(self, files: Sequence[tuple[ReviewFile, Sequence[MergedLine]]]) -> None:
+        """Show the lines of the deleted memories, each with its fate."""
         theme = self.gone.begin(lambda: self._show_gone(files))
         backs = {"moved": theme.added_back, "reworded": theme.warn_back, "gone": theme.removed_back}
 
@@ -466,6 +472,7 @@ class ReviewDetail(QWidget):
         return ReviewPart(part.group)
 
     def _say_blocked(self, choices: Choices, part: ReviewPart) -> None:
+        """Show why the file is not changed, and whether the user can agree to the loss of lines."""
         path = part.file.path if part.file is not None else ""
         why = choices.blocked.get(path, "") if choices.is_open else ""
         if why:
@@ -481,6 +488,7 @@ class ReviewDetail(QWidget):
         self.agree.setVisible(agreed or bool(why and choices.may_agree(path)))
 
     def _say_buttons(self, choices: Choices, part: ReviewPart) -> None:
+        """Update the buttons for the shown part."""
         file = part.file
         self.edit.setVisible(file is not None and choices.can_write(file, part.hunk))
         self.take_back.setVisible(file is not None and choices.is_written(file, part.hunk))
@@ -507,12 +515,14 @@ class ReviewDetail(QWidget):
 
     @property
     def _is_written(self) -> bool:
+        """Whether the user has edited the text of the shown part."""
         choices, part = self._choices, self._part
         if choices is None or part is None or part.file is None:
             return False
         return choices.is_written(part.file, part.hunk)
 
     def _editing(self, on: bool) -> None:
+        """Show the editor with the text of the part, or the diff."""
         choices, part = self._choices, self._part
         if on and choices is not None and part is not None and part.file is not None:
             with QSignalBlocker(self.editor):
@@ -556,6 +566,7 @@ class ReviewDetail(QWidget):
 
 
 def _title(part: ReviewPart | None) -> str:
+    """Return the title of the shown part; empty for none."""
     if part is None or part.group is None:
         return ""
     if part.file is None or part.group.kind == "merge":
@@ -605,6 +616,7 @@ class BlamePane(QWidget):
         self._follow()
 
     def _name(self, author: LineAuthor) -> str:
+        """Return the displayed author and age of a line."""
         who = shortened(actor(author.actor if author.who == "other" else author.who), _LONGEST_NAME)
         return f"{who}, {short_age(self._now(), author.at_ms)}"
 
@@ -618,6 +630,7 @@ class BlamePane(QWidget):
 
     @Slot()
     def _follow(self) -> None:
+        """Update the button for the line with the caret."""
         author = self.current
         self.to_change.setEnabled(author is not None)
         said = f"{self._name(author)}, {when(author.at_ms)}" if author is not None else ""
@@ -677,6 +690,7 @@ class PaneReader(QObject):
         self._lane.abandon(self._name(group))
 
     def _name(self, group: str) -> str:
+        """Return a group name that is unique to this reader."""
         return f"{group} {id(self)}"
 
 
@@ -758,6 +772,7 @@ class VersionPane(QWidget):
 
     @Slot()
     def _read(self) -> None:
+        """Read the chosen view of the file in a job."""
         view: View = self.view.currentData()
         self._pages.setCurrentIndex(self.view.currentIndex())
         file = self._file

@@ -206,6 +206,7 @@ class ReviewTree(QTreeWidget):
         self.follow()
 
     def _file_item(self, group: ReviewGroup, file: ReviewFile) -> QTreeWidgetItem:
+        """Return the row of a file, with a row for each of its hunks if it has several."""
         made = self._item(ReviewPart(group, file), file_words(file), file.path)
         if len(file.hunks) > 1:
             for hunk in file.hunks:
@@ -213,6 +214,7 @@ class ReviewTree(QTreeWidget):
         return made
 
     def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
+        """Return a row for `part`, with a check box if there is a choice."""
         item = QTreeWidgetItem([visible(text), ""])
         item.setData(0, _ROLE, part)
         item.setToolTip(0, as_tooltip(tip))
@@ -224,6 +226,7 @@ class ReviewTree(QTreeWidget):
         return item
 
     def _say_state(self, item: QTreeWidgetItem, choices: Choices, part: ReviewPart) -> None:
+        """Show the state of a row, with the reason in its tool tip."""
         if part.group is None:
             return
         reason = choices.blocked.get(part.file.path, "") if part.file is not None else ""
@@ -291,6 +294,7 @@ _TICKS: dict[Taken, Qt.CheckState] = {
 
 
 def _taken(choices: Choices, part: ReviewPart) -> Taken:
+    """Return whether all, some or none of a part is accepted."""
     assert part.group is not None
     if part.file is None:
         return choices.group_taken(part.group)
@@ -300,6 +304,7 @@ def _taken(choices: Choices, part: ReviewPart) -> Taken:
 
 
 def _verbs() -> dict[str, str]:
+    """Return the displayed kind of change of a file."""
     return {"create": tr("new"), "delete": tr("deleted"), "rename": tr("renamed")}
 
 
@@ -352,6 +357,7 @@ def card_words(counts: CardCounts) -> str:
 
 
 def _what_words() -> dict[str, str]:
+    """Return the note for each kind of changed value."""
     return {
         "number": tr("Another number: {before}"),
         "version": tr("Another version: {before}"),
@@ -629,7 +635,7 @@ class Choices:
         return index not in self.selection.rejected_hunks.get(file.path, frozenset())
 
     def file_taken(self, group: ReviewGroup, file: ReviewFile) -> Taken:
-        """Return how many hunks of the file are accepted; a file edited by the user counts as `all`."""
+        """Return whether all, some or none of the file's hunks are accepted; all of an edited file."""
         if group.index in self.selection.rejected_groups:
             return "none"
         if file.path in self.selection.edited_files:
@@ -637,7 +643,7 @@ class Choices:
         return _sum(self.hunk_taken(group, file, hunk.index) for hunk in file.hunks)
 
     def group_taken(self, group: ReviewGroup) -> Taken:
-        """Return how many files of the group are accepted."""
+        """Return whether all, some or none of the group's files are accepted."""
         states = {self.file_taken(group, file) for file in group.files}
         return states.pop() if len(states) == 1 else "some"
 
@@ -727,6 +733,7 @@ class Choices:
         )
 
     def _gone(self, file: ReviewFile) -> frozenset[int]:
+        """Return the indexes of the hunks that have been undone."""
         found = self.view.taken_back.get(file.path, frozenset())
         return frozenset(hunk.index for hunk in file.hunks) if found is None else found
 
@@ -790,12 +797,12 @@ class Choices:
         self.selection = self.selection.with_group(group.index, accepted=taken)
 
     def take_file(self, group: ReviewGroup, file: ReviewFile, taken: bool) -> None:
-        """Accept or reject a file; a rejected group becomes one with only rejected files first."""
+        """Accept or reject a file; if its group was rejected, the other files stay rejected one by one."""
         self._revive(group)
         self._take_hunks(file, taken)
 
     def take_hunk(self, group: ReviewGroup, file: ReviewFile, index: int, taken: bool) -> None:
-        """Accept or reject one hunk; a rejected group becomes one with only rejected files first."""
+        """Accept or reject a hunk; if its group was rejected, all other hunks stay rejected one by one."""
         self._revive(group)
         self.selection = self.selection.with_hunk(file.path, index, accepted=taken)
 
@@ -812,6 +819,7 @@ class Choices:
         self.selection = self.selection.with_group(group.index, accepted=True)
 
     def _take_hunks(self, file: ReviewFile, taken: bool) -> None:
+        """Accept or reject all hunks of a file; its edited text is stored while it is rejected."""
         rejected = {path: hunks for path, hunks in self.selection.rejected_hunks.items() if path != file.path}
         if not taken:
             rejected[file.path] = frozenset(hunk.index for hunk in file.hunks)
@@ -868,6 +876,7 @@ class Choices:
         self.selection = self.selection.with_hunk_text(file.path, index, words)
 
     def _text(self, file: ReviewFile) -> str:
+        """Return the text of a file: the user's, else the resolved, else the planned one."""
         written = self.selection.edited_files.get(file.path)
         if written is not None:
             return written
@@ -880,6 +889,7 @@ class Choices:
         return planned.after if planned.after is not None else planned.before or ""
 
     def _added(self, file: ReviewFile, index: int) -> str:
+        """Return the planned new lines of a hunk."""
         hunks = self._planned(file).hunks
         return "".join(line for hunk in hunks if hunk.index == index for line in hunk.added)
 
@@ -893,5 +903,6 @@ def _is_utf8(text: str) -> bool:
 
 
 def _sum(states: Iterator[bool]) -> Taken:
+    """Return whether all, some or none of the states are True."""
     found = set(states)
     return "some" if len(found) > 1 else "all" if True in found else "none"

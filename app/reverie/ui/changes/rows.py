@@ -90,7 +90,11 @@ def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> 
 
 
 def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
-    """Return the runs that wait for the user's decision: held runs, and previews without a later run."""
+    """Return the runs that wait for the user's decision: held runs, and current previews.
+
+    `runs` is sorted from newest to oldest. A preview is current until its place is consolidated or previewed
+    again. Discarded and applied runs are left out, unless what was applied has been undone.
+    """
     by_id = {run.id: run for run in runs}
     overtaken: set[tuple[str | None, str | None]] = set()
     found = []
@@ -153,6 +157,7 @@ def _did_something(row: ChangeRow, run: RunSummary) -> bool:
 
 
 def _searched(row: ChangeRow) -> str:
+    """Return the case-folded text of a row that the search matches."""
     parts = [who(row), what(row), *row.paths]
     if row.run is not None:
         parts += [headline(row.run), row.run.summary, row.run.reason, row.run.id]
@@ -328,6 +333,7 @@ class ChangeList(QWidget):
         return tuple(row for item, row in self._items() if item.isSelected())
 
     def _items(self) -> Iterable[tuple[QListWidgetItem, ChangeRow]]:
+        """Yield the rows with their items, without the headings."""
         for number in range(self.list.count()):
             item = self.list.item(number)
             if item is not None and item.data(_ROW) is not None:
@@ -372,6 +378,7 @@ class ChangeList(QWidget):
         self._follow_kind(self.list.selectionMode() == modes.ExtendedSelection)
 
     def _follow_kind(self, was_deleted: bool) -> None:
+        """Set the selection mode for the listed kind, and emit `kind_changed` if it has changed."""
         modes = QListWidget.SelectionMode
         deleted = self.shows_deleted
         self.list.setSelectionMode(modes.ExtendedSelection if deleted else modes.SingleSelection)
@@ -382,6 +389,7 @@ class ChangeList(QWidget):
 
     @Slot()
     def _fill(self) -> None:
+        """List the rows that pass the filter and the search, and keep the selection."""
         text, show = self.text.text().casefold().strip(), self.show_only
         now, last = self._now(), ""
         kept = self._wanted or (self._picked.key if self._picked is not None else "")
@@ -421,6 +429,7 @@ class ChangeList(QWidget):
             self.more_wanted.emit()
 
     def _item(self, row: ChangeRow, now: int) -> QListWidgetItem:
+        """Return the list item of a row."""
         title, below, right = who(row), what(row), age(now, row.at_ms)
         quiet = row.run is not None and (row.run.reverted or row.run.discarded)
         if row.deleted is not None:
@@ -444,6 +453,7 @@ class ChangeList(QWidget):
         return item
 
     def _say_none(self, any_shown: bool) -> None:
+        """Show why no row is listed, or hide that text."""
         if self._more or self._wanted:
             said = self.tr("Looking further back…")
         elif self.shows_deleted:

@@ -173,6 +173,7 @@ class ChangeSetPane(Column):
             self._wanted = ""
 
     def _say_title(self, row: ChangeRow) -> None:
+        """Show the title and the facts of a change set."""
         run, change = row.run, row.change
         title = [kind_words(run) if run is not None else who(row), when(row.at_ms)]
         if run is not None and (run.reverted or run.partly_undone or run.outcome != "completed"):
@@ -201,6 +202,7 @@ class ChangeSetPane(Column):
         self.card.setVisible(bool(said))
 
     def _state(self, row: ChangeRow) -> str:
+        """Return a sentence about conflicts, or about why nothing was written; empty for neither."""
         run = row.run
         assert run is not None
         if run.conflicts:
@@ -215,6 +217,7 @@ class ChangeSetPane(Column):
         return ""
 
     def _show_choices(self, choices: Choices | None) -> None:
+        """Show the files for new choices; None clears them."""
         self.choices = choices
         self.detail.show_part(None, None)
         self.tree.show_choices(choices)
@@ -257,6 +260,7 @@ class ChangeSetPane(Column):
             self._on_worded()
 
     def _say_chosen(self) -> None:
+        """Update the buttons and counts for the current choices."""
         choices, row = self.choices, self._row
         self.actions_.follow(choices)
         run = row.run if row is not None else None
@@ -377,6 +381,7 @@ class DeletedPane(QWidget):
         self.text.show_bytes(None)
 
     def _facts(self) -> str:
+        """Return the facts about the selected memories, and whether they can be restored in place."""
         entries = self._entries
         if len(entries) > 1:
             said = counted("1 is selected.", "%n are selected.", len(entries))

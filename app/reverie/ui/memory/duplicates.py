@@ -128,6 +128,7 @@ def _moved(row: AlignedRow, left: int, right: int) -> AlignedRow:
 
 
 def _rows(one: Sequence[str], other: Sequence[str], check: Callable[[], None]) -> list[AlignedRow]:
+    """Return the aligned rows of two lists of lines; `check` may raise to stop."""
     rows: list[AlignedRow] = []
     at_one = at_other = 0
     for span in changed_spans(one, other):
@@ -139,6 +140,7 @@ def _rows(one: Sequence[str], other: Sequence[str], check: Callable[[], None]) -
 
 
 def _lines(text: str) -> list[str]:
+    """Return the lines of a text, without BOM and line ends."""
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     return lines[:-1] if lines and not lines[-1] else lines
 
@@ -146,6 +148,7 @@ def _lines(text: str) -> list[str]:
 def _same(
     one: Sequence[str], at_one: int, other: Sequence[str], at_other: int, count: int
 ) -> list[AlignedRow]:
+    """Return `count` rows of equal lines, from the indexes `at_one` and `at_other` on."""
     return [
         AlignedRow(
             AlignedSide(one[at_one + step], at_one + step + 1),
@@ -159,6 +162,7 @@ def _same(
 def _changed(
     one: Sequence[str], here: tuple[int, int], other: Sequence[str], there: tuple[int, int]
 ) -> list[AlignedRow]:
+    """Return rows for the lines in the ranges `here` and `there`, paired in order, with their differences."""
     rows = []
     for left, right in zip_longest(range(*here), range(*there)):
         if left is None or right is None:
@@ -253,6 +257,7 @@ class _Half(PlainTextBox):
         self._marked: int | None = None
 
     def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None, is_cut: bool) -> None:
+        """Show one side of each row, scrolled to the row `first`; `is_cut` adds a note about the rest."""
         self._sides = list(sides)
         self._first = self._marked = first
         shown = "\n".join(_shown(side.text) for side, _same in sides)
@@ -268,11 +273,13 @@ class _Half(PlainTextBox):
         self._first = None
 
     def _look_at_first(self) -> None:
+        """Scroll to the first row to show, unless the reader has scrolled."""
         if self._first is not None:
             self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._first)))
             self.centerCursor()
 
     def tint(self, back: QColor, mark: QColor) -> None:
+        """Tint the lines that differ with `back`, and mark the words that differ with a shade of `mark`."""
         selections: list[QTextEdit.ExtraSelection] = []
         strong = QColor(mark)
         strong.setAlpha(45)
@@ -401,6 +408,7 @@ class DuplicatesPage(QWidget):
 
     @property
     def group(self) -> DuplicateGroup | None:
+        """The selected group; None if there is none."""
         item = self.list.currentItem()
         found: DuplicateGroup | None = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
         return found
@@ -461,15 +469,18 @@ class DuplicatesPage(QWidget):
         self._fill()
 
     def _end(self) -> None:
+        """Turn the Stop button into Find, after the end of a search."""
         self._ticket = None
         self.finder.say(self.tr("&Find"), self.tr("Look for duplicates again"))
 
     def _say_none(self, sentence: str) -> None:
+        """Show a sentence above the list; "" hides it."""
         self.none.say(sentence)
         self.none.setVisible(bool(sentence))
 
     @Slot()
     def _fill(self) -> None:
+        """List the groups of the chosen kind, and keep the selection."""
         report, kind = self._report, self.which.currentData()
         groups = [group for group in report.groups if kind in ("", group.kind)] if report is not None else []
         wanted = {file.path for file in self.group.files} if self.group is not None else set()
@@ -486,6 +497,7 @@ class DuplicatesPage(QWidget):
         self._on_row(self.list.currentRow())
 
     def _why_none(self) -> str:
+        """Return a sentence that explains why no group is listed."""
         if self._report is None:
             return self.tr("The search was stopped.")
         return counted(
@@ -517,6 +529,7 @@ class DuplicatesPage(QWidget):
 
     @Slot()
     def _compare(self) -> None:
+        """Compare the two chosen files in a job, and show the result."""
         workbench, one, other = self._workbench, self.first.currentData(), self.second.currentData()
         if workbench is None or one is None or other is None:
             self.sides.show_rows(())
@@ -558,6 +571,7 @@ def percent(similarity: float) -> str:
 
 
 def _item(group: DuplicateGroup) -> QListWidgetItem:
+    """Return the list item of a group."""
     names = [visible(file.rel.rpartition("/")[2]) for file in group.files]
     kind = {
         "exact": tr("same text"),
@@ -575,6 +589,7 @@ def _item(group: DuplicateGroup) -> QListWidgetItem:
 
 
 def _facts(group: DuplicateGroup) -> str:
+    """Return a sentence about the similarity of the memories of a group."""
     share = percent(group.similarity)
     match group.kind:
         case "exact":
@@ -587,6 +602,7 @@ def _facts(group: DuplicateGroup) -> str:
 
 
 def _file_name(file: DuplicateFile) -> str:
+    """Return the displayed name of a file: path, scope, size and owner."""
     where = f"{visible(file.rel)} · {words.scope_name(file.scope)} · {human_size(file.size)}"
     return f"{where} · {visible(file.owner)}" if file.owner else where
 
@@ -652,6 +668,7 @@ class MergeMemoriesDialog(QDialog):
         self._read()
 
     def _add(self, file: DuplicateFile) -> None:
+        """Add a file to the possible targets and, checked, to the files to merge."""
         name = visible(file.path)
         self.target.addItem(name, file)
         item = QListWidgetItem(f"{name} · {human_size(file.size)}")
@@ -744,6 +761,7 @@ class MergeMemoriesDialog(QDialog):
 
     @Slot()
     def _check_now(self) -> None:
+        """Find, in a job, the lines of the chosen files that the text does not contain."""
         seed, content = self._seed, self.content
         if seed is None:
             return
@@ -778,6 +796,7 @@ class MergeMemoriesDialog(QDialog):
 
     @Slot()
     def _follow(self) -> None:
+        """Update the result of the check, and the Merge button."""
         count = len(self.chosen)
         if self._checking:
             self.check.say(self.tr("Looking for lines that would be lost…"))
@@ -829,6 +848,7 @@ class DuplicatesControl(QObject):
         edits.undone.connect(self._on_undone)
 
     def set_session(self, session: HomeSession | None) -> None:
+        """Set the shown home, and close the dialog and the page of the previous one."""
         if self.dialog is not None:
             self.dialog.reject()
         self._session = session
@@ -846,6 +866,7 @@ class DuplicatesControl(QObject):
 
     @Slot()
     def show(self) -> None:
+        """Show the page, and search the shown home for duplicates."""
         session = self._session
         if session is None or session.context is None:
             return
@@ -879,6 +900,7 @@ class DuplicatesControl(QObject):
 
     @Slot(object, str)
     def _merge(self, files: tuple[DuplicateFile, ...], content: str) -> None:
+        """Merge `files` into the first one, which gets the text `content`."""
         session = self._session
         if session is None:
             return
@@ -910,5 +932,6 @@ class DuplicatesControl(QObject):
             self.page.look()
 
     def _say_failed(self, session: HomeSession, error: UserError) -> None:
+        """Show the error of a merge in its dialog if the same home is still shown."""
         if session is self._session and self.dialog is not None:
             self.dialog.show_error(error)

@@ -356,6 +356,7 @@ class MoveDialog(JudgedDialog):
         return numbered(plan, self._taken) if self.keep_both.isChecked() else plan
 
     def _plan_one(self, path: str, folder: str, name: str) -> MovePlan:
+        """Return the move of one memory or folder to `folder` as `name`, or why it is refused."""
         target = f"{folder}/{name}"
         if not name or "/" in name:
             return MovePlan({}, refused=self.tr("Give it a name."))
@@ -379,6 +380,7 @@ class MoveDialog(JudgedDialog):
 
     @Slot()
     def _fill_folders(self) -> None:
+        """List the folders of the chosen scope, and keep the typed one."""
         typed = self.folder.currentText()
         self.folder.clear()
         self.folder.addItems(["", *self._folders[self.chosen_scope]])

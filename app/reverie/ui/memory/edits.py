@@ -74,8 +74,10 @@ class Edits(QObject):
     deleted = Signal(object, str)
     """Emitted with `Undo` and path after `delete`."""
     moved = Signal(object, object, object)
-    """Emitted with `HomeSession`, `ScopeContext` and {old path: new path} after any change, undo or redo that
-    moved something."""
+    """Emitted with `HomeSession`, `ScopeContext` and {old path: new path}.
+
+    After any change, undo or redo that moved something.
+    """
     removed = Signal(object, object)
     """Emitted with `HomeSession` and `Undo` after any change or redo that deleted memories or folders."""
     pinned = Signal(object, object, bool)
@@ -96,10 +98,12 @@ class Edits(QObject):
 
     @property
     def last(self) -> Undo | None:
+        """The change that `undo` would undo; None if there is none."""
         return self._undos[-1].undo if self._undos else None
 
     @property
     def can_redo(self) -> bool:
+        """Whether there is a change to make again."""
         return bool(self._redos)
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
@@ -225,6 +229,7 @@ class Edits(QObject):
         self._forgotten += 1
 
     def _take(self, change: _TreeChange, forgotten: int) -> None:
+        """Store a change as the next one to undo, unless `forget` was called meanwhile; emit its signals."""
         session, undo = change.session, change.undo
         if forgotten == self._forgotten:
             self._undos.append(change)
@@ -315,8 +320,10 @@ def with_warning(sentence: str, undo: Undo) -> str:
 
 
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
-"""Moves {old path: new path} with the links that point there. If no link has to change, it calls its second
-argument instead, with a warning or ""."""
+"""Moves {old path: new path} with the links that point there.
+
+If no link has to change, it calls its second argument instead, with a warning or "".
+"""
 
 
 class HandControl(QObject):
@@ -407,6 +414,7 @@ class HandControl(QObject):
 
     @Slot(str, str)
     def _rename(self, path: str, name: str) -> None:
+        """Rename a memory or folder in its place, with the links to it."""
         place = self._place_now()
         if place is not None:
             session, update = place
@@ -456,12 +464,15 @@ class HandControl(QObject):
         )
 
     def _keep_both(self, plan: MovePlan) -> bool:
+        """Ask whether memories with taken names should be moved with a number."""
         return ask_keep_both(self._window, [path.rpartition("/")[2] for path in plan.clashes])
 
     def _refuse(self, reason: str) -> None:
+        """Show why nothing was moved."""
         self._undo_bar.say(self.tr("Nothing was moved. {reason}").format(reason=visible(reason)), tone="warn")
 
     def _move(self, targets: Mapping[str, str]) -> None:
+        """Move {old path: new path}, with the links to them."""
         place = self._place_now()
         if place is None:
             return
@@ -492,7 +503,7 @@ class HandControl(QObject):
         self.edits.apply(session, "delete memories", job, self._on_deleted_all)
 
     def toggle_pin(self) -> None:
-        """Pin the selected memories, or unpin them if the first one is pinned."""
+        """Pin the selected memories, or unpin them if the current one is pinned."""
         self._toggle_pin([data for data in self._tree.selected_rows() if isinstance(data, FileData)])
 
     @Slot(object)
@@ -528,6 +539,7 @@ class HandControl(QObject):
     # Selection
 
     def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
+        """Return the shown home and its trees; None if either is missing."""
         session, update = self._shown.session, self._shown.update
         return (session, update) if session is not None and update is not None else None
 
@@ -543,9 +555,11 @@ class HandControl(QObject):
 
     @staticmethod
     def _scopes(update: TreeUpdate) -> list[Scope]:
+        """Return the scopes that the shown place has."""
         return [scope for scope in SCOPES if update.view.scopes[scope].root is not None]
 
     def _folders(self, update: TreeUpdate, scope: Scope) -> list[str]:
+        """Return the relative paths of the folders of a scope."""
         prefix = f"{ROOT}/{scope.value}/"
         return sorted(path.removeprefix(prefix) for path in update.tree.folders if path.startswith(prefix))
 
@@ -563,6 +577,7 @@ class HandControl(QObject):
     # Results
 
     def _is_shown(self, session: HomeSession, context: ScopeContext) -> bool:
+        """Return whether the Memory tab shows this place."""
         update = self._shown.update
         return session is self._shown.session and update is not None and update.context == context
 
@@ -687,4 +702,5 @@ class HandControl(QObject):
 
 
 def _name(path: str) -> str:
+    """Return the displayed file name of a path."""
     return visible(path.rpartition("/")[2])

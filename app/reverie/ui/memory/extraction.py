@@ -169,6 +169,7 @@ class ExtractControl(QObject):
 
     @Slot()
     def _soon(self) -> None:
+        """Read the status now if it is unknown, else after `REST_MS`."""
         if not self.available:
             return
         if self._view is None:
@@ -178,6 +179,7 @@ class ExtractControl(QObject):
 
     @Slot()
     def _ask(self) -> None:
+        """Read the status in a job, and show it."""
         session = self._session
         if session is None or session.context is None or not self.available:
             return
@@ -202,6 +204,7 @@ class ExtractControl(QObject):
         self._footer.say_extraction(None)
 
     def _tell(self) -> None:
+        """Show the status in the footer and the dialog, and emit `state_changed`."""
         view = self._view
         if view is not None:
             self._footer.say_extraction(footer_line(view, running=self.running))
@@ -228,6 +231,7 @@ class ExtractControl(QObject):
             self.dialog.show()
 
     def _made(self) -> ExtractDialog:
+        """Create the dialog, and connect its buttons."""
         dialog = ExtractDialog(self._icons, self._now, self._window)
         dialog.run.clicked.connect(self.run)
         dialog.run_rules.clicked.connect(self.run_rules)
@@ -236,6 +240,7 @@ class ExtractControl(QObject):
         return dialog
 
     def _read_candidates(self) -> None:
+        """Read the candidates and the status in a job, and show them in the dialog."""
         session, dialog = self._session, self.dialog
         if session is None or session.context is None or dialog is None:
             return
@@ -281,6 +286,7 @@ class ExtractControl(QObject):
         self._begin(RULES)
 
     def _begin(self, engine: str) -> None:
+        """Start an extraction; one with a model resolves the engine and asks for consent first."""
         session = self._session
         if self.running or session is None or session.context is None or not self.available:
             return
@@ -327,6 +333,7 @@ class ExtractControl(QObject):
                 self.dialog.message.say(self.tr("Not started. Nothing was sent."))
 
     def _start(self, engine: str, *, agreed: bool) -> None:
+        """Run the extraction; with `agreed`, store the user's consent first."""
         session = self._of
         if session is None or session.context is None:
             return
@@ -345,6 +352,7 @@ class ExtractControl(QObject):
         self._submit("extract", work, self._on_ended)
 
     def _submit(self, name: str, work: Work[Any], done: Callable[..., None]) -> None:
+        """Run a job on the writer's lane, and show its progress and end in the dialog."""
         self._ticket = self._lanes.writer.submit(
             name,
             work,
@@ -386,6 +394,7 @@ class ExtractControl(QObject):
         self._follow()
 
     def _follow(self) -> None:
+        """Update the dialog and the footer after a run has started or ended."""
         if self.dialog is not None:
             self.dialog.follow(running=self.running, possible=self.available)
         self._tell()
@@ -515,6 +524,7 @@ class ExtractDialog(QDialog):
         self._on_current()
 
     def _take_end(self, part: PartEnd) -> None:
+        """Show the result of one rollout or directory."""
         item = self._items.get(part.id)
         if item is None:
             title = part.title or part.id if part.kind == "rollout" else self.tr("Consolidation")
@@ -534,6 +544,7 @@ class ExtractDialog(QDialog):
     def _row(
         self, key: str, state: str, title: str, project: str, at: int | None, told: str
     ) -> QTreeWidgetItem:
+        """Add a row; `at` is the last change of the thread in milliseconds, None for a directory."""
         name = project.rstrip("/").rpartition("/")[2] or "–"
         age = display_text.age(self._now(), at) if at is not None else "–"
         item = QTreeWidgetItem(["", visible(title), visible(name), age, ""])
@@ -545,6 +556,7 @@ class ExtractDialog(QDialog):
         return item
 
     def _say(self, item: QTreeWidgetItem, state: str, told: str) -> None:
+        """Show the state and the message of a row."""
         theme = theme_of(self.table.palette())
         color = {"failed": theme.bad, "cancelled": theme.warn, "persisted": theme.good,
                  "consolidated": theme.good, "left-out": theme.dim, "skipped": theme.dim}.get(

@@ -112,6 +112,7 @@ class TreeOrder(QObject):
         self.show("all" if self.arrangement.show == "changed" else "changed")
 
     def _choose(self, arrangement: Arrangement) -> None:
+        """Set the arrangement, and emit `chosen` if it has changed."""
         changed = arrangement != self.arrangement
         self.arrangement = arrangement
         self._say()
@@ -119,6 +120,7 @@ class TreeOrder(QObject):
             self.chosen.emit(arrangement)
 
     def _say(self) -> None:
+        """Update the texts of the button and the check marks of the menu."""
         now = self.arrangement
         says = {
             "name": self.tr("Sorted by name"),
@@ -147,6 +149,7 @@ def chip_text(show: Show) -> str:
 
 
 def _meaning(show: Show) -> str:
+    """Return the tool tip of a filter."""
     return {
         "all": tr("Every memory"),
         "loaded": tr("What the agent loads in full when it starts"),
@@ -256,10 +259,12 @@ class FilterControl(QObject):
 
     @Slot()
     def _give_up(self) -> None:
+        """Stop attributing changes of the loaded files to a save."""
         self._before_save = None
 
     @Slot()
     def _ask_loaded(self) -> None:
+        """Read in a job how much of each file the agent loads."""
         session, update = self._session, self._update
         if session is None or update is None:
             return
@@ -297,6 +302,7 @@ class FilterControl(QObject):
         self._chips.choose(self._order.arrangement.show)
 
     def _paths(self, show: Show) -> frozenset[str]:
+        """Return the paths that "loaded", "stale" or "warnings" shows; empty for the other filters."""
         if show == "loaded":
             states = (self._loaded or {}).items()
             return frozenset(path for path, state in states if state in ("full", "part"))
@@ -306,6 +312,7 @@ class FilterControl(QObject):
 
     @Slot()
     def _count(self) -> None:
+        """Update the counts of the chips, and the files that the active filter shows."""
         update = self._update
         if update is None:
             return

@@ -206,6 +206,7 @@ class LintControl(QObject):
         self._lane.stop()
 
     def _forget(self) -> None:
+        """Clear the findings, when another place is shown."""
         self._quiet.stop()
         self._update = None
         self._dirty.clear()
@@ -215,6 +216,7 @@ class LintControl(QObject):
 
     @Slot()
     def _look(self) -> None:
+        """Check the changed memories in a job."""
         update, session = self._update, self._session
         if update is None or session is None or self._stopped:
             return
@@ -246,16 +248,19 @@ class LintControl(QObject):
             self._look()
 
     def _take(self, findings: dict[str, tuple[LintFinding, ...]] | None) -> None:
+        """Store the findings of a check; None while there are none."""
         self._known = findings or {}
         self._is_known = findings is not None
         self._mark()
 
     def _mark(self) -> None:
+        """Mark the rows of the trees, and list the findings of the open memory."""
         both = {path: self._of(path) for path in self._known.keys() | self._more.keys()}
         self._model.set_lint(both if self._is_known or both else None)
         self._show()
 
     def _of(self, path: str) -> tuple[LintFinding, ...]:
+        """Return the findings of a memory from all checks."""
         return (*self._known.get(path, ()), *self._more.get(path, ()))
 
     @Slot()
@@ -279,6 +284,7 @@ class LintControl(QObject):
 
     @Slot(int)
     def _jump(self, line: int) -> None:
+        """Select a line of the editor, counted from 1."""
         text = self._pane.text
         block = text.document().findBlockByNumber(min(line, text.document().blockCount()) - 1)
         cursor = QTextCursor(block)
@@ -345,6 +351,7 @@ class IndexPanel(QWidget):
 
     @property
     def look(self) -> IndexCheck | None:
+        """The shown result of a check; None if there is none."""
         return self._look
 
     @property
@@ -402,6 +409,7 @@ class IndexPanel(QWidget):
 
     @Slot()
     def _fold(self) -> None:
+        """Fold or unfold the list of problems."""
         self._is_open = not self._is_open
         self.toggle.setArrowType(Qt.ArrowType.DownArrow if self._is_open else Qt.ArrowType.RightArrow)
         self._body.setVisible(self._is_open)
@@ -515,6 +523,7 @@ class IndexControl(QObject):
         return ""
 
     def _forget(self) -> None:
+        """Hide the panel, when no index is open."""
         self._quiet.stop()
         self._path = ""
         self.panel.show_look(None)
@@ -522,6 +531,7 @@ class IndexControl(QObject):
 
     @Slot()
     def _look(self) -> None:
+        """Check the open index in a job, and show the result."""
         session, update, path = self._session, self._shown.update, self._path
         if session is None or update is None or not path:
             return
@@ -542,6 +552,7 @@ class IndexControl(QObject):
 
     @Slot(object)
     def _go(self, finding: IndexFinding) -> None:
+        """Show the line of a finding or, if it is about another file, open that file."""
         look = self.panel.look
         if look is None:
             return
@@ -556,6 +567,7 @@ class IndexControl(QObject):
 
     @Slot(object, str)
     def _fix(self, finding: IndexFinding, kind: FixKind) -> None:
+        """Fix a problem of the index, and emit `fixed`."""
         session, update, look = self._session, self._shown.update, self.panel.look
         if session is None or update is None or look is None:
             return
@@ -604,6 +616,7 @@ class IndexControl(QObject):
         return listing is not None and any(file.role == "index" for file in listing.files)
 
     def _ask(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
+        """Show the lines that a rename changes, and rename if the user agrees."""
         dialog = RenameDialog(plan, self._window)
         self.dialog = dialog
         dialog.accepted.connect(partial(self._rename, session, context, plan))
@@ -617,6 +630,7 @@ class IndexControl(QObject):
             self.dialog = None
 
     def _rename(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
+        """Carry out a rename with its links."""
         job = ask(session.workbench.index_care.rename, context, plan)
 
         def done(undo: Undo) -> None:
@@ -688,6 +702,7 @@ class RenameDialog(QDialog):
 
 
 def _name(path: str) -> str:
+    """Return the displayed path of a memory inside its scope."""
     return visible("/".join(path.split("/")[3:]))
 
 
@@ -738,6 +753,7 @@ def sentence(finding: IndexFinding) -> str:
 
 
 def fix_name(kind: str) -> str:
+    """Return the label of a fix."""
     return {
         "add": tr("&Add its line"),
         "drop": tr("&Drop the line"),
@@ -749,6 +765,7 @@ def fix_name(kind: str) -> str:
 
 
 def fix_tip(kind: str) -> str:
+    """Return the tool tip of a fix."""
     return {
         "add": tr("Add a line for this memory where the agent loads it; nothing else changes"),
         "raise": tr("Move this line up, so that the agent loads it; the last one that it loads gives way"),
@@ -760,6 +777,7 @@ def fix_tip(kind: str) -> str:
 
 
 def fix_done(kind: str) -> str:
+    """Return the message after a fix."""
     return {
         "add": tr("A line was added to the index"),
         "drop": tr("The line was taken out of the index"),

@@ -92,6 +92,7 @@ def conflict_words(result: RunResult) -> str:
 
 
 def kind_words(run: RunSummary) -> str:
+    """Return the displayed kind of a run; `Preview` for a dry run."""
     if run.dry_run:
         return tr("Preview")
     return kind_title(run.kind)
@@ -113,12 +114,14 @@ def applied_words(run: RunResult) -> str:
 
 
 def state_words(run: RunSummary) -> str:
+    """Return the displayed outcome of a run, or that it was undone."""
     if run.reverted:
         return tr("undone")
     return tr("undone in part") if run.partly_undone else display_text.outcome(run.outcome)
 
 
 def headline(run: RunSummary) -> str:
+    """Return the kind, time, engine and state of a run in one line."""
     return f"{kind_words(run)}, {when(run.started_at)}, {display_text.engine(run.engine)}: {state_words(run)}"
 
 
@@ -282,6 +285,7 @@ class RunPanel(QWidget):
         self.result.say(text, tone=tone, buttons=self._buttons(run, dry_run=dry_run))
 
     def _buttons(self, run: RunResult, *, dry_run: bool) -> list[tuple[str, str, str]]:
+        """Return the buttons for the result of a run, as (key, text, tool tip)."""
         review = ("review", self.tr("Review changes"), self.tr("What it changed, file by file"))
         if dry_run and run.ops:
             return [
@@ -371,6 +375,7 @@ def _used_words(run: RunResult) -> str:
 
 
 def _result_words(run: RunResult, *, dry_run: bool) -> str:
+    """Return the result of a run as a sentence."""
     if run.outcome == "completed" and dry_run:
         planned = tr("Preview, nothing is written yet. {summary}")
         return planned.format(summary=summary_words(run.summary))
@@ -521,10 +526,12 @@ class FooterRow:
         return self.words.state
 
     def say(self, found: RowWords) -> None:
+        """Show the texts of a row."""
         self.words = found
         self._show()
 
     def set_narrow(self, narrow: bool) -> None:
+        """Show the name as part of the sentence, or in its own column."""
         if narrow != self._narrow:
             self._narrow = narrow
             self._show()
@@ -566,6 +573,7 @@ class AgentRow(QWidget):
         row.addWidget(self.value, 1)
 
     def say(self, line: StatusLine, now_ms: int) -> None:
+        """Show a line of the status; `now_ms` is the time for its age."""
         self.line = line
         age = display_text.age(now_ms, line.at) if line.at is not None else ""
         tone: LabelTone = "bad" if line.state == "fail" else "plain"
@@ -625,7 +633,7 @@ NARROW = 440
 SENTENCE = 220
 """The least width of a sentence beside a column of names, in pixels."""
 SIDE = 150
-"""The least maximum width of the column with the button, in pixels."""
+"""The width, in pixels, that the column with the button may always use."""
 AGES_MS = 20_000
 """Milliseconds between two updates of the relative times."""
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
@@ -787,6 +795,7 @@ class Footer(QWidget):
         self.aged.emit()
 
     def _say_rows(self) -> None:
+        """Show the rows of the latest status, with current ages."""
         if self._status is None:
             return
         now = self._now()

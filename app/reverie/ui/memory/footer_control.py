@@ -47,6 +47,8 @@ class DreamEnded(Struct, frozen=True):
 
 
 class _RunRequest(Struct, frozen=True):
+    """The arguments of a requested consolidation."""
+
     workbench: Workbench
     context: ScopeContext
     dry_run: bool
@@ -152,6 +154,8 @@ class Consolidation(QObject):
             self._ticket.cancel()
 
     def _dream(self, request: _RunRequest, engine: str, *, agreed: bool) -> None:
+        """Run the consolidation; with `agreed`, store the user's consent first."""
+
         async def work(control: JobControl) -> DreamEnded:
             if agreed:
                 await ask(request.workbench.models.give_consent, engine)
@@ -168,6 +172,7 @@ class Consolidation(QObject):
         self._submit("consolidate", work)
 
     def _submit(self, name: str, work: Any) -> None:
+        """Run a job on the consolidator's lane."""
         self._ticket = self._lane.submit(
             name,
             work,
@@ -211,6 +216,8 @@ def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelC
 
 
 def _prepare(request: _RunRequest, engine: str) -> Work[PreparedRun]:
+    """Return a job that resolves the engine of a run and the consent that it needs."""
+
     async def work(_control: JobControl) -> PreparedRun:
         models, context = request.workbench.models, request.context
         chosen = (await button_engine(request.workbench, context)).engine if engine == AUTO else engine
@@ -276,6 +283,7 @@ class FooterControl(QObject):
 
     @Slot(object)
     def show_status(self, status: StatusView) -> None:
+        """Show the status of the context, and read the engine again."""
         self.footer.show_status(status)
         self._follow()
         self.ask_engine()
@@ -306,6 +314,7 @@ class FooterControl(QObject):
         return ""
 
     def _follow(self) -> None:
+        """Show the engine or the obstacle, and emit `state_changed`."""
         self.footer.say_engine(self.obstacle, self._choice)
         self.state_changed.emit()
 
@@ -362,6 +371,7 @@ class FooterControl(QObject):
             self.run(dry_run=False, engine=model)
 
     def _known_models(self) -> list[str]:
+        """Return the models that were used, newest first, and the configured one."""
         configured = [self._choice.engine] if self._choice is not None else []
         return list(dict.fromkeys(name for name in (*self._used, *configured) if name != RULES))
 
@@ -407,6 +417,7 @@ class FooterControl(QObject):
         return True
 
     def _begin(self, session: HomeSession) -> None:
+        """Store the home and the place of the run that starts."""
         self._of, self._run_place = session, self._place
 
     def _session_of(self, run_id: str) -> HomeSession:

@@ -244,6 +244,7 @@ class InspectorControl(QObject):
 
     @Slot()
     def _fit(self) -> None:
+        """Show the inspector if the user wants it and there is room, else hide it."""
         font = self.inspector.font()
         room = self.page.width() >= scaled(font, WIDTH + LEAST_EDITOR)
         was_shown = self.is_shown
@@ -253,6 +254,7 @@ class InspectorControl(QObject):
 
     @property
     def _data(self) -> FileData | None:
+        """The open memory in the trees; None if no memory is open."""
         file = self._pane.file
         return self._model.file_at(file.buffer.address.path) if file is not None else None
 
@@ -271,6 +273,7 @@ class InspectorControl(QObject):
             self._fill()
 
     def _fill(self) -> None:
+        """Show the facts about the open memory, and start reading its changes."""
         data, file = self._data, self._pane.file
         if data is None or file is None:
             return
@@ -299,6 +302,7 @@ class InspectorControl(QObject):
             self.pin_toggled.emit(data)
 
     def _about(self, data: FileData) -> list[str]:
+        """Return the lines about loading, use and pin."""
         usage = data.file.usage
         loaded = self._model.loaded_at(data.path)
         lines = [loaded_words(loaded)] if loaded else []
@@ -319,6 +323,7 @@ class InspectorControl(QObject):
 
     @Slot()
     def _ask(self) -> None:
+        """Read the last changes in a job, and show them."""
         session, update = self._shown.session, self._shown.update
         path = self._asked[0]
         if session is None or update is None or not path:
@@ -426,6 +431,7 @@ class UnseenControl(QObject):
             self._pane.gone.clear()
 
     def _ask(self, path: str) -> None:
+        """Read the unseen change of a memory in a job."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
@@ -490,6 +496,7 @@ class UnseenControl(QObject):
         return self._refused == self._asked[:2]
 
     def _say(self, change: UnseenChange) -> None:
+        """Show a new or changed memory in the bar, with its buttons."""
         by = by_whom([change.actor])
         is_new = change.kind == "new"
         text = (self.tr("New, {by}") if is_new else self.tr("Changed {by}")).format(by=by)
@@ -505,6 +512,7 @@ class UnseenControl(QObject):
         self._pane.unseen.say(text, buttons=buttons)
 
     def _say_gone(self, change: UnseenChange) -> None:
+        """Show a deleted memory in its bar, with its buttons."""
         text = self.tr("{path} was deleted {by}").format(
             path=visible(change.path), by=by_whom([change.actor])
         )
@@ -514,9 +522,11 @@ class UnseenControl(QObject):
         self._pane.gone.say(text + self._when(change), buttons=buttons)
 
     def _when(self, change: UnseenChange) -> str:
+        """Return the age of a change after a comma; empty if unknown."""
         return f", {age(self._now(), change.at_ms)}" if change.at_ms else ""
 
     def _forget(self) -> None:
+        """Clear the change, and hide the bars."""
         self._looking.stop()
         self._change = self._refused = None
         self._pane.unseen.clear()
@@ -550,6 +560,7 @@ class UnseenControl(QObject):
             self._mark_seen()
 
     def _mark_seen(self) -> None:
+        """Mark the change as seen in a job."""
         session, update, change = self._shown.session, self._shown.update, self._change
         if session is None or update is None or change is None:
             return
@@ -580,10 +591,12 @@ class UnseenControl(QObject):
 
     @Slot()
     def _dismiss(self) -> None:
+        """Mark the change as seen, and hide the bars."""
         self._mark_seen()
         self._forget()
 
     def _take_back(self, change: UnseenChange) -> None:
+        """Undo the change; if that is refused, show the reason in the bar."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return

@@ -76,16 +76,19 @@ class ProblemsMenu(QObject):
             self.button.say(text, self.tr("Problems in these notes; choose one to go to its line"))
 
     def _go(self, path: str, line: int, _checked: bool = False) -> None:
+        """Go to a line of the notes, after opening them if necessary."""
         self._wanted = (path, line)
         if not self._follow_now() and (notes := self._tree.reveal(path)) is not None:
             self._editor.open(notes, focus=True)
 
     @Slot()
     def _follow(self) -> None:
+        """Go to the chosen line once the notes are open."""
         if self._wanted[0]:
             self._follow_now()
 
     def _follow_now(self) -> bool:
+        """Go to the chosen line if the notes are open, and return whether they are."""
         file, (path, line) = self._pane.file, self._wanted
         if file is None or file.buffer.address.path != path:
             return False
@@ -96,6 +99,7 @@ class ProblemsMenu(QObject):
         return True
 
     def _sentence(self, problem: NotesProblem) -> str:
+        """Return a problem as a sentence."""
         name, tokens = visible(problem.section.removeprefix("# ")), f"{problem.tokens:,}"
         said = {
             "empty": self.tr("The notes are empty"),
@@ -244,6 +248,7 @@ class NotesControl(QObject):
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:
+        """Clear the status, when the session `session_id` is shown; "" for none."""
         self._quiet.stop()
         self._session_id, self._seen, self._said, self._stale = session_id, None, "", False
         self._show()
@@ -251,6 +256,7 @@ class NotesControl(QObject):
 
     @Slot()
     def _look(self) -> None:
+        """Read the status of the notes in a job."""
         session, session_id = self._session, self._session_id
         if session is None or not session_id or not session.facts.keeps_session_notes:
             return
@@ -281,6 +287,7 @@ class NotesControl(QObject):
         )
 
     def _show(self) -> None:
+        """Update the row."""
         seen, row = self._seen, self.row
         row.setVisible(seen is not None and row.parentWidget() is not None)
         problems = seen.standing.problems if seen is not None and not self._stale else ()
@@ -309,6 +316,7 @@ class NotesControl(QObject):
         return f"/memories/workspace/{name}" if name else ""
 
     def _state(self, standing: NotesStanding) -> str:
+        """Return the status of the notes as a sentence."""
         if self._here or standing.running:
             return self.tr("Session notes: being updated…")
         if not standing.exists:

@@ -177,12 +177,14 @@ def writes(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> int:
 
 
 def _sort(row: MergeRow, chosen: Mapping[str, MergeChoice]) -> str:
+    """Return how a file is counted in a merge: `new`, `merged`, `there` or `stays`."""
     if row.state == "differs":
         return {"both": "merged", "beside": "new", "leave": "stays"}[chosen.get(row.rel, "leave")]
     return {"create": "new", "same": "there", "contained": "there", "blocked": "stays"}[row.state]
 
 
 def _blocked(row: MergeRow) -> str:
+    """Return the reason why a file cannot be merged."""
     text = {
         "name": tr("No memory can have this name: {why}. It stays in the orphaned store."),
         "too-large": tr("It is larger than the agent's limit for a file. It stays in the orphaned store."),
@@ -194,6 +196,7 @@ def _blocked(row: MergeRow) -> str:
 
 
 def _short_evidence() -> Mapping[str, str]:
+    """Return a few words for each kind of evidence."""
     return {
         "owner": tr("named by the home"),
         "root": tr("same first commit"),
@@ -203,4 +206,5 @@ def _short_evidence() -> Mapping[str, str]:
 
 
 def _listed(names: Sequence[str]) -> str:
+    """Return names as a list with "and" before the last one."""
     return tr("{first} and {last}").format(first=", ".join(names[:-1]), last=names[-1]) if names else ""

@@ -1,7 +1,8 @@
 """Orphaned stores: the page of a home, the merge dialog, and the controller that surveys the open homes.
 
-An orphaned store holds memories of a project or workspace that the home no longer lists. Merging and removing
-one are edits with Undo. The list changes only after a survey, which the watcher starts.
+An orphaned store is one that the agent does not load any more: its project or workspace is missing, or its
+layout or name is outdated. Merging and removing one are edits with Undo. The list changes only after a
+survey, which the watcher starts.
 
 Threading: GUI thread; surveys, reads and changes are jobs. Failure: shown in the message of the page, or in
 the merge dialog.
@@ -135,6 +136,7 @@ class OrphansPage(QWidget):
 
     @property
     def current(self) -> StoreView | None:
+        """The selected store; None if there is none."""
         at = self.stores.currentRow()
         return self._view.stores[at] if 0 <= at < len(self._view.stores) else None
 
@@ -413,6 +415,7 @@ class MergeStoreDialog(QDialog):
 
     @Slot()
     def _show(self) -> None:
+        """Show the result, the choices and the diff of the selected file."""
         row = self.row
         if row is None:
             return
@@ -434,6 +437,7 @@ class MergeStoreDialog(QDialog):
         self.diff.show_diff(text or self.tr("Nothing is written."))
 
     def _choose(self, choice: MergeChoice) -> None:
+        """Set the choice for the selected file."""
         row = self.row
         if row is not None and choice in row.choices:
             self.choices[row.rel] = choice
@@ -511,11 +515,13 @@ class OrphanSurvey(QObject):
 
     @Slot()
     def _begin(self) -> None:
+        """Start the first survey after the status of the home was read."""
         self.session.status_changed.disconnect(self._begin)
         self._stir()
 
     @Slot()
     def _stir(self) -> None:
+        """Start a survey after `_QUIET_MS`, unless one is scheduled."""
         if not self._closed and not self._timer.isActive():
             self._timer.start()
 
@@ -577,6 +583,7 @@ class OrphansControl(QObject):
         self._take_focus()
 
     def _take_focus(self) -> None:
+        """Move the focus into the list if it was requested and the list has entries."""
         if self._focus and self._is_shown and self.page is not None and self.page.current is not None:
             self._focus = False
             self.page.stores.setFocus()
@@ -591,6 +598,7 @@ class OrphansControl(QObject):
     # Surveys
 
     def _build(self) -> OrphansPage:
+        """Create the page, and connect it."""
         page = OrphansPage(self._icons)
         page.file_wanted.connect(self._read)
         page.merge_wanted.connect(self._preview)
@@ -629,6 +637,7 @@ class OrphansControl(QObject):
             self._show_view(survey)
 
     def _show_view(self, survey: OrphanSurvey) -> None:
+        """Show the result of a survey on the page."""
         if self.page is not None and survey.view is not None:
             self.page.show_orphans(survey.view, survey.session.info.label, self._wanted)
             self._wanted = ""
@@ -646,6 +655,7 @@ class OrphansControl(QObject):
 
     @Slot(object, str)
     def _read(self, view: StoreView, rel: str) -> None:
+        """Read the text of a file in a job, and show it."""
         session, page = self._session, self.page
         if session is None or page is None:
             return
@@ -668,6 +678,7 @@ class OrphansControl(QObject):
 
     @Slot(object, str)
     def _preview(self, view: StoreView, project_path: str) -> None:
+        """Read the preview of a merge in a job, and show it."""
         session, page = self._session, self.page
         if session is None or page is None:
             return
@@ -687,6 +698,7 @@ class OrphansControl(QObject):
     def _show_preview(
         self, session: HomeSession, view: StoreView, preview: MergePreview, target: str
     ) -> None:
+        """Open the dialog for a merge of the store `view`, unless another home is shown meanwhile."""
 
         if session is not self._session or self.page is None:
             return
@@ -708,6 +720,7 @@ class OrphansControl(QObject):
 
     @Slot(object, object)
     def _merge(self, preview: MergePreview, choices: dict[str, MergeChoice]) -> None:
+        """Carry out a merge, and offer Undo and the removal of the store."""
         session, dialog = self._session, self.dialog
         if session is None or dialog is None:
             return
@@ -732,6 +745,7 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def _ask_removal(self, view: StoreView) -> None:
+        """Ask in the message of the page whether to remove a store."""
         if self.page is None:
             return
         self._removing = view
@@ -760,6 +774,7 @@ class OrphansControl(QObject):
                 self._remove(self._removing)
 
     def _remove(self, view: StoreView) -> None:
+        """Remove a store, and offer Undo."""
         session, self._removing = self._session, None
         if session is None:
             return
@@ -790,5 +805,6 @@ class OrphansControl(QObject):
             self._say(error)
 
     def _say(self, error: UserError) -> None:
+        """Show an error in the message of the page."""
         if self.page is not None:
             self.page.message.say_error(error)

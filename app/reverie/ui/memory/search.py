@@ -292,6 +292,7 @@ def around_first(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str
 
 
 def _moved(marks: Ranges, by: int, first: int, last: int) -> list[tuple[int, int]]:
+    """Return marks shifted by `by` characters, and cut to the range from `first` to `last`."""
     moved = [(max(first, start + by), min(last, end + by)) for start, end in marks]
     return [(start, end) for start, end in moved if end > start]
 
@@ -305,6 +306,7 @@ def _bold(font: QFont) -> QFont:
 def _draw(
     painter: QPainter, area: QRect, font: QFont, text: str, marks: Ranges, color: QColor, back: QColor
 ) -> None:
+    """Draw a text in one line, with its marks bold on the background `back`."""
     layout = QTextLayout(text, font)
     formats = []
     for start, end in marks:
@@ -437,6 +439,7 @@ class MemorySearch(QObject):
         self._follow(engine)
 
     def _follow(self, engine: EngineLink) -> None:
+        """Connect the signals of an engine."""
         engine.heard.connect(self._on_heard)
         engine.replaced.connect(self._on_engine_replaced)
 
@@ -496,6 +499,7 @@ class MemorySearch(QObject):
 
     @Slot()
     def _ask(self) -> None:
+        """Search for the text of the field in a job."""
         text, engine = self.field.text(), self._engine
         if engine is None or not text.strip() or self._stopped:
             return
@@ -513,6 +517,7 @@ class MemorySearch(QObject):
         )
 
     def _show(self, answer: SearchAnswer) -> None:
+        """Show a result if it is for the text that is in the field."""
         if answer.query != self.field.text():
             return
         self.answer = answer
@@ -532,6 +537,7 @@ class MemorySearch(QObject):
         self.turned.emit(self.showing)
 
     def _say(self, answer: SearchAnswer) -> None:
+        """Show the number of hits, the problems, and the progress of the index."""
         said = [*answer.problems]
         count = len(answer.hits)
         if count >= COUNT:
@@ -630,7 +636,7 @@ def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
 
 
 def _counts(hits: Sequence[SearchHit], *, is_one_word: bool) -> list[str]:
-    """Return the number of full hits, and of hits with only some of the words or with similar ones."""
+    """Return texts with the numbers of full hits, and of hits with only some of the words or similar ones."""
     whole = sum(hit.matched == "all" for hit in hits)
     some = len(hits) - whole
     if not some:

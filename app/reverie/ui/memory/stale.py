@@ -161,6 +161,7 @@ class StalePage(QWidget):
 
     @Slot()
     def _follow(self) -> None:
+        """Enable the buttons for the selected claim."""
         current = self.current
         self.open.setEnabled(current is not None)
         self.fix.setEnabled(current is not None and bool(current.replacement))
@@ -283,12 +284,14 @@ class StaleControl(QObject):
     # Checking
 
     def _forget(self) -> None:
+        """Clear the claims, when another place is shown."""
         self._quiet.stop()
         self._lane.abandon("stale")
         self._take(None)
 
     @Slot()
     def _look(self) -> None:
+        """Check the shown memories in a job."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
@@ -305,6 +308,7 @@ class StaleControl(QObject):
         self._take(None)
 
     def _take(self, report: ClaimReport | None) -> None:
+        """Store a report, and update marks and page if it has changed; None for no result."""
         if report == self._known:
             return
         self._known = report
@@ -316,6 +320,7 @@ class StaleControl(QObject):
 
     @Slot()
     def _show_page(self) -> None:
+        """Show the report on the page, sorted by how much of each memory the agent loads."""
         if self._page is None:
             return
         report = self._known
@@ -337,6 +342,7 @@ class StaleControl(QObject):
 
     @Slot()
     def _underline(self) -> None:
+        """Underline the stale statements in the editor, with the evidence as tool tips."""
         document, spans, tips = self._pane.text.document(), [], []
         for claim in self.of_open():
             start = _place_of(document.findBlockByNumber(claim.line - 1), claim)
@@ -350,9 +356,11 @@ class StaleControl(QObject):
         self._pane.text.set_text_tips(tips)
 
     def _remedy(self, claim: CheckedClaim) -> str:
+        """Return a hint on how to fix a claim; empty if there is no fix."""
         return self.tr("Alt+Enter replaces it") if claim.replacement else ""
 
     def _open(self, claim: CheckedClaim) -> None:
+        """Open the memory of a claim at its line."""
         self._wanted = claim
         self.page_wanted.emit(None)
         self.open_wanted.emit(claim.path)

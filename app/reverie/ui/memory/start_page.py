@@ -244,6 +244,7 @@ class PrivacyDialog(QDialog):
         self.resize(letter.averageCharWidth() * 90, letter.height() * 32)
 
     def _sections(self, profile: Profile) -> tuple[tuple[str, str], ...]:
+        """Return the title and text of each section."""
         return (
             (
                 self.tr("What Reverie reads"),
@@ -287,6 +288,7 @@ class PrivacyDialog(QDialog):
 
 
 def _short(path: Path) -> str:
+    """Return a path with `~` for the user's home directory."""
     home = str(Path.home())
     text = str(path)
     return visible("~" + text.removeprefix(home) if text.startswith(home + "/") else text)

@@ -273,12 +273,14 @@ class TellDialog(QDialog):
 
     @Slot()
     def _judge(self) -> None:
+        """Enable the controls for the current state."""
         self.text.setReadOnly(self.is_being_written)
         self.cancel_button.setEnabled(not self.is_being_written)
         self.accept_button.setEnabled(not self._is_confirmed and bool(self.text.content.strip()))
 
     @Slot()
     def _tell(self) -> None:
+        """Emit `confirmed`, and disable the button."""
         self._is_confirmed = True
         self.confirmed.emit()
 
@@ -386,6 +388,8 @@ class TellControl(QObject):
         del self._dialogs[session.info.id]
 
     def _write(self, session: HomeSession, context: ScopeContext, dialog: TellDialog) -> None:
+        """Write the note in a job; while the agent holds its lock, try again every `RETRY_MS`."""
+
         def is_open() -> bool:
             return self._dialogs.get(session.info.id) is dialog
 
@@ -615,6 +619,7 @@ class MemoryTab(QWidget):
         self._show_page(self._parts if session is not None else self.no_home)
 
     def _wiring(self, session: HomeSession) -> tuple[tuple[SignalInstance, Callable[..., None]], ...]:
+        """Return the signals of a session with the slots that handle them."""
         return (
             (session.tree_changed, self.show_tree),
             (session.status_changed, self.dreams.show_status),
@@ -783,6 +788,7 @@ class MemoryTab(QWidget):
         return path_of(row) or (open_path if parse_shown(open_path) else "") or f"{ROOT}/{Scope.GLOBAL.value}"
 
     def edit_selected(self) -> None:
+        """Open the selected memory in the editor."""
         self._on_opened(self.tree.current_data())
 
     def _leave_other(self) -> None:
@@ -831,12 +837,14 @@ class MemoryTab(QWidget):
         self._show_hit(hit, focus=False)
 
     def _place(self) -> SearchPlace | None:
+        """Return the shown place, whose memories the search ranks first; None for none."""
         update = self._shown.update
         if update is None:
             return None
         return SearchPlace(update.view.context.project_path, update.view.context.workspace_id)
 
     def _show_hit(self, hit: SearchHit, *, focus: bool) -> None:
+        """Mark the matches in the editor, and open the hit or request its place."""
         pattern = self.search.pattern(hit)
         self.pane.view.seek(FindQuery(pattern, regex=True) if pattern else None)
         self._hit_when_there, self._focus_hit = None, focus

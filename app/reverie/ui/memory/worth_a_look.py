@@ -121,6 +121,7 @@ def row_at(rows: Sequence[AlignedRow], lines: Sequence[int]) -> int | None:
 
 
 def _said(side: AlignedSide) -> str:
+    """Return a line with single spaces, for comparisons."""
     return " ".join(side.text.split())
 
 
@@ -309,6 +310,7 @@ class WorthPage(TabPage):
 
     @Slot()
     def _follow(self) -> None:
+        """Update texts and buttons for the shown finding, and request its comparison."""
         current, several = self.current, len(self.matter)
         said = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
         self.next.say(said, self.tr("Show the next pair of lines about the same"))
@@ -375,11 +377,12 @@ class WorthPage(TabPage):
 
 
 def _are_in_store(finding: MemoryFinding) -> bool:
+    """Return whether all files of a finding are memories, not companions."""
     return all(path.startswith(f"{ROOT}/") for path in finding.paths)
 
 
 def _may_keep_one(finding: MemoryFinding) -> bool:
-    """Return whether the finding is about two memories of the store with the same content."""
+    """Return whether the finding is about two memories of the store with much of the same content."""
     alike = finding.kind in ("near-duplicate", "successor")
     return alike and len(finding.paths) == 2 and _are_in_store(finding)
 
@@ -489,11 +492,13 @@ class WorthControl(QObject):
 
     @Slot()
     def _look_soon(self) -> None:
+        """Check after `_QUIET_MS` if the page is shown."""
         if self.is_page_shown:
             self._quiet.start()
 
     @Slot()
     def _look(self) -> None:
+        """Check the shown memories in a job, and list the findings."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
@@ -519,6 +524,7 @@ class WorthControl(QObject):
         self.open_wanted.emit(path, line)
 
     def _compare(self, finding: MemoryFinding) -> None:
+        """Compare the two memories of a finding in a job, and show them."""
         if self._place is None:
             return
         session, context = self._place
@@ -538,6 +544,7 @@ class WorthControl(QObject):
         self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
 
     def _keep(self, finding: MemoryFinding, number: int) -> None:
+        """Keep the memory `number` of a finding and delete the other one."""
         if self._place is None:
             return
         session, context = self._place
@@ -560,6 +567,7 @@ class WorthControl(QObject):
         self._lane.submit("keep one memory", request, done=keep, failed=self._on_failed)
 
     def _merge(self, finding: MemoryFinding) -> None:
+        """Open the dialog to merge the two memories of a finding."""
         if self._place is None:
             return
         session, context = self._place
@@ -573,11 +581,13 @@ class WorthControl(QObject):
         self._lane.submit("merge two memories", request, done=merge, failed=self._on_failed)
 
     def _fix(self, finding: MemoryFinding) -> None:
+        """Fix the stale statements on the line of a finding."""
         wanted = (finding.paths[0], finding.lines[0])
         claims = (claim for claim in self._stale.claims if (claim.path, claim.line) == wanted)
         self._stale.fix(tuple(claim for claim in claims if claim.replacement))
 
     def _dismiss(self, findings: Matter) -> None:
+        """Dismiss findings, and offer Undo."""
         if self._place is None:
             return
         place = self._place
