@@ -194,9 +194,9 @@ def _of_group(
 def _merged(
     intent: FileIntent, base: bytes | None, current: bytes | None, wanted: bytes | None
 ) -> bytes | None:
-    """Return `wanted`, merged with the changes from `base` to `current`.
+    """Return `wanted`, merged with the changes from `base` to `current`; None for no file.
 
-    Raises `Conflict`.
+    Raises `Conflict` if both changed the same lines.
     """
     if current in (base, wanted):
         return wanted

@@ -163,7 +163,7 @@ class _Grader:
             yield ChangedFact(fact.path, fact.line, fact.text, other.text, what, other.path, other.line)
 
     def contradictions(self) -> BeforeAfter:
-        """Return the number of contradictions among all texts."""
+        """Return the number of contradictions among all texts, before and after the change."""
         others = Contradictions(self._others_facts())
         return BeforeAfter(
             Contradictions(self._before, others).count, Contradictions(self._after, others).count

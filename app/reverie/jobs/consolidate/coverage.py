@@ -216,8 +216,7 @@ def with_record(
 ) -> dict[str, Any]:
     """Add a coverage record to a sidecar, for its workspace and its project; return the sidecar.
 
-    None for an id means that the run did not cover exactly one of these. Raises `ValueError` for a record
-    that the agent's loader would refuse.
+    An id that is None gets no record. Raises `ValueError` for a record that the agent's loader would refuse.
     """
     if not is_record(record):
         raise ValueError("a coverage record that the agent's loader would refuse")
@@ -252,7 +251,7 @@ def pruned_harvests(bucket: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def take_rejected(raw: dict[str, Any]) -> dict[str, Any]:
-    """Remove the records that the agent's loader cannot read from `raw`, and return them by bucket."""
+    """Remove from `raw` the records that the agent's loader cannot read, and return them by bucket."""
     rejected: dict[str, Any] = {}
     for name in ("workspaces", "projects"):
         bucket = raw.get(name)

@@ -115,7 +115,7 @@ class AgentLocks:
             self._give_back(lock, before, lock.holder, run_id, changed=holding.changed)
 
     def settle(self) -> None:
-        """Restore the lock that a killed run held.
+        """Release or restore the lock that a killed run still holds.
 
         The caller holds the consolidation lease and has recovered the run.
         """

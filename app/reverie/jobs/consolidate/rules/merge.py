@@ -215,7 +215,7 @@ class _Index:
                 self.block_ends[number] = self.block_ends[number + 1]
 
     def find(self, wanted: Passage) -> int | None:
-        """Return the passage that has all lines of `wanted` under the same headings; None if there is none.
+        """Return the number of the passage with all lines of `wanted` under the same headings, or None.
 
         -1 for a thematic break, which is never missing.
         """
@@ -227,7 +227,7 @@ class _Index:
         return None if any(each is None for each in found) else found[-1]
 
     def _first(self, wanted: Passage, line: str) -> int | None:
-        """Return the first passage that has the line with the same meaning; None if there is none.
+        """Return the number of the first passage that has the line with the same meaning; None without one.
 
         The meaning is the same under the same heading, list entry and table head.
         """
@@ -329,7 +329,7 @@ class _Carrier:
         return self._after(inside[-1], passage)
 
     def _following(self, number: int) -> int | None:
-        """Return the first later passage of the section that the target already has; None if there is none.
+        """Return the number of the next passage of the section that the target already has; None without one.
 
         It is the beginning of a paragraph, never inside one.
         """
@@ -349,7 +349,10 @@ class _Carrier:
         return None
 
     def _place_title(self, number: int) -> int:
-        """Return the place of a title: after the target's own title, or `_END` if its text is new, too."""
+        """Return the line before which a title goes: after the target's own title, or `_END`.
+
+        `_END` is for a title with new text below it.
+        """
         passages = self._there.passages
         if number + 1 in self._missing and self._source[number + 1].kind != "heading":
             return _END
@@ -357,7 +360,7 @@ class _Carrier:
         return title.end if title is not None else passages[0].first
 
     def _after(self, number: int, passage: Passage) -> int:
-        """Return the place after a passage and all that belongs to it.
+        """Return the number of the line after a passage and all that belongs to it.
 
         These are nested entries, and the rest of its paragraph or table.
         """

@@ -280,7 +280,7 @@ def with_description(
     folders: Sequence[str] = (),
     stale: Collection[str] = (),
 ) -> str | None:
-    """Return the note with a description that the agent sees; None if there is nothing to do or no good text.
+    """Return the note with a description that the agent sees; None if it has one or no good text is found.
 
     `name` and `folders` are the words of the note's path, to which a description must add something. A
     description never repeats one of the `stale` values.

@@ -219,7 +219,7 @@ def may_be_alike(a: str, b: str, lines: tuple[frozenset[str], frozenset[str]], w
 
 
 def judge(a: NoteLike, b: NoteLike, check: Callable[[], None] = no_check) -> Judgement:
-    """Return whether two notes are duplicates; symmetric."""
+    """Return a judgement whether two notes are duplicates; symmetric."""
     return compare(read_note(a, check), read_note(b, check), check, same_body=same_body(a.text, b.text))
 
 
@@ -239,7 +239,7 @@ def folded_body(text: str) -> str:
 def compare(
     a: NoteReading, b: NoteReading, check: Callable[[], None], *, same_body: bool = False
 ) -> Judgement:
-    """Return whether two notes are duplicates, from the results of `read_note`."""
+    """Return a judgement whether two notes are duplicates, from the results of `read_note`."""
     vetoes = list(subject_conflicts(a, b, same_body=same_body))
     if same_body:
         if a.is_placeholder:
