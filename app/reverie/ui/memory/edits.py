@@ -661,7 +661,7 @@ class HandControl(QObject):
 
     @Slot(object, str)
     def offer_undo(self, undo: Undo, sentence: str) -> None:
-        """Show `sentence` with Undo, unless another home is shown since the change."""
+        """Show `sentence` with Undo if the change is the next one to undo: not after a change of the home."""
         if self.edits.last is undo:
             self._back.offer(undo, sentence)
         self.state_changed.emit()
