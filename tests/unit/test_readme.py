@@ -133,4 +133,5 @@ def test_the_readme_says_that_a_remote_model_gets_memory_text_and_names_the_prov
     for text in (README.split("## Privacy")[1].split("\n## ")[0], PRIVACY):
         privacy = " ".join(text.split())
         assert "A remote model gets memory text" in privacy
-        assert "sends memories, and what else it reads, to the provider of that model" in privacy
+        sent = "sends memories, and any other text it reads, such as parts of a transcript,"
+        assert f"{sent} to the provider of that model" in privacy
