@@ -1,10 +1,10 @@
 """The start of the window process: log and crash reports, then Qt, the first paint, and the heavy libraries.
 
-Nothing is imported at the top that the first paint does not need; jobs open the homes afterwards. Also here:
-Ctrl+C and SIGTERM, and the log file.
+Only modules that the first paint needs are imported at the top; jobs open the homes afterwards. This module
+also sets up the handling of Ctrl+C and SIGTERM, and the log file.
 
-Threading: GUI thread, except the handling of signals and Qt's messages, which come on any thread. Failure:
-if no window can be shown, a sentence on stderr and exit code 1.
+Threading: GUI thread, except that signals and Qt's messages can arrive on any thread. Failure: if no window
+can be shown, a sentence on stderr and exit code 1.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SWITCH_S = 0.0005
 SCREENSHOT_LIMIT_MS = 60_000
 LISTEN_LATEST_MS = 3_000
 LOG_AFTER_MS = 300
-"""When the log file is opened; its imports run once the first tree is shown."""
+"""Milliseconds until the log file is opened, so that its imports run after the first tree is shown."""
 
 
 def run_window(
@@ -75,9 +75,10 @@ def run_window(
 ) -> int:
     """Show the window, block until it is closed, and return the exit code.
 
-    It opens `homes` (none: those that are found) and those of the machines `hosts`. With `screenshot`, it
-    saves a picture and ends. If a window of the profile is already open, that one is asked to show them.
-    `starting` is the engine of `profile`, if it was started already.
+    The window opens `homes` (if empty, the homes that are found on this machine) and the homes on the
+    machines `hosts`. With `screenshot`, it saves a picture to that path and closes. If a window of the
+    profile is open already, that window is asked to show these homes. `starting`: the engine of `profile`, if
+    it has been started already.
     """
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -201,8 +202,8 @@ def _run(
 def let_sources_go() -> None:
     """Free the source texts of imported modules.
 
-    PySide reads them, and Python keeps them for tracebacks: some ten MiB, which are read again if a
-    traceback is written.
+    PySide reads these texts, and Python caches them for tracebacks: some ten MiB. Python reads a text again
+    if it writes a traceback.
     """
     linecache.clearcache()
 
@@ -210,7 +211,8 @@ def let_sources_go() -> None:
 def demo_place(*, at_once: bool) -> Path:
     """Return the directory for a demo.
 
-    It is created now if `at_once`, else when a demo is opened, so that other windows leave nothing behind.
+    With `at_once` the directory is created now, otherwise only when a demo is opened, so that a window
+    without a demo leaves no directory behind.
     """
     if at_once:
         return Path(tempfile.mkdtemp(prefix="reverie-demo-"))
@@ -220,7 +222,8 @@ def demo_place(*, at_once: bool) -> Path:
 def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupOptions:
     """Return the options to continue where the last window ended.
 
-    They open its homes that still exist, the shown one first, and the homes that are found.
+    These options open the homes of the last window that still exist, beginning with the one that was shown,
+    and the homes that are found on this machine. If none still exists, only the closed homes are taken over.
     """
     wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
     options = replace(options, closed=tuple(Path(place) for place in remembered.closed))
@@ -239,8 +242,8 @@ def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupO
 def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[str, ...]:
     """Return the places that are directories, and those whose disk does not answer within `within_s`.
 
-    A job opens them and may wait; no window appears while this thread waits. The limit is for all places
-    together.
+    The limit applies to all places together. It is short because no window appears while this thread waits;
+    the job that opens the places later may wait longer.
     """
 
     def is_there(place: str) -> bool:
@@ -254,20 +257,20 @@ def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[
 
 
 def _nothing_more(_nothing: None) -> None:
-    """Ignore the result, because the log file is open."""
+    """Ignore the result of the job that opened the log file."""
 
 
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:
-    """Set size and place of a window that is not shown yet; Qt keeps it on an existing screen."""
+    """Set the size and position of a window that is not shown yet; Qt moves it onto an existing screen."""
     if remembered.geometry:
         window.restoreGeometry(QByteArray.fromBase64(QByteArray(remembered.geometry.encode())))
 
 
 class DisplayFailure:
-    """A context in which the application is created, with a clear error if Qt cannot show a window.
+    """A context manager around the creation of the application, for a clear error if Qt cannot show a window.
 
-    Qt would end the process with a core dump and messages of its own; this prints a sentence and exits with
-    1.
+    Without it, Qt would abort the process with a core dump and messages of its own. With it, one sentence is
+    printed and the process exits with code 1.
     """
 
     def __init__(self, environment: Mapping[str, str], clean_up: Callable[[], None]) -> None:

@@ -1,8 +1,9 @@
 """The colours, spacing and fonts of the window.
 
-No final colour is fixed: each is a hue mixed into the palette's own background and then moved away from it
-until the contrast of WCAG 2 AA is reached (4.5 for text, 3 for icons). So light, dark and custom palettes
-stay readable. Widgets query the theme again when their palette changes; results are cached per palette.
+No final colour is fixed: a hue is mixed into the background of the palette, and the result is moved away from
+that background until it reaches the contrast of WCAG 2 AA (4.5 for text, 3 for icons). So light, dark and
+custom palettes stay readable. Widgets query the theme again when their palette changes; results are cached
+per palette.
 
 Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 """
@@ -46,14 +47,14 @@ class Theme(Struct, frozen=True):
     base: QColor
     """The background of lists, editors and fields; the token `surface`."""
     window: QColor
-    """The background around them; the token `canvas`."""
+    """The background around lists, editors and fields; the token `canvas`."""
     text: QColor
     dim: QColor
     dim_window: QColor
     quiet: QColor
     """The colour of placeholders and disabled text; quieter than `dim`."""
     line: QColor
-    """The colour of dividers only."""
+    """The colour of dividers; not used for outlines, whose colour is `edge`."""
     edge: QColor
     """The outline of a control; at least 3 to 1 on `base` and `window`."""
     hover: QColor
@@ -86,7 +87,8 @@ class Theme(Struct, frozen=True):
 class _Tokens(Struct, frozen=True):
     """The colours of our own two palettes, as `#RRGGBB`.
 
-    They reach AA on every background they are used on; a test computes it.
+    Each colour reaches the contrast of WCAG 2 AA on every background on which it is used; a test computes
+    this.
     """
 
     canvas: str
@@ -285,7 +287,7 @@ def _foreign_theme(
 ) -> Theme:
     """Return the theme of a palette that is not ours.
 
-    It is the system's own in high contrast, or one that the user set.
+    Such a palette is the system's high contrast one, or one that the user has set.
     """
     added, removed = mixed(_GREEN, base, 0.16), mixed(_RED, base, 0.15)
     text = readable(text, base)
@@ -331,7 +333,7 @@ def _foreign_theme(
 
 
 def is_high_contrast(base: QColor, window: QColor, text: QColor) -> bool:
-    """Return whether these are the colours of a system's high contrast theme, which is left as it is."""
+    """Return whether these are the colours of a high contrast theme of the system, which is not changed."""
     return contrast(text, base) >= HIGH_CONTRAST and base == window
 
 

@@ -38,6 +38,9 @@ def draw_chevron(
 
 
 def draw_branch(painter: QPainter, area: QRect, colour: QColor, *, is_open: bool, leftwards: bool) -> None:
-    """Draw the arrow of a row that can be opened; `leftwards` for right-to-left layouts."""
+    """Draw the arrow of a row that can be expanded; it points left if `leftwards`.
+
+    `leftwards` is for right-to-left layouts.
+    """
     closed = 90.0 if leftwards else -90.0
     draw_chevron(painter, area, colour, turned=0.0 if is_open else closed)

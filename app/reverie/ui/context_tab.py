@@ -106,7 +106,7 @@ def reason(entry: ContextEntry) -> str:
 
 
 def state(entry: ContextEntry) -> str:
-    """Return how much of an entry's file is loaded, as words."""
+    """Return how much of an entry's file is loaded, in words."""
     loaded = load_state(entry)
     return tr("not loaded") if loaded in (None, "needed") else loaded_words(loaded)
 
@@ -124,7 +124,7 @@ def gauge_text(gauge: Gauge) -> str:
 
 
 def score(entry: ContextEntry) -> str:
-    """Return an entry's score as words; empty if it has none."""
+    """Return an entry's score in words; empty if the entry has no score."""
     if not entry.score:
         return ""
     return tr("score {score}").format(
@@ -140,12 +140,15 @@ def amount(entry: ContextEntry) -> str:
 
 
 def in_days(days: int) -> str:
-    """Return when the context is assembled for, in words, `days` from now."""
+    """Return the time `days` days from now in words, such as `in 3 days`; `now` for 0."""
     return tr("now") if days == 0 else counted("in 1 day", "in %n days", days)
 
 
 def since_words(found: Since | None, now: int) -> str:
-    """Return the changes since the last visit as one or two sentences; empty on the first visit."""
+    """Return the changes since the last visit as one or two sentences.
+
+    The result is empty on the first visit, for which `found` is None.
+    """
     if found is None:
         return ""
     when = age(now, found.at)
@@ -175,7 +178,7 @@ def marks(entry: ContextEntry | None) -> str:
 
 
 def place_of(entry: ContextEntry, part: ContextPart) -> int:
-    """Return the line of the part's text, from 1, at which this memory begins; 0 if unknown."""
+    """Return the line of the part's text, counted from 1, at which this memory begins; 0 if unknown."""
     if part.key == "index-file" and entry.line:
         return entry.line
     for number, line in enumerate(part.text.split("\n"), 1):
@@ -194,7 +197,7 @@ _WIDE = 420
 
 
 def spoken(entry: ContextEntry) -> str:
-    """Return a row as text for screen readers."""
+    """Return the text of an entry's row for screen readers."""
     return ", ".join(_words_of(entry))
 
 
@@ -208,7 +211,10 @@ def _words_of(entry: ContextEntry) -> Iterator[str]:
 
 
 def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]]) -> ContextView:
-    """Return `view` with the findings that `found` returns for each memory path added to the marks."""
+    """Return `view` with findings added to the marks of its entries.
+
+    `found` returns the findings for a memory path.
+    """
     parts = []
     for part in view.parts:
         entries = (replace(entry, marks=(*entry.marks, *found(entry.path))) for entry in part.entries)
@@ -217,7 +223,10 @@ def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]
 
 
 class EntryModel(LineModel):
-    """The entries of one part, with a sign for their state, and marks and figures at the right edge."""
+    """The model of one part's entries.
+
+    Each row has a sign for the entry's state, and marks and figures at its right edge.
+    """
 
     def look(self, value: ContextEntry) -> TwoLines:
         below = reason(value)
@@ -243,7 +252,7 @@ class EntryModel(LineModel):
 
 
 class EntryList(LineList):
-    """List of the entries of one part.
+    """The list of the entries of one part.
 
     Signals: `picked(ContextEntry | None)` on a change of the selection, `opened(ContextEntry)` on activation.
     """
@@ -259,7 +268,7 @@ class EntryList(LineList):
         return found
 
     def show_entries(self, found: Sequence[ContextEntry]) -> None:
-        """Show the entries; the selection stays on its file if that is still among them."""
+        """Show the entries; the selected file stays selected if it is among them."""
         before = self.current
         # One file may have several entries.
         self.set_values((entry.path, entry) for entry in found)
@@ -272,7 +281,7 @@ _AMBER_SHARE = 0.9
 
 
 class BudgetGauge(QWidget):
-    """Widget that shows a `Gauge`: a short bar (none without a cap) and the used amount."""
+    """A widget that shows a `Gauge`: the used amount and, if there is a cap, a short bar."""
 
     def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -329,7 +338,7 @@ MOST_DAYS = 28
 
 
 class ContextTab(PartTab):
-    """View of a context: parts, entries and text.
+    """The view of a context: its parts, their entries and the text.
 
     Signals: `days_wanted(int)`, emitted when the slider is moved to that many days ahead; `pin_wanted(str,
     bool)` and `open_wanted(str)`, requests for a memory path.
@@ -398,7 +407,7 @@ class ContextTab(PartTab):
         )
 
     def forget(self, title: str = "", sentence: str = "") -> None:
-        """Clear the view and show `sentence`, the reason why there is no context."""
+        """Clear the view and show `title` and `sentence`, the reason why there is no context."""
         self.view = None
         self.message.clear()
         self.nothing.say(
@@ -444,7 +453,7 @@ class ContextTab(PartTab):
         return parts[index] if 0 <= index < len(parts) else None
 
     def select(self, path: str) -> None:
-        """Select the entry of this memory, which shows its place in the text; do nothing if it has none."""
+        """Select the entry of this memory, if it has one, and scroll to its text."""
         row = next((row for row, entry in enumerate(self.list.values) if entry.path == path), None)
         if row is not None:
             self.list.setCurrentIndex(self.list.rows.index(row, 0))
@@ -550,8 +559,8 @@ class _Gathered(Struct, frozen=True):
 class _ContextSeen(Struct):
     """The context seen before this visit, shared by the jobs of the visit.
 
-    The first job reads it, because each job stores the present context, and the next job may be requested
-    before the first has finished.
+    The first job reads the stored context and keeps it here, because each job then overwrites it with the
+    present one, and a second job can be requested before the first has finished.
     """
 
     is_known: bool = False
@@ -561,10 +570,10 @@ class _ContextSeen(Struct):
 class ContextControl(QObject):
     """Controller of the Context tab: gathers facts about the home and assembles them to a context.
 
-    Facts are gathered when the tab is visible and something has changed. They are cached, so that typing, a
-    pin or the slider only needs a new assembly, within a frame. Unsaved texts of the editor count as saved.
-    The context seen last is stored after each gathering, so that the next visit can show the changes; unsaved
-    texts and other times are not included.
+    Facts are gathered when the tab is visible and something has changed. They are cached: after typing, a pin
+    or a move of the slider the context is only assembled again, which takes less than a frame. Unsaved texts
+    of the editor are treated as saved. After each gathering the context is stored, without unsaved texts and
+    for the present time, so that the next visit can show the changes.
 
     Signal: `open_wanted(str)`, request to show this memory path in the editor. Threading: GUI thread;
     gathering is a job on a lane of its own, which starts when the tab is first shown. Failure: shown in the
@@ -610,7 +619,7 @@ class ContextControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab shows the present context."""
+        """Whether the tab shows the current context and nothing is being read."""
         return not self._stale and not self.busy
 
     def set_session(self, session: HomeSession | None, update: TreeUpdate | None = None) -> None:
@@ -741,7 +750,7 @@ class ContextControl(QObject):
 
     @property
     def _place(self) -> str:
-        """Name of the selected workspace, else project, else home."""
+        """The name of the selected workspace or, without one, of the project or else the home."""
         session, update = self._session, self._update
         if session is None or update is None:
             return ""

@@ -1,6 +1,6 @@
-"""Unexpected errors: logged, and shown once per distinct traceback.
+"""The handling of unexpected errors: they are logged, and shown once per distinct traceback.
 
-Threading: the hooks come on any thread; the dialog is on the GUI thread. Failure: none.
+Threading: the hooks are called on any thread; the dialog is shown on the GUI thread. Failure: none.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _SAYING = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*)(?::.*)?$", re.DOTALL)
 
 
 class _PlacesOnly(logging.Formatter):
-    """A formatter that shows only the places and kinds of errors."""
+    """A log formatter that writes only the source lines and the types of errors, not their messages."""
 
     def formatException(
         self,
@@ -69,7 +69,7 @@ class _PlacesOnly(logging.Formatter):
 
 
 class RecentRecords(logging.Handler):
-    """A handler that keeps the last records, for "copy details"."""
+    """A log handler that keeps the last records for the button that copies the details."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -90,10 +90,11 @@ class RecentRecords(logging.Handler):
 class CrashReporter(QObject):
     """The dialog for unexpected errors, shown at most once per distinct traceback; they are always logged.
 
-    Install it once the application exists. The hook may run on any thread and in the middle of a paint, so
-    it only records and posts to this object on the GUI thread. The details that can be copied contain the
-    places and kinds of errors and the last log records, but neither error messages (which may quote a
-    memory) nor secrets. A bug in the engine counts by its own traceback (`trace`).
+    Install it once the application exists. The hook can run on any thread and in the middle of a paint, so it
+    only records the error and posts it to this object on the GUI thread. The details that can be copied
+    contain the source lines and types of errors and the last log records, but neither error messages (which
+    may quote a memory) nor secrets. An error that comes from the engine is identified by the engine's
+    traceback (`trace`).
     """
 
     _posted = Signal()
@@ -103,7 +104,7 @@ class CrashReporter(QObject):
         self._records = records
         self._known: set[tuple[str, str]] = set()
         self._boxes: list[QMessageBox] = []
-        """Those that are open."""
+        """The dialogs that are open."""
         self.shown = 0
         self._waiting: deque[tuple[str, str]] = deque()
         # From any thread, but never in the middle of a paint: the timer fires in the event loop.
@@ -118,7 +119,7 @@ class CrashReporter(QObject):
         qInstallMessageHandler(qt_message)
 
     def uninstall(self) -> None:
-        """Restore Python's own hooks, which are safer during shutdown."""
+        """Restore Python's own hooks, which are safer while the process ends."""
         sys.excepthook = sys.__excepthook__
         threading.excepthook = threading.__excepthook__
         sys.unraisablehook = sys.__unraisablehook__
@@ -191,7 +192,7 @@ def diagnostics(text: str, records: RecentRecords) -> str:
 
 
 def without_sayings(text: str) -> str:
-    """Return a traceback with the kinds of its errors, without their messages."""
+    """Return the traceback `text` with the types of its errors but without their messages."""
     kept: list[str] = []
     has_kind = False
     for line in text.splitlines():

@@ -1,8 +1,9 @@
 """The dialogs of the window: questions, the shortcut sheet, and the consent to send memories.
 
-Each question is a function, or `ask` of a class, that shows a dialog and returns the answer.
+Each question is a function, or the method `ask` of a class, that shows a dialog and returns the user's
+answer.
 
-Threading: GUI thread; questions block in an event loop of their own.
+Threading: GUI thread; a question blocks its caller and runs an event loop of its own meanwhile.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _MOST_NAMES = 8
 
 
 def ask_home(parent: QWidget) -> Path | None:
-    """Ask for a directory; return None if cancelled."""
+    """Ask for the directory of a home; return None if cancelled."""
     title = QCoreApplication.translate("dialogs", "Open the home of an agent")
     dialog = QFileDialog(parent, title, str(Path.home()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
@@ -56,7 +57,7 @@ def ask_home(parent: QWidget) -> Path | None:
 
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
-    """Ask what to do with unsaved text when the window closes."""
+    """Ask whether to save or discard the unsaved text of the files `names`, or not to close the window."""
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
@@ -74,7 +75,7 @@ def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
 
 
 def ask_stop_run(parent: QWidget) -> bool:
-    """Ask whether to close the window although that stops the active run."""
+    """Ask whether to close the window although that stops the active run; return True to close."""
     box = message_box(
         parent,
         QMessageBox.Icon.Question,
@@ -91,7 +92,7 @@ def ask_stop_run(parent: QWidget) -> bool:
 
 
 def ask_discard_note(parent: QWidget) -> bool:
-    """Ask whether to discard a note that was typed but not written."""
+    """Ask whether to discard a note that was typed but not written; return True to discard."""
     question = tr("Discard this note?")
     more = tr("It has not been written yet. Codex will not see it.")
     box = message_box(parent, QMessageBox.Icon.Warning, tr("Unsaved changes"), question, more)
@@ -104,7 +105,7 @@ def ask_discard_note(parent: QWidget) -> bool:
 
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
-    """Ask whether the home at `root` is the one that was at `before`, so that its history follows."""
+    """Ask whether the home at `root` is the one that was at `before`; if so, it gets that home's history."""
     moved = tr("{before} is gone, and {root} may be the same home.")
     box = message_box(
         parent,
@@ -137,7 +138,7 @@ def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
 
 
 class ShortcutSheet(QDialog):
-    """The sheet of all shortcuts, by menu, from the registry; then those of a review."""
+    """The sheet of all shortcuts: first those of the window's actions, by menu, then those of a review."""
 
     def __init__(
         self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]], parent: QWidget | None = None
@@ -171,9 +172,9 @@ class ShortcutSheet(QDialog):
 
 
 class ConsentDialog(QDialog):
-    """The question before memories leave this machine for the first time: which files, and where to.
+    """The question before memories leave this machine for the first time.
 
-    Cancel is the default.
+    It names the files and the destination. Cancel is the default.
     """
 
     def __init__(self, consent: ConsentView, engine: str, parent: QWidget | None = None) -> None:
@@ -228,7 +229,7 @@ class ConsentDialog(QDialog):
 
     @classmethod
     def ask(cls, parent: QWidget, consent: ConsentView, engine: str) -> bool:
-        """Ask whether the memories may be sent."""
+        """Ask whether the memories may be sent to `engine`; return True if the user agrees."""
         dialog = cls(consent, engine, parent)
         try:
             return dialog.exec() == QDialog.DialogCode.Accepted
@@ -240,7 +241,7 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 
 
 def is_model_name(name: str) -> bool:
-    """Return whether `name` can be `provider:model`."""
+    """Return whether `name` has the form `provider:model`."""
     return _MODEL.fullmatch(name) is not None
 
 

@@ -1,6 +1,7 @@
 """Messages for when no window can be shown.
 
-Without Qt, so that a command can print them before Qt is loaded or anything is started. Pure.
+This module does not use Qt, so that a command can print the messages before Qt is loaded or anything is
+started. Pure.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def display_problem(environment: Mapping[str, str], platform: str) -> str:
 
 
 def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return why Qt could not start, from its own messages, and what to do."""
+    """Return why Qt could not start, taken from its own `messages`, and what to do about it."""
     text = "\n".join(messages)
     if "could not connect to display" in text or "Failed to create wl_display" in text:
         name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""

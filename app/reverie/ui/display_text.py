@@ -1,13 +1,13 @@
 """Text for display: translation, safe display of untrusted text, ages and times, and shared labels.
 
-Functions and tables translate with `tr` and its like; widgets use `QObject.tr`, whose context is their
-class. `packaging/translations.py` finds texts by the names of these functions. Counts use Qt's plural forms
-under their plural wording, so English needs no translation file: a counted text has both of its forms. No
-widget and no clock.
+Functions and tables translate with `tr` and the similar functions below; widgets use `QObject.tr`, whose
+context is their class. `packaging/translations.py` finds the texts by the names of these functions. A text
+with a count is written in both its forms, singular and plural, so English needs no translation file; other
+languages translate the plural text with Qt's plural forms. This module uses no widget and no clock.
 
-A file name may contain control characters, line breaks or marks that reverse the reading direction, and
-could look like another file. Every name that a widget shows goes through `visible`, and everything that Qt
-could read as markup (tool tips) through `as_tooltip`.
+A file name may contain control characters, line breaks or marks that reverse the reading direction, and could
+then look like the name of another file. Every name that a widget shows goes through `visible`, and everything
+that Qt could read as markup (tool tips) through `as_tooltip`.
 
 Threading: any.
 """
@@ -46,7 +46,10 @@ def translated(text: str) -> str:
 
 
 def counted(one: str, many: str, count: int) -> str:
-    """Return `many` (with `%n`) for `count`, or `one` in English."""
+    """Return the text for `count` in the language of the window.
+
+    In English this is `one` for a count of 1 and otherwise `many`, whose `%n` is replaced by the count.
+    """
     text = QCoreApplication.translate(_CONTEXT, many, None, count)
     if count >= 1000:
         text = text.replace(str(count), f"{count:,}", 1)
@@ -54,7 +57,7 @@ def counted(one: str, many: str, count: int) -> str:
 
 
 def said(text: str) -> str:
-    """Return a text of a lower layer, translated if it is a `Phrase`."""
+    """Return a text from a lower layer, translated if it is a `Phrase`."""
     if not isinstance(text, Phrase):
         return text
     values = {name: said(value) for name, value in text.values.items()}
@@ -73,13 +76,13 @@ LONGEST_LINE = 10_000
 Breaking a line without a space takes time that grows with the square of its length, on the GUI thread.
 """
 MOST_LINES = 4_000
-"""The most lines to give to a widget without letting the window do anything else."""
+"""The maximum number of lines to give to a widget in one event."""
 LONGEST_SENTENCE = 5_000
 _LONGEST_TIP = 2_000
 _TIP_CHARS = 80
 _LINE_END = re.compile("\r\n|\r|\n")
 _MARKUP = re.compile(r"(<|&)(?=\S)")
-"""The places where Qt could see a tag or an entity; a zero-width joiner prevents it."""
+"""Matches a character that Qt could read as a tag or entity; a zero-width joiner prevents that."""
 
 
 def visible(text: str) -> str:
@@ -90,9 +93,9 @@ def visible(text: str) -> str:
 
 
 def rows_of(text: str, most: int = 0) -> list[str]:
-    """Split a text where a text box of the window breaks it: at LF, CR LF and CR, and nowhere else.
+    """Split a text into lines as a text box of the window does: at LF, CR LF and CR, and nowhere else.
 
-    `most`: only so many rows are wanted; 0 stands for all.
+    `most`: the maximum number of rows to return; 0 returns all.
     """
     rows = _LINE_END.split(text, most)
     return rows[:most] if most and len(rows) > most else rows if rows[-1] else rows[:-1]
@@ -113,7 +116,7 @@ def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
 def lines_shortened(text: str) -> str:
     r"""Return the beginning of `text` that a widget can show at once.
 
-    It has at most `MOST_LINES` lines (breaks `\n`), each cut after `LONGEST_LINE` characters.
+    The result has at most `MOST_LINES` lines, separated by `\n`, each cut after `LONGEST_LINE` characters.
     """
     lines = text.split("\n", MOST_LINES)[:MOST_LINES]
     return "\n".join(shortened(line, LONGEST_LINE) for line in lines)
@@ -134,7 +137,7 @@ def as_tooltip(*lines: str) -> str:
 
 
 def human_size(size: int) -> str:
-    """Return a size like `0 B`, `912 B`, `3.1 KiB`, `100 KiB`, `2.4 MiB`."""
+    """Return `size`, in bytes, as `0 B`, `912 B`, `3.1 KiB`, `100 KiB` or `2.4 MiB`."""
     if size < _KIB:
         return f"{size} B"
     amount, units = float(size), iter(("KiB", "MiB", "GiB", "TiB"))
@@ -193,9 +196,9 @@ def relative_time(now_ms: int, then_ms: int) -> Ago:
 
 
 def exact_time(then_ms: int, zone: tzinfo | None = None) -> str:
-    """Return `2026-08-17 09:13:35` in `zone` (None: that of this machine).
+    """Return a time such as `2026-08-17 09:13:35` in `zone` (None: that of this machine).
 
-    Empty for a time outside the calendar.
+    The result is empty for a time outside the calendar.
     """
     try:
         return datetime.fromtimestamp(then_ms / 1000, tz=zone).strftime("%Y-%m-%d %H:%M:%S")
@@ -208,7 +211,7 @@ def changes(count: int) -> str:
 
 
 def things(count: int) -> str:
-    """Return a count of rows of the tree of any kind."""
+    """Return the text for a number of rows of the tree, of whatever kind they are."""
     return counted("1 item", "%n items", count)
 
 
@@ -217,7 +220,7 @@ def notes(count: int) -> str:
 
 
 def uses(by_agent: int, own: int = 0) -> str:
-    """Say how often the agent used a memory; `own` are uses by the user and Reverie."""
+    """Return how often a memory was used, in words; `own` counts uses by the user and Reverie."""
     if not own:
         return counted("used once", "used %n times", by_agent)
     return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
@@ -256,7 +259,7 @@ def short_age(now_ms: int, then_ms: int) -> str:
 
 
 def when(then_ms: int) -> str:
-    """Return the exact time, for tool tips and lists."""
+    """Return the exact local time, for tool tips and lists."""
     return exact_time(then_ms) or tr("an unknown time")
 
 
@@ -307,7 +310,7 @@ def engine(name: str) -> str:
 
 
 def key_source(source: str) -> str:
-    """Say where a provider's key comes from."""
+    """Return in words where a provider's key comes from."""
     return {
         "environment": tr("from the environment"),
         "keyring": tr("in the keyring"),
@@ -319,7 +322,7 @@ def key_source(source: str) -> str:
 
 
 def probe_state(state: str) -> str:
-    """Say how a step of a test ended; empty for an unknown state."""
+    """Return in words how a step of a connection test ended; empty for an unknown state."""
     return {"pass": tr("works"), "fail": tr("fails"), "skip": tr("not tried")}.get(state, "")
 
 
@@ -339,7 +342,10 @@ def tokens(count: int) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Return a cost like `$0.04`; None is "cost unknown". A cost below a cent never looks like zero."""
+    """Return a cost like `$0.04`; for None, "cost unknown".
+
+    A cost below a cent is never shown as zero.
+    """
     if usd is None:
         return tr("cost unknown")
     if usd == 0:
@@ -348,12 +354,12 @@ def money(usd: float | None) -> str:
 
 
 def pinned_for_reverie() -> str:
-    """Say what a pin means if the agent knows no pins."""
+    """Return a sentence about what a pin means if the agent does not support pins."""
     return tr("pinned: no consolidation deletes or renames it; the agent itself knows no pins")
 
 
 def loaded_next_words(change: LoadedNext) -> tuple[str, ...]:
-    """Say what a change makes the agent load next; empty if that stays the same."""
+    """Return what the agent will load next after a change, as lines; empty if that stays the same."""
     if not change:
         return ()
     return (tr("Loaded next: {names}").format(names=visible(signed_names(change))),)

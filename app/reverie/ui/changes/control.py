@@ -1,10 +1,11 @@
 """Controller of the Changes tab: reads change sets, runs and deleted memories, and carries out the actions.
 
-Change sets are read a page at a time. When the history or the runs have changed, the newest are read again:
-at once while the tab is visible, else when it is shown. Runs are applied and undone by the consolidation;
-undoing a commit and restoring are edits by the user, with an Undo button beside the report.
+Change sets are read a page at a time. When the history or the runs have changed, the newest change sets are
+read again: at once if the tab is visible, otherwise when it is shown. Runs are applied and undone by the
+consolidation; undoing a commit and restoring a file count as edits by the user, and the message about the
+result has an Undo button.
 
-Threading: GUI thread; reads are jobs on a lane of their own. Failure: shown in the message of the pane.
+Threading: GUI thread; reads are jobs on a lane of their own. Failure: shown as a message in the tab.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ if TYPE_CHECKING:
     from reverie.services.views import ReviewView, RunSummary, Undo
 
 RUNS_SHOWN = 200
-"""The number of runs that are read."""
+"""The maximum number of runs that are read."""
 PAGE, NEWEST = 100, 20
-"""The number of change sets that are read as a page, and to update the newest."""
+"""The number of change sets in a page, and the number that are read to update the list."""
 
 
 class ChangesControl(QObject):
@@ -73,7 +74,7 @@ class ChangesControl(QObject):
         trees: Callable[[], TreeUpdate | None],
         icons: Icons,
     ) -> None:
-        """Connect the tab; `trees` returns the latest update of the trees of the Memory tab."""
+        """Connect the tab; `trees` returns the newest update of the Memory tab's trees, or None."""
         super().__init__(tab)
         self.tab = tab
         self._dreams = dreams
@@ -95,7 +96,7 @@ class ChangesControl(QObject):
         self._connect()
 
     def _forget(self) -> None:
-        """Clear all that was read."""
+        """Clear everything that was read."""
         self._target: TimelineTarget | None = None
         self._runs: tuple[RunSummary, ...] = ()
         self._changes: tuple[LoggedChange, ...] = ()
@@ -134,7 +135,7 @@ class ChangesControl(QObject):
         undo.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None shows no home."""
         if self._session is not None:
             for signal in (self._session.runs_changed, self._session.marks_changed):
                 signal.disconnect(self._on_changed)
@@ -180,14 +181,17 @@ class ChangesControl(QObject):
         self.tab.changes.text.setFocus()
 
     def show_history(self, path: str, context: ScopeContext | None = None) -> None:
-        """List the changes of a memory, folder, scope or companion; None means the shown context."""
+        """List the changes of the memory, folder, scope or companion `path`.
+
+        `context` is the context of the path; None means the context that is shown.
+        """
         self._look_at(path, context)
         self.tab.changes.select("")
         self.tab.changes.list.setFocus()
 
     @Slot(str)
     def show_change(self, key: str) -> None:
-        """Select one change set, by the id of its run or commit."""
+        """Select the change set whose run or commit has the id `key`."""
         if self._path:
             self._look_at("", None)
         self._wanted = key
@@ -215,14 +219,14 @@ class ChangesControl(QObject):
 
     @Slot()
     def _on_changed(self) -> None:
-        """Read the changes again if the tab is visible, else when it is shown."""
+        """Read the changes again: now if the tab is visible, otherwise when it is shown."""
         self._stale = True
         if self.tab.isVisible():
             self.follow()
 
     @Slot()
     def follow(self) -> None:
-        """Read the newest changes again; older ones that were read stay."""
+        """Read the newest changes again; older ones that were read already stay listed."""
         session = self._session
         if session is None:
             self._stale = False
@@ -287,7 +291,7 @@ class ChangesControl(QObject):
             self._read_review(row)  # other changes may decide whether the run can be applied
 
     def _is_wanted(self, row: ChangeRow) -> bool:
-        """Return whether a row is the change set to select."""
+        """Return whether a row is the change set that is to be selected."""
         return row.key == self._wanted
 
     def _is_about(self, row: ChangeRow) -> bool:
@@ -318,7 +322,7 @@ class ChangesControl(QObject):
         self._reader.read("read older changes", "older", work, done)
 
     def _read_deleted(self, session: HomeSession, start: str | None) -> None:
-        """Read the deleted memories from `start` on; None reads the newest again."""
+        """Read a page of the deleted memories that begins at `start`; None reads the newest again."""
         workbench, known = session.workbench, len(self._entries)
 
         async def work(_control: JobControl) -> tuple[tuple[TrashEntry, ...], str | None]:
@@ -363,7 +367,10 @@ class ChangesControl(QObject):
         self._read_review(row)
 
     def _path_in(self, row: ChangeRow) -> str:
-        """Return the path that the listed memory had in this change set; empty for all changes."""
+        """Return the path that the listed memory had in this change set.
+
+        The result is empty if the changes of all memories are listed.
+        """
         if self._path and row.change is not None and row.change.files:
             return row.change.files[0].path
         return self._path
@@ -395,7 +402,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _on_part(self, part: ReviewPart | None) -> None:
-        """Show the versions of the selected file if the history has them."""
+        """Show the versions of the selected file if the history has any."""
         row, session = self.tab.files.row, self._session
         change = row.change if row is not None else None
         context = self._context or (session.context if session is not None else None)
@@ -409,7 +416,7 @@ class ChangesControl(QObject):
 
     @Slot(object, str)
     def _open(self, row: ChangeRow, path: str) -> None:
-        """Open a file of a change set, unless its path means another file in the shown context."""
+        """Open a file of a change set, unless `path` names a different file in the context that is shown."""
         context = self._session.context if self._session is not None else None
         if context is not None and self._is_shown(row, path, context):
             self.open_wanted.emit(path)
@@ -447,7 +454,10 @@ class ChangesControl(QObject):
 
     @Slot(object, object)
     def _take_back(self, row: ChangeRow, parts: Parts | None) -> None:
-        """Undo a run through the consolidation, or a commit as an edit by the user."""
+        """Undo a run with the consolidation service, or undo a commit by making an edit in the user's name.
+
+        `parts` are the parts to undo; None undoes the whole change set.
+        """
         choices, session = self.tab.files.choices, self._session
         of_run = row.run is not None and (choices is None or choices.view.run is not None)
         if of_run and row.run is not None:
@@ -465,13 +475,16 @@ class ChangesControl(QObject):
 
     @Slot()
     def _undo_last(self) -> None:
-        """Undo the last change made in this tab, as the Undo button of its message does."""
+        """Undo the last change made in this tab, like the Undo button of the message about it."""
         for back in (self._changes_back, self._deleted_back):
             if back.can_undo:
                 back.undo()
 
     def _change(self, session: HomeSession, name: str, work: Any, done: Callable[[Undo], None]) -> None:
-        """Run a change as an edit by the user, which Undo can undo."""
+        """Run `work` as an edit by the user, which can be undone; call `done` with its `Undo`.
+
+        `name` is the name of the job.
+        """
         for message in (self.tab.files.message, self.tab.deleted.message):
             message.clear()
         self._edits.apply(session, name, work, done, self._say_error)
@@ -518,7 +531,7 @@ class ChangesControl(QObject):
         self._on_changed()
 
     def _say(self, said: str, tone: Tone) -> None:
-        """Show a message above the files, and enable the buttons."""
+        """Show the message `said` above the files, and enable the buttons again."""
         self.tab.files.message.say(said, tone=tone)
         self.tab.files.ended()
 
@@ -529,7 +542,7 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _say_error(self, error: UserError) -> None:
-        """Show an error of a read or change, and enable the buttons for another attempt."""
+        """Show the error of a failed read or change, and enable the buttons for another attempt."""
         message = self.tab.deleted.message if self.tab.changes.shows_deleted else self.tab.files.message
         message.say_error(error)
         self.tab.files.ended()
@@ -538,7 +551,10 @@ class ChangesControl(QObject):
 
     @Slot(object)
     def _restore_version(self, file: ShownFile) -> None:
-        """Restore the file to its state after the change set or, if that deleted it, before."""
+        """Restore the file to its state after the change set.
+
+        If the change set deleted the file, its state before the change set is restored.
+        """
         session = self._session
         if session is None:
             return
@@ -562,7 +578,10 @@ class ChangesControl(QObject):
         self._reader.read("plan a restore", "plan", work, self._on_plan)
 
     def _on_plan(self, plan: RestorePlan) -> None:
-        """Carry out a plan for a single file at once, since it can be undone; ask about any other."""
+        """Carry out a plan for a single file at once, because that can be undone.
+
+        A plan for several files is first shown in a dialog.
+        """
         if len(plan.files) == 1 and not plan.newer and not plan.refused:
             self._carry_out(plan, False)
         elif not plan.files and not plan.newer and not plan.refused:
@@ -580,7 +599,7 @@ class ChangesControl(QObject):
 
     @Slot(object, bool)
     def _carry_out(self, plan: RestorePlan, remove_newer: bool) -> None:
-        """Carry out a restore; `remove_newer` also deletes the files that were added since."""
+        """Carry out a restore; with `remove_newer`, also delete the files that were added since."""
         session = self._session
         if session is not None:
             work = ask(session.workbench.restore, plan, remove_newer=remove_newer)
@@ -593,7 +612,7 @@ class ChangesControl(QObject):
     # Deleted memories
 
     def _show_deleted(self) -> None:
-        """Show the selected deleted memories, and read the text of a single one."""
+        """Show the selected deleted memories; if only one is selected, read its text too."""
         entries = [row.deleted for row in self.tab.changes.selected if row.deleted is not None]
         self.tab.deleted.show_entries(entries)
         session = self._session
@@ -614,7 +633,7 @@ class ChangesControl(QObject):
     def ask_name(self, entry: TrashEntry) -> str:
         """Ask for the path to restore a memory under; empty if cancelled.
 
-        A path that is taken is refused by the restore itself.
+        A path that exists already is not rejected here; the restore rejects it.
         """
         title, accept = self.tr("Restore as"), self.tr("Restore")
         rel = entry.deletion.place.rel
@@ -625,7 +644,11 @@ class ChangesControl(QObject):
             dialog.deleteLater()
 
     def _bring_back(self, entries: Sequence[TrashEntry], names: dict[str, str]) -> None:
-        """Restore deleted memories; `names` holds other paths for some, by entry id."""
+        """Restore deleted memories.
+
+        `names` maps the id of an entry to the path under which it is restored, if that is another than
+        before.
+        """
         session = self._session
         if session is not None:
             work = ask(session.workbench.trash.restore, entries, names)
@@ -637,17 +660,17 @@ class ChangesControl(QObject):
 
 
 MOST_ROWS = 1_000
-"""The number of files that are listed."""
+"""The maximum number of files that are listed."""
 
 
 class RestoreDialog(QDialog):
     """A dialog that previews a restore: counts, files, and whether to delete files that were added since.
 
-    It shows one plan, changes nothing itself, and closes when the user agrees.
+    The dialog shows one plan and changes no file itself. It closes when the user agrees.
     """
 
     wanted = Signal(object, bool)
-    """Emitted with the `RestorePlan`, and whether to delete newer files, when the user agrees."""
+    """Emitted when the user agrees, with the `RestorePlan` and whether to delete newer files."""
 
     def __init__(self, plan: RestorePlan, when: str, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)

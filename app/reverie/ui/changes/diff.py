@@ -1,7 +1,7 @@
 """The right column of the Changes tab: the diff of the selected file, and its versions.
 
-The diff has buttons at each hunk; a rejected or undone hunk has no colour. A merge is shown as the memory
-that stays, the one that is deleted, and the result. An editor replaces the diff for the user's own text.
+The diff has buttons at each hunk; a rejected or undone hunk is not coloured. For a merge, the memory that
+stays, the memory that is deleted, and the result are shown. To edit the text, an editor replaces the diff.
 Other views show the text of a version, the difference to the current file, and the author of each line.
 
 Texts come from disk: hidden characters are escaped, and long texts are cut.
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from reverie.services.workbench import Workbench
 
 MOST_LINES = 4_000
-"""The number of lines that are shown of a text."""
+"""The maximum number of lines of a text that are shown."""
 PAUSE_MS = 250
 """Milliseconds after the last keystroke before `changed` is emitted."""
 _LEAST_BUTTON = 24
@@ -71,23 +71,23 @@ _NOTE_CHARS = 160
 
 
 class ShownHunk(Struct, frozen=True):
-    """One hunk in the shown diff."""
+    """A hunk in the diff that is shown."""
 
     path: str
     index: int
     where: str
-    """Its position in words."""
+    """The position of the hunk, in words."""
     block: int
-    """The block number of its first line."""
+    """The number of the text block of the hunk's first line."""
 
 
 class HunkView(ReadOnlyText):
     """The diff of a file or group, with buttons beside the first line of each visible hunk."""
 
     asked = Signal(str, str, int)
-    """Emitted with `accept`, `reject`, `edit` or `take-back`, path and hunk index on a click on a button."""
+    """Emitted when a button is clicked: `accept`, `reject`, `edit` or `take-back`, path, hunk index."""
     picked = Signal(str, int)
-    """Emitted with path and hunk index when the user clicks into a hunk."""
+    """Emitted when the user clicks into a hunk, with the path and the hunk index."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent)
@@ -136,7 +136,10 @@ class HunkView(ReadOnlyText):
     def _file_steps(
         self, choices: Choices, part: ReviewPart, file: ReviewFile, theme: Theme
     ) -> Generator[None, None, bool]:
-        """Add the lines of a file, one per step, and return whether it was cut at `MOST_LINES`."""
+        """Add the lines of a file, one line per step.
+
+        The return value of the generator is True if the file was cut at `MOST_LINES`.
+        """
         assert part.group is not None
         notes = card_notes(choices.view.card, file)
         for hunk in file.hunks:
@@ -180,7 +183,10 @@ class HunkView(ReadOnlyText):
         return False
 
     def _start(self, again: Callable[[], None]) -> Theme:
-        """Clear the view; `again` is called to fill it again when the colours change."""
+        """Clear the view and return its theme.
+
+        `again` is called to fill the view again when the colours change.
+        """
         for bar in self._bars.values():
             bar.hide()
             bar.deleteLater()
@@ -292,7 +298,8 @@ _SIGNS = {"same": "=", "moved": "→", "reworded": "≈", "gone": "✕", "": " "
 class MergeView(Column):
     """The memories of a merge side by side: the one that stays, and the deleted one.
 
-    Each line of the deleted memory shows whether the other one has it, got it, rewords it, or loses it.
+    Each line of the deleted memory is marked: the other memory already has it, receives it, contains it
+    reworded, or does not contain it.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -336,7 +343,7 @@ class MergeView(Column):
         self.kept.fill(map(self.kept.line, rows_of(file.before or "", MOST_LINES)))
 
     def _show_gone(self, files: Sequence[tuple[ReviewFile, Sequence[MergedLine]]]) -> None:
-        """Show the lines of the deleted memories, each with its fate."""
+        """Show the lines of the deleted memories, each marked with what the merge does with it."""
         theme = self.gone.begin(lambda: self._show_gone(files))
         backs = {"moved": theme.added_back, "reworded": theme.warn_back, "gone": theme.removed_back}
 
@@ -363,7 +370,7 @@ class MergeView(Column):
 
 
 def merge_words(lines: Sequence[MergedLine]) -> str:
-    """Return a summary such as `6 of 8 lines were here already. 2 moved here`."""
+    """Return a summary of the lines' marks, such as `6 of 8 lines were here already. 2 moved here`."""
     counts = Counter(line.fate for line in lines)
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
@@ -383,14 +390,17 @@ def _name(path: str) -> str:
 
 
 class ReviewDetail(QWidget):
-    """The diff of the selected part, or the editor for it, with the merge and the obstacles above."""
+    """The diff or the editor of the selected part.
+
+    Above it are shown: the merge that the part belongs to, and the reasons why the file is not changed.
+    """
 
     changed = Signal()
     """Emitted when the user has edited a text, or agreed to the loss of lines."""
     asked = Signal(str, str, int)
-    """Emitted with action, path and hunk index; see `HunkView.asked`."""
+    """Emitted when a button is clicked: action, path, hunk index; see `HunkView.asked`."""
     picked = Signal(str, int)
-    """Emitted with path and hunk index when a hunk is clicked."""
+    """Emitted when a hunk is clicked, with the path and the hunk index."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -438,13 +448,16 @@ class ReviewDetail(QWidget):
         self.diff.show_text(text)
 
     def flush(self) -> None:
-        """Emit `changed` now if the user has just typed, before another action uses the text."""
+        """Emit `changed` now, instead of after a pause, if the user has just typed.
+
+        Called before another action uses the text.
+        """
         if self._pause.isActive():
             self._pause.stop()
             self.changed.emit()
 
     def refresh(self) -> None:
-        """Update the view after a choice: titles, reasons for a block, buttons and diff."""
+        """Update titles, reasons why a file is not changed, buttons and diff after a choice of the user."""
         choices, part = self._choices, self._part
         self.merge.setVisible(self.merge.show_merge(part))
         self.result.setVisible(not self.merge.isHidden())
@@ -466,13 +479,16 @@ class ReviewDetail(QWidget):
             self.diff.show_part(choices, self._result_part(part))
 
     def _result_part(self, part: ReviewPart) -> ReviewPart:
-        """Return the part for the diff: for a deleted memory of a merge, the whole merge."""
+        """Return the part to show in the diff.
+
+        If `part` is a deleted memory of a merge, this is the whole merge; otherwise it is `part`.
+        """
         if self.merge.isHidden() or part.file is None or part.file.verb != "delete":
             return part
         return ReviewPart(part.group)
 
     def _say_blocked(self, choices: Choices, part: ReviewPart) -> None:
-        """Show why the file is not changed, and whether the user can agree to the loss of lines."""
+        """Show why the file is not changed and, if lines would be lost, let the user agree to the loss."""
         path = part.file.path if part.file is not None else ""
         why = choices.blocked.get(path, "") if choices.is_open else ""
         if why:
@@ -522,7 +538,7 @@ class ReviewDetail(QWidget):
         return choices.is_written(part.file, part.hunk)
 
     def _editing(self, on: bool) -> None:
-        """Show the editor with the text of the part, or the diff."""
+        """Show the editor with the text of the part if `on`, otherwise the diff."""
         choices, part = self._choices, self._part
         if on and choices is not None and part is not None and part.file is not None:
             with QSignalBlocker(self.editor):
@@ -566,7 +582,7 @@ class ReviewDetail(QWidget):
 
 
 def _title(part: ReviewPart | None) -> str:
-    """Return the title of the shown part; empty for none."""
+    """Return the title for `part`; empty if `part` is None."""
     if part is None or part.group is None:
         return ""
     if part.file is None or part.group.kind == "merge":
@@ -622,7 +638,7 @@ class BlamePane(QWidget):
 
     @property
     def current(self) -> LineAuthor | None:
-        """The author of the line with the caret; None if the history does not have it yet."""
+        """The author of the line with the caret; None if the line is not in the history yet."""
         rows = self.view.rows if self.view is not None else ()
         at = self.text.textCursor().blockNumber()
         author = rows[at].author if at < len(rows) else -1
@@ -630,7 +646,7 @@ class BlamePane(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        """Update the button for the line with the caret."""
+        """Update the button after the caret has moved to another line."""
         author = self.current
         self.to_change.setEnabled(author is not None)
         said = f"{self._name(author)}, {when(author.at_ms)}" if author is not None else ""
@@ -644,16 +660,17 @@ class BlamePane(QWidget):
 
     @Slot()
     def go(self) -> None:
-        """Request the change set that wrote the line with the caret."""
+        """Request to show the change set that wrote the line with the caret."""
         author = self.current
         if author is not None:
             self.wanted.emit(author.change)
 
 
 class PaneReader(QObject):
-    """The read jobs of one part of a window: counts the running ones, and reports errors by one signal.
+    """The read jobs of one part of the window.
 
-    A newer job replaces an older one of the same group.
+    It counts the running jobs and reports their errors by one signal. A newer job replaces an older one of
+    the same group.
     """
 
     failed = Signal(object)
@@ -686,11 +703,11 @@ class PaneReader(QObject):
         self._lane.submit(name, work, done=ended, failed=failed, cancelled=cancelled, group=self._name(group))
 
     def drop(self, group: str) -> None:
-        """Abandon the running job of this group."""
+        """Abandon the running job of `group`."""
         self._lane.abandon(self._name(group))
 
     def _name(self, group: str) -> str:
-        """Return a group name that is unique to this reader."""
+        """Return the name of a group on the lane, made unique to this reader."""
         return f"{group} {id(self)}"
 
 
@@ -710,7 +727,7 @@ class ShownFile(Struct, frozen=True):
 
 
 class VersionPane(QWidget):
-    """The right column: the change of the selected file or, for files in the history, another view of it."""
+    """The right column: the change of the selected file or, for a file in the history, another view."""
 
     restore_wanted = Signal(object)
     """Emitted with a `ShownFile` to restore to its state in this change set."""
@@ -753,7 +770,7 @@ class VersionPane(QWidget):
         self.show_file(None)
 
     def show_file(self, file: ShownFile | None) -> None:
-        """Show another file of a change set; None if the history has no versions of it."""
+        """Show another file of a change set; None if the history has no versions of the file."""
         self._head.setVisible(file is not None)
         if file is None:
             self.view.setCurrentIndex(0)
@@ -766,7 +783,7 @@ class VersionPane(QWidget):
         self.view.setCurrentIndex(self.view.findData(view))
 
     def follow(self) -> None:
-        """Read the difference to the current file again, after files may have changed."""
+        """Read the difference to the current file again, because files may have changed."""
         if self.view.currentData() == "now":
             self._read()
 

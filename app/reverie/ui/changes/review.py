@@ -1,7 +1,7 @@
-"""The review of a change set: its tree of groups, files and hunks, the actions on them, and the choices.
+"""The review of a change set: the tree of its groups, files and hunks, the actions on these, and the choices.
 
-`ReviewTree` shows the tree with check boxes if there is a choice, `ReviewActions` provides the keys and the
-context menu, and `Choices` holds the user's choices.
+`ReviewTree` shows the tree, with check boxes if the user can choose parts, `ReviewActions` provides the keys
+and the context menu, and `Choices` holds the user's choices.
 
 Threading: GUI thread; no file is read here.
 """
@@ -74,11 +74,11 @@ class ReviewPart(Struct, frozen=True):
     file: ReviewFile | None = None
     hunk: int | None = None
     refused: str = ""
-    """A sentence about a refused change, which has no group."""
+    """A sentence about a refused change; empty for the other rows. A refused change has no group."""
 
 
 class ReviewTree(QTreeWidget):
-    """The tree of groups, files and hunks of a change set, with a check box if there is a choice."""
+    """The tree of groups, files and hunks of a change set, with check boxes if the user can choose parts."""
 
     picked = Signal(object)
     """Emitted with the selected `ReviewPart` or None."""
@@ -120,7 +120,7 @@ class ReviewTree(QTreeWidget):
 
     @property
     def part(self) -> ReviewPart | None:
-        """The selected row; None if there is none."""
+        """The selected row; None if no row is selected."""
         item = self.currentItem()
         found: ReviewPart | None = item.data(0, _ROLE) if item is not None else None
         return found
@@ -134,7 +134,7 @@ class ReviewTree(QTreeWidget):
         return item is not None and bool(item.flags() & Qt.ItemFlag.ItemIsUserCheckable)
 
     def tick(self, on: bool) -> None:
-        """Tick or untick the selected row, as a click on its check box does."""
+        """Tick or untick the selected row, like a click on its check box."""
         item = self.currentItem()
         if item is not None and self.can_tick:
             item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
@@ -157,7 +157,7 @@ class ReviewTree(QTreeWidget):
 
     @Slot(str, int)
     def select_part(self, path: str, hunk: int | None) -> bool:
-        """Select the file with the memory path `path`, or a hunk of it, and return whether there is one."""
+        """Select the file `path`, or its hunk `hunk` unless that is None; return whether there is one."""
         best = None
         for part, item in self.parts():
             if part.file is not None and path in (part.file.path, part.file.old_path):
@@ -214,7 +214,7 @@ class ReviewTree(QTreeWidget):
         return made
 
     def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
-        """Return a row for `part`, with a check box if there is a choice."""
+        """Return a row for `part`, with a check box if the user can choose it."""
         item = QTreeWidgetItem([visible(text), ""])
         item.setData(0, _ROLE, part)
         item.setToolTip(0, as_tooltip(tip))
@@ -294,7 +294,7 @@ _TICKS: dict[Taken, Qt.CheckState] = {
 
 
 def _taken(choices: Choices, part: ReviewPart) -> Taken:
-    """Return whether all, some or none of a part is accepted."""
+    """Return whether all, some or none of `part` is accepted."""
     assert part.group is not None
     if part.file is None:
         return choices.group_taken(part.group)
@@ -304,12 +304,15 @@ def _taken(choices: Choices, part: ReviewPart) -> Taken:
 
 
 def _verbs() -> dict[str, str]:
-    """Return the displayed kind of change of a file."""
+    """Return the displayed name of each kind of change to a file, by verb."""
     return {"create": tr("new"), "delete": tr("deleted"), "rename": tr("renamed")}
 
 
 def file_words(file: ReviewFile) -> str:
-    """Return the name of a file, with its old name if renamed, then its folder: the end may be cut."""
+    """Return the name of a file, with its old name if it was renamed, then its folder.
+
+    The folder is last because the end may be cut.
+    """
     folder, _, name = file.path.removeprefix("/memories/").rpartition("/")
     if file.old_path:
         name = f"{file.old_path.rpartition('/')[2]} → {name}"
@@ -317,7 +320,7 @@ def file_words(file: ReviewFile) -> str:
 
 
 def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
-    """Return the position of a hunk in the old lines; for a pure insertion, the line before it."""
+    """Return the position of a hunk in words: its old lines or, for a pure insertion, the line before it."""
     count = sum(kind == "-" for kind, _text in hunk.lines)
     if not hunk.lines:
         return {
@@ -357,7 +360,7 @@ def card_words(counts: CardCounts) -> str:
 
 
 def _what_words() -> dict[str, str]:
-    """Return the note for each kind of changed value."""
+    """Return the displayed note for each kind of changed value, by kind."""
     return {
         "number": tr("Another number: {before}"),
         "version": tr("Another version: {before}"),
@@ -371,7 +374,7 @@ def _what_words() -> dict[str, str]:
 
 
 def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]]:
-    """Return the notes of a report card about a file, by hunk index."""
+    """Return the report card's notes about a file, by hunk index; empty if `card` is None."""
     if card is None:
         return {}
     was, now = file.old_path or file.path, file.path
@@ -402,7 +405,10 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
 
 
 def group_words(group: ReviewGroup, *, short: bool = False) -> str:
-    """Return a title for a group of several files; `short` if the files are listed below it."""
+    """Return a title for a group of several files.
+
+    With `short` the title is short, because the files are listed below it.
+    """
     kept = [file.path.rpartition("/")[2] for file in group.files if file.verb != "delete"]
     gone = [file.path.rpartition("/")[2] for file in group.files if file.verb == "delete"]
     count = len(group.files)
@@ -418,11 +424,11 @@ def group_words(group: ReviewGroup, *, short: bool = False) -> str:
 
 
 class _Spec(Struct, frozen=True):
-    """An action of the review; one with an empty text is not offered in that kind of review."""
+    """An action of the review. If its text for a kind of review is empty, it is not offered there."""
 
     id: str
     text: str
-    """The text in the review of a preview or of a held run."""
+    """The text in the review of a preview or a held run."""
     finished: str
     """The text in the review of a finished run."""
     key: str = ""
@@ -448,9 +454,9 @@ _SPECS = (
 class ReviewActions(QObject):
     """The actions on the selected part, for its keys, its context menu and the list of shortcuts.
 
-    A preview and a finished run share the actions; only some texts differ. Most keys are single letters. They
-    work in the tree and in the diff beside it, never where text is typed. Return is not a key: in a review it
-    must neither apply nor undo anything.
+    The actions for a preview and for a finished run are the same; only some texts differ. Most keys are
+    single letters. They work in the tree and in the diff beside it, never in a text field. Return is not used
+    as a key, so that it can neither apply nor undo anything by accident.
     """
 
     open_wanted = Signal(str)
@@ -547,10 +553,10 @@ class ReviewActions(QObject):
         return self._choices.path_now(part.file)
 
     def _now(self, part: ReviewPart | None) -> object:
-        """Return the parts that "Take back now" would undo: only `part`.
+        """Return the parts that the action to undo at once would undo: only `part`.
 
-        Returns None or {} if there is nothing to undo, or if other parts are marked, whose marks would be
-        lost.
+        The result is None or {} if there is nothing to undo. It is None too if other parts are marked,
+        because their marks would be lost.
         """
         choices = self._choices
         if choices is None or part is None or part.group is None or not self._tree.can_tick:
@@ -604,13 +610,14 @@ Taken = Literal["all", "some", "none"]
 class Choices:
     """The user's choices in the review of a run: accepted groups, files and hunks, and edited texts.
 
-    Accepted parts of a plan are written; accepted parts of a finished run stay, and the rest is undone. At
-    first everything is accepted; of a finished run, everything that is still in place.
+    The accepted parts of a plan are written. The accepted parts of a finished run stay, and its other parts
+    are undone. At first everything is accepted; for a finished run, everything that has not been undone
+    already.
 
     Rejecting a group rejects all of it; accepting one part of it again accepts only that part. Text that the
-    user typed is never dropped: a file that is rejected and accepted again has it again.
+    user typed is never dropped: if a file is rejected and accepted again, the typed text is restored.
 
-    Fast enough for the GUI thread; without Qt and file access.
+    Fast enough for the GUI thread; uses neither Qt nor files.
     """
 
     def __init__(self, view: ReviewView) -> None:
@@ -629,13 +636,16 @@ class Choices:
     # Accepted parts
 
     def hunk_taken(self, group: ReviewGroup, file: ReviewFile, index: int) -> bool:
-        """Return whether the hunk is accepted."""
+        """Return whether the hunk `index` of the file is accepted."""
         if group.index in self.selection.rejected_groups:
             return False
         return index not in self.selection.rejected_hunks.get(file.path, frozenset())
 
     def file_taken(self, group: ReviewGroup, file: ReviewFile) -> Taken:
-        """Return whether all, some or none of the file's hunks are accepted; all of an edited file."""
+        """Return whether all, some or none of the file's hunks are accepted.
+
+        A file that the user has edited counts as accepted as a whole.
+        """
         if group.index in self.selection.rejected_groups:
             return "none"
         if file.path in self.selection.edited_files:
@@ -666,7 +676,10 @@ class Choices:
         return bool(gone) and (index in gone if index is not None else len(gone) == len(file.hunks))
 
     def goes_back(self, file: ReviewFile, index: int | None = None) -> bool:
-        """Return whether all that is left of the file, or the hunk `index`, is marked to be undone."""
+        """Return whether the file, or the hunk `index`, is marked to be undone.
+
+        For a file this means: each of its changes that has not been undone already is marked.
+        """
         if not self.view.can_take_back or file.path not in self.to_take_back:
             return False
         hunks = self.to_take_back[file.path]
@@ -694,7 +707,10 @@ class Choices:
         return self._leaving[1]
 
     def without(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> Parts:
-        """Return the parts to undo if only this part is undone, regardless of the marked ones."""
+        """Return the parts to undo if only this part is to be undone, whatever parts are marked.
+
+        The part is a group, or its `file`, or the hunk `index` of the file.
+        """
         alone = Choices(self.view)
         if file is None:
             alone.take_group(group, False)
@@ -705,7 +721,7 @@ class Choices:
         return alone.to_take_back
 
     def path_now(self, file: ReviewFile) -> str:
-        """Return the current path of the file with respect to this run; empty if it does not exist."""
+        """Return the file's current path, given the state of this run; empty if the file does not exist."""
         run = self.view.run
         planned = run is not None and (run.dry_run or run.outcome == "held" or run.reverted)
         if planned or self.is_gone(file):
@@ -773,12 +789,15 @@ class Choices:
         return self.view.can_apply
 
     def may_agree(self, path: str) -> bool:
-        """Return whether a file is blocked only because lines would be lost, so that agreeing unblocks it."""
+        """Return whether a file is blocked only because lines would be lost.
+
+        Such a file is unblocked if the user agrees to the loss.
+        """
         agreed = self.selection.with_agreed_loss(path, agreed=True)
         return path in self.blocked and path not in resolve(self.view.plan, agreed).blocked
 
     def has_agreed(self, path: str) -> bool:
-        """Return whether the user agreed to the loss of lines in this file, besides those of the run."""
+        """Return whether the user agreed to lose more lines of this file than the run itself removes."""
         return path in self.selection.agreed_losses - self._agreed
 
     @property
@@ -797,12 +816,18 @@ class Choices:
         self.selection = self.selection.with_group(group.index, accepted=taken)
 
     def take_file(self, group: ReviewGroup, file: ReviewFile, taken: bool) -> None:
-        """Accept or reject a file; if its group was rejected, the other files stay rejected one by one."""
+        """Accept or reject a file.
+
+        If its whole group was rejected, each other file of the group stays rejected.
+        """
         self._revive(group)
         self._take_hunks(file, taken)
 
     def take_hunk(self, group: ReviewGroup, file: ReviewFile, index: int, taken: bool) -> None:
-        """Accept or reject a hunk; if its group was rejected, all other hunks stay rejected one by one."""
+        """Accept or reject a hunk.
+
+        If its whole group was rejected, each other hunk of the group stays rejected.
+        """
         self._revive(group)
         self.selection = self.selection.with_hunk(file.path, index, accepted=taken)
 
@@ -811,7 +836,7 @@ class Choices:
         self.selection = self.selection.with_agreed_loss(path, agreed=agreed)
 
     def _revive(self, group: ReviewGroup) -> None:
-        """Replace the rejection of a whole group by that of each of its files."""
+        """Replace the rejection of a whole group by the rejection of each of its files."""
         if group.index not in self.selection.rejected_groups:
             return
         for file in group.files:
@@ -844,7 +869,7 @@ class Choices:
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
         """Return whether the file, or the hunk `index`, can be edited.
 
-        It cannot if a text box cannot hold the text, or if the hunk has no lines.
+        A text that a text box cannot hold, and a hunk without lines, cannot be edited.
         """
         text = self._text(file)
         if not self.view.can_apply or not (_is_utf8(text) and fits_document(text)):
@@ -859,7 +884,7 @@ class Choices:
         return widget_text(written if written is not None else self._added(file, index)).removesuffix("\n")
 
     def write(self, file: ReviewFile, text: str | None, index: int | None = None) -> None:
-        """Store the user's text for the file, or for the hunk `index`; None restores that of the run.
+        """Store the user's text for the file, or for the hunk `index`; None restores the text of the run.
 
         The line breaks of the file are kept.
         """
@@ -876,7 +901,7 @@ class Choices:
         self.selection = self.selection.with_hunk_text(file.path, index, words)
 
     def _text(self, file: ReviewFile) -> str:
-        """Return the text of a file: the user's, else the resolved, else the planned one."""
+        """Return the text of a file: the user's text, else the resolved one, else the planned one."""
         written = self.selection.edited_files.get(file.path)
         if written is not None:
             return written
@@ -884,7 +909,10 @@ class Choices:
         return text_of(resolved) if resolved is not None else self._original(file)
 
     def _original(self, file: ReviewFile) -> str:
-        """Return the exact planned text or, for a deleted file, the old one; the view's may be shortened."""
+        """Return the exact planned text or, for a deleted file, its old text.
+
+        The texts of the view cannot be used, because they may be shortened.
+        """
         planned = self._planned(file)
         return planned.after if planned.after is not None else planned.before or ""
 
@@ -903,6 +931,6 @@ def _is_utf8(text: str) -> bool:
 
 
 def _sum(states: Iterator[bool]) -> Taken:
-    """Return whether all, some or none of the states are True."""
+    """Return "all", "some" or "none", depending on how many of the states are True."""
     found = set(states)
     return "some" if len(found) > 1 else "all" if True in found else "none"

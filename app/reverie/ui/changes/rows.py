@@ -1,6 +1,6 @@
 """The timeline of the Changes tab: proposals on top, then change sets and runs by day, or deleted memories.
 
-A run and its commits are one row. Filter and search apply to the rows read so far; if few of them match and
+A run and its commits share one row. Filter and search apply to the rows read so far; if few of them match and
 there are more to read, the list requests the next page.
 
 Threading: GUI thread; nothing is read here.
@@ -37,7 +37,7 @@ DELETED = "deleted"
 """The filter that lists deleted memories instead of change sets."""
 _ENDED_BADLY = ("failed", "interrupted", "cancelled", "skipped")
 _FEW = 30
-"""With fewer matching rows the next page is requested."""
+"""If fewer rows than this match, the next page is requested."""
 _ROW = int(Qt.ItemDataRole.UserRole)
 
 
@@ -70,7 +70,7 @@ class ChangeRow(Struct, frozen=True):
 
 
 def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> tuple[ChangeRow, ...]:
-    """Return the rows for runs and commits, newest first, with proposals before all others.
+    """Return the rows for runs and commits, newest first, but proposals before all other rows.
 
     `runs` and `changes` are sorted from newest to oldest. A run and its newest commit share a row.
     """
@@ -92,8 +92,9 @@ def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> 
 def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
     """Return the runs that wait for the user's decision: held runs, and current previews.
 
-    `runs` is sorted from newest to oldest. A preview is current until its place is consolidated or previewed
-    again. Discarded and applied runs are left out, unless what was applied has been undone.
+    `runs` is sorted from newest to oldest. A preview is current until its workspace or project is
+    consolidated or previewed again. Discarded runs are left out, and so are applied runs, unless the run that
+    applied them has been undone.
     """
     by_id = {run.id: run for run in runs}
     overtaken: set[tuple[str | None, str | None]] = set()
@@ -117,7 +118,7 @@ def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
 
 
 def filter_names() -> tuple[tuple[str, str], ...]:
-    """Return (key, name) of each filter in their displayed order; the key "" means all changes."""
+    """Return the (key, name) pairs of the filters in displayed order; the key "" stands for all changes."""
     return (
         ("", tr("All changes")),
         ("proposal", tr("Proposals")),
@@ -132,7 +133,10 @@ def filter_names() -> tuple[tuple[str, str], ...]:
 
 
 def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
-    """Return whether a row passes the filter `show` and the search `text`; the row `wanted` always does."""
+    """Return whether a row passes the filter `show` and the search `text`.
+
+    The row with the key `wanted` always passes.
+    """
     run = row.run
     if row.key == wanted:
         return True
@@ -150,7 +154,7 @@ def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
 
 
 def _did_something(row: ChangeRow, run: RunSummary) -> bool:
-    """Return whether a run changed or proposes something; other runs are only listed as failed."""
+    """Return whether a run changed or proposes something; of the other runs, only failed ones are listed."""
     planned = bool(run.ops) and (run.dry_run or run.outcome == "held") and not run.applied_by
     stands = bool(run.ops) and can_revert(run)
     return row.is_proposal or row.change is not None or planned or stands or run.reverted
@@ -167,7 +171,7 @@ def _searched(row: ChangeRow) -> str:
 
 
 def who(row: ChangeRow) -> str:
-    """Return the author of a row: `You`, `Consolidation`, `Another program`."""
+    """Return the displayed author of a row, such as `You`, `Consolidation` or `Another program`."""
     if row.deleted is not None:
         return actor(row.deleted.actor)
     if row.run is not None:
@@ -179,13 +183,13 @@ def who(row: ChangeRow) -> str:
 
 
 def actor(name: str) -> str:
-    """Return the displayed name of an author, from the history's name or a key of `filter_names`."""
+    """Return the displayed name of an author, given its name in the history or a key of `filter_names`."""
     known = {"user": tr("You"), "you": tr("You"), "agent": tr("The agent"), "outside": tr("Another program")}
     return known.get(name) or kind_title(name)
 
 
 def what(row: ChangeRow) -> str:
-    """Return the subject of a row: `bike-states.md, new`, `a.md → b.md`, `8 files · Card holds`."""
+    """Return the subject of a row, such as `bike-states.md, new`, `a.md → b.md` or `8 files · Card holds`."""
     change, paths = row.change, row.paths
     count = change.count if change is not None else len(paths)
     if not count:
@@ -204,7 +208,10 @@ def what(row: ChangeRow) -> str:
 
 
 def _move_words(old: str, new: str) -> str:
-    """Return both paths of a moved file: `a.md → b.md`, with the folders if the name is the same."""
+    """Return the old and the new name of a moved file: `a.md → b.md`.
+
+    If the name stays the same, the folders are included.
+    """
     names = old.rpartition("/")[2], new.rpartition("/")[2]
     if names[0] == names[1]:
         names = old.removeprefix("/memories/"), new.removeprefix("/memories/")
@@ -237,7 +244,7 @@ def state(row: ChangeRow) -> str:
 
 
 def day(at_ms: int, now_ms: int) -> str:
-    """Return the heading of a day: `Today`, `Yesterday`, `2026-11-17`."""
+    """Return the heading of a day: `Today`, `Yesterday` or a date such as `2026-11-17`."""
     then, today = (datetime.fromtimestamp(each / 1000).date() for each in (at_ms, now_ms))
     return {today: tr("Today"), today - timedelta(days=1): tr("Yesterday")}.get(then, date.isoformat(then))
 
@@ -270,7 +277,7 @@ class ChangeList(QWidget):
     """The list of changes with its filter and search field."""
 
     picked = Signal(object)
-    """Emitted with the selected `ChangeRow`, or None, when the selection has changed."""
+    """Emitted when the selection has changed, with the selected `ChangeRow` or None."""
     more_wanted = Signal()
     """Emitted when the next page is needed."""
     kind_changed = Signal()
@@ -340,14 +347,17 @@ class ChangeList(QWidget):
                 yield item, item.data(_ROW)
 
     def say_target(self, path: str) -> None:
-        """Show the button that names the only listed path; an empty path hides it."""
+        """Show the button that names `path`, whose changes alone are listed; hide it if `path` is empty."""
         name = visible(path.rpartition("/")[2])
         self.target.say(self.tr("Only {name}  ✕").format(name=name), self.tr("Show all changes"))
         self.target.setAccessibleName(self.tr("Only {name}: show all changes").format(name=name))
         self.target.setVisible(bool(path))
 
     def select(self, key: str, *, show_only: str | None = None) -> None:
-        """Clear the search, set the filter to `show_only`, and select the row `key` once it is read."""
+        """Clear the search, set the filter to `show_only` (None: no change), and select the row `key`.
+
+        If the row has not been read yet, it is selected when it is.
+        """
         for control in (self.who, self.text):
             control.blockSignals(True)
         self.text.clear()
@@ -362,7 +372,7 @@ class ChangeList(QWidget):
     def show_rows(self, rows: Sequence[ChangeRow], *, more: bool) -> None:
         """Show the rows, and keep the selection if its row still exists, else select the first one.
 
-        `more`: there are older rows to read.
+        `more`: whether there are older rows that can be read.
         """
         same = tuple(rows) == self._rows and more == self._more
         self._rows, self._more = tuple(rows), more
@@ -378,7 +388,11 @@ class ChangeList(QWidget):
         self._follow_kind(self.list.selectionMode() == modes.ExtendedSelection)
 
     def _follow_kind(self, was_deleted: bool) -> None:
-        """Set the selection mode for the listed kind, and emit `kind_changed` if it has changed."""
+        """Set the selection mode for changes or for deleted memories.
+
+        `was_deleted`: whether deleted memories were listed before; `kind_changed` is emitted if that has
+        changed.
+        """
         modes = QListWidget.SelectionMode
         deleted = self.shows_deleted
         self.list.setSelectionMode(modes.ExtendedSelection if deleted else modes.SingleSelection)
@@ -453,7 +467,7 @@ class ChangeList(QWidget):
         return item
 
     def _say_none(self, any_shown: bool) -> None:
-        """Show why no row is listed, or hide that text."""
+        """Show why no row is listed, or hide that text if `any_shown`."""
         if self._more or self._wanted:
             said = self.tr("Looking further back…")
         elif self.shows_deleted:
@@ -468,7 +482,7 @@ class ChangeList(QWidget):
 
     @Slot()
     def _on_chosen(self) -> None:
-        """Stop searching for the row to select: the user has selected another one."""
+        """Stop searching for the row that was to be selected, because the user has selected another one."""
         self._wanted = ""
         self._on_selected()
 

@@ -1,8 +1,8 @@
 """The Changes tab: the timeline, the files of the selected change set, and the diff of the selected file.
 
-The tab has three columns. In a narrower window the last two are below each other; below 640 pixels one column
-is shown at a time, with a Back button. A proposal can be applied or discarded; changes on disk can be undone,
-as a whole or in part. All of that is requested by signals.
+The tab has three columns. In a narrower window the last two are stacked; below 640 pixels only one column is
+shown, with a Back button. A proposal can be applied or discarded; changes on disk can be undone, as a whole
+or in part. The widgets only emit signals that request these actions.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NARROW = 640
 """Below this width one column is shown at a time."""
 ROOMY = 1000
-"""From this width on the files and the diff are side by side."""
+"""From this width on, the files and the diff are side by side."""
 _ROWS, _FILES = 270, 330
 """Initial widths of the first two columns, each limited to a third of the tab."""
 
@@ -53,7 +53,7 @@ class ChangeSetPane(Column):
     apply = Signal(object, object)
     """Emitted with `ChangeRow` and `ReviewSelection` to apply the selected changes."""
     take_back = Signal(object, object)
-    """Emitted with `ChangeRow` and `Parts` to undo; None for the whole change set."""
+    """Emitted with `ChangeRow` and the `Parts` to undo, or None for the whole change set."""
     discard = Signal(object, bool)
     """Emitted with `ChangeRow` and True to discard a proposal, False to make it a proposal again."""
     restore_folder = Signal()
@@ -129,7 +129,7 @@ class ChangeSetPane(Column):
         return self._row
 
     def show_nothing(self, said: str) -> None:
-        """Clear the pane and show the title `said`, when no change set is selected."""
+        """Clear the pane and show the title `said`, because no change set is selected."""
         self._row = None
         self.title.say(said)
         self.facts.say("")
@@ -151,7 +151,10 @@ class ChangeSetPane(Column):
         self._say_chosen()
 
     def show_view(self, view: ReviewView) -> None:
-        """Show the files of the change set; the user's choices stay if they apply to the same changes."""
+        """Show the files of the change set.
+
+        The user's choices are kept if the changes to which they refer are the same as before.
+        """
         row = self._row
         if view.card is not None:
             self._say_card(view.card.counts)
@@ -173,7 +176,7 @@ class ChangeSetPane(Column):
             self._wanted = ""
 
     def _say_title(self, row: ChangeRow) -> None:
-        """Show the title and the facts of a change set."""
+        """Show the title of a change set, and its facts such as author and time."""
         run, change = row.run, row.change
         title = [kind_words(run) if run is not None else who(row), when(row.at_ms)]
         if run is not None and (run.reverted or run.partly_undone or run.outcome != "completed"):
@@ -202,7 +205,7 @@ class ChangeSetPane(Column):
         self.card.setVisible(bool(said))
 
     def _state(self, row: ChangeRow) -> str:
-        """Return a sentence about conflicts, or about why nothing was written; empty for neither."""
+        """Return a sentence about conflicts, or about why nothing was written; empty if neither applies."""
         run = row.run
         assert run is not None
         if run.conflicts:
@@ -328,13 +331,14 @@ class ChangeSetPane(Column):
             self.open_wanted.emit(self._row, path)
 
     def ended(self) -> None:
-        """Enable the buttons again after a requested action has ended or was refused."""
+        """Enable the buttons again, because a requested action has ended or was refused."""
         self._say_chosen()
 
     def _begin(self, button: QPushButton) -> None:
         """Disable `button` until its action has ended, and move its focus to the tree.
 
-        Qt would move the focus to the next button, where the keys of the review do nothing and Space presses.
+        Otherwise Qt would move the focus to the next button, where the keys of the review do nothing and
+        Space would press the button.
         """
         if button.hasFocus():
             self.tree.setFocus()
@@ -342,7 +346,10 @@ class ChangeSetPane(Column):
 
 
 def _chosen_from(view: ReviewView) -> tuple[object, ...]:
-    """Return the parts of a view to which the user's choices refer; a change of them discards the choices."""
+    """Return the parts of a view to which the user's choices refer.
+
+    If any of these parts changes, the choices are discarded.
+    """
     return view.groups, view.can_apply, view.can_take_back, view.taken_back
 
 

@@ -1,4 +1,4 @@
-"""The state of an open file: pure decisions about saving, changes on disk and conflicts.
+"""The state of an open file: pure functions that decide about saving, changes on disk and conflicts.
 
 Threading: any thread. Failure: none.
 """
@@ -23,7 +23,7 @@ Effect = Literal["none", "follow", "merge"]
 
 
 class FileRef(Struct, frozen=True):
-    """The identity of a file of a home, equal from every workspace."""
+    """The identity of a file of a home; it is the same from whichever workspace the file is opened."""
 
     home: str
     store: str
@@ -31,7 +31,7 @@ class FileRef(Struct, frozen=True):
 
     @classmethod
     def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
-        """Return the identity of a memory in the root `root_key`."""
+        """Return the identity of the memory with the relative path `rel` in the scope root `root_key`."""
         return cls(home, root_key, rel)
 
     @classmethod
@@ -59,11 +59,11 @@ class Address(Struct, frozen=True):
 class Buffer(Struct, frozen=True):
     """The state of an open file: two versions, and whether the user has to decide.
 
-    `base` is the version that the text grew from, `disk` the last one seen on disk. They differ only while
-    the user has to decide. Then `base` is no version of the file, but that on disk with the old lines at the
-    undecided places, so that a save (compare-and-swap against `base`) cannot succeed. No decision ever
-    discards typed text: a changed file is taken over where nothing was typed and merged where something was,
-    and replaced text stays in the undo stack.
+    `base` is the version on which the text is based, `disk` the version last seen on disk. They differ only
+    while the user has to decide. Then `base` is not a version that ever existed: it is the version on disk,
+    but with the old lines at the undecided places, so that a save (compare-and-swap against `base`) cannot
+    succeed. No decision ever discards typed text: a file that changed on disk replaces the text if nothing
+    was typed and is merged otherwise, and replaced text stays in the undo stack.
     """
 
     ref: FileRef
@@ -71,15 +71,15 @@ class Buffer(Struct, frozen=True):
     base: FileText | None
     disk: FileText | None
     modified: bool = False
-    """Whether the text differs from that of `base`."""
+    """Whether the text differs from the text of `base`."""
     banner: Banner = ""
-    """The question to ask the user."""
+    """The question to ask the user; empty if there is none."""
     style: FileText | None = None
-    """The version whose byte order mark and line breaks the text has while there is no `base`."""
+    """The version from which byte order mark and line breaks are taken while there is no `base`."""
 
     @property
     def expected_sha256(self) -> str | None:
-        """The hash that a save must find on disk; None for no file."""
+        """The hash that the file on disk must have for a save to succeed; None if no file must exist."""
         return self.base.sha256 if self.base is not None else None
 
     @property
@@ -88,7 +88,7 @@ class Buffer(Struct, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why the whole store is read-only, if the user may permit writing to it; else None."""
+        """The reason why the whole store is read-only, if the user can permit writing to it; else None."""
         refusal = self.base.refusal if self.base is not None else None
         return refusal if refusal is not None and refusal.permissible else None
 
@@ -108,7 +108,7 @@ def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
 
 
 def typed(buffer: Buffer, modified: bool) -> Buffer:
-    """Return the buffer after the text changed; `modified` is False if it was undone back to `base`.
+    """Return the buffer after the text changed; `modified` is False if undo restored the text of `base`.
 
     An open conflict keeps the buffer modified.
     """
@@ -143,16 +143,17 @@ def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buf
 
 
 def merged(buffer: Buffer, base: FileText | None, modified: bool) -> Buffer:
-    """Return the buffer after a merge; where `base` differs from the disk, the user decides.
+    """Return the buffer after a merge.
 
-    `modified` tells whether the text differs from that on disk.
+    If `base` is not the version on disk, the user has to decide. `modified` tells whether the text differs
+    from the text on disk.
     """
     undecided = base is not buffer.disk
     return replace(buffer, base=base, modified=modified or undecided, banner="conflict" if undecided else "")
 
 
 def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
-    """Return the buffer after a merge was undone, so that the text grew from `base` again.
+    """Return the buffer after a merge was undone, so that the text is based on `base` again.
 
     The user then decides about the newer version on disk.
     """
@@ -184,7 +185,9 @@ def kept_mine(buffer: Buffer) -> Buffer:
 def from_draft(
     buffer: Buffer, base: FileText | None, style: FileText | None, disk: FileText | None
 ) -> Buffer:
-    """Return the buffer of a restored draft whose text grew from `base` (None: there was no file).
+    """Return the buffer of a restored draft whose text is based on `base` (None: there was no file).
+
+    `style` is the version from which byte order mark and line breaks are taken.
 
     If `disk`, the current version, differs from `base`, there is a conflict.
     """
@@ -198,12 +201,15 @@ def from_draft(
 
 
 def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
-    """Return the buffer and the effect after the user took the version on disk, if there is one."""
+    """Return the buffer, and the effect on the text, after the user chose the version on disk.
+
+    Without a version on disk nothing changes.
+    """
     if buffer.disk is None:
         return buffer, "none"
     return replace(buffer, base=buffer.disk, modified=False, banner=""), "follow"
 
 
 def moved(buffer: Buffer, ref: FileRef, address: Address) -> Buffer:
-    """Return the buffer of a file that this window renamed."""
+    """Return the buffer of a file that this window renamed, with its new identity and address."""
     return replace(buffer, ref=ref, address=address)

@@ -36,15 +36,15 @@ RETRY_MS = 1_500
 class Buffers(QObject):
     """The open files of a window: opens and saves them, and updates them when they change on disk.
 
-    Nothing typed is lost: a file with unsaved text stays in memory whatever is selected, renamed or deleted,
-    until it is saved or the user discards it. Of the files without unsaved text, the last `KEPT` stay open
-    for their undo stack. The tree that the watcher brought decides whether a file changed (size and time
-    against what was read), never our own saves.
+    No typed text is lost: a file with unsaved text stays in memory, whatever is selected, renamed or deleted,
+    until it is saved or the user discards its text. The last `KEPT` files without unsaved text stay open, so
+    that their undo stacks are kept. Only the watcher's tree determines whether a file changed (size and time
+    differ from those when it was read), never our own saves.
 
     Signals:
         opened(OpenFile): The requested file is open.
         changed(OpenFile): The state of a file has changed.
-        typed(): The text of a file has changed, after each keystroke.
+        typed(): The text of a file has changed; emitted after each keystroke.
         failed(FileRef, UserError): A file cannot be shown.
         saved(): A text was written.
         save_failed(OpenFile, UserError): A text could not be written.
@@ -69,7 +69,7 @@ class Buffers(QObject):
         return tuple(self._files.values())
 
     def unsaved(self) -> tuple[OpenFile, ...]:
-        """Return the files with text that is not on disk."""
+        """Return the files whose text is not saved."""
         return tuple(file for file in self._files.values() if file.buffer.modified)
 
     def get(self, ref: FileRef) -> OpenFile | None:
@@ -127,7 +127,7 @@ class Buffers(QObject):
     def bring_back(self, session: HomeSession, buffer: state.Buffer, content: str, cursor: int) -> bool:
         """Open a file with the text of a draft; `buffer` has the current version on disk.
 
-        Return False, without any effect, if the file is open with other unsaved text.
+        Returns False and does nothing if the file is open with other unsaved text.
         """
         ref = buffer.ref
         file = self._files.get(ref)
@@ -177,7 +177,9 @@ class Buffers(QObject):
         self.changed.emit(self.sender())
 
     def save(self, file: OpenFile) -> None:
-        """Write the text if the file on disk is still the version that the text grew from.
+        """Write the text if the file on disk is still the version on which the text is based.
+
+        Otherwise a banner asks the user what to do.
 
         A conflict becomes a banner.
         """
@@ -235,23 +237,26 @@ class Buffers(QObject):
             self.save(file)
 
     def keep_mine(self, file: OpenFile) -> None:
-        """Keep the text in the editor: the next save replaces the version on disk that was shown."""
+        """Resolve a conflict with the text of the editor.
+
+        The next save replaces the version on disk that was shown.
+        """
         file.buffer = state.kept_mine(file.buffer)
         file.recheck()
         self.changed.emit(file)
 
     def decide(self, file: OpenFile, index: int, side: Side) -> None:
-        """Resolve one of the file's conflicts."""
+        """Resolve the file's conflict `index` with the lines of `side`."""
         file.decide(index, side)
         self.changed.emit(file)
 
     def take_back(self, file: OpenFile) -> None:
-        """Undo what was merged into the text."""
+        """Undo the changes of others that were merged into the text."""
         file.take_back()
         self.changed.emit(file)
 
     def recheck(self, file: OpenFile) -> None:
-        """Update the conflicts of a file after typing."""
+        """Compute the conflicts of a file again after typing."""
         if file.recheck():
             self.changed.emit(file)
 
@@ -308,7 +313,7 @@ class Buffers(QObject):
             self._read(session, file)
 
     def reread(self, session: HomeSession) -> None:
-        """Read the shown file again, because the history has started and can now mark it as seen."""
+        """Read the shown file again, because the history has started and can now mark that file as seen."""
         file = self._files.get(self.wanted) if self.wanted is not None else None
         if file is not None and file.buffer.ref.home == session.info.id:
             self._read(session, file)
@@ -366,7 +371,10 @@ def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
 
 
 def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, str]]:
-    """Return a job that reads a file and who of our actors wrote it; empty for anyone else."""
+    """Return a job that reads a file and finds which of our actors wrote it.
+
+    The actor is empty if none of ours wrote it.
+    """
     workbench, read = session.workbench, _read_job(session, address)
 
     async def work(_control: JobControl) -> tuple[FileText, str]:

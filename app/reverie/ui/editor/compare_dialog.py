@@ -19,7 +19,7 @@ class CompareDialog(QDialog):
     """A comparison of the version on disk (lines with `-`) and the text in the editor (`+`).
 
     Signals:
-        chosen(str): "reload" or "keep", for the version that is shown.
+        chosen(str): "reload" or "keep"; applies to the version on disk that the dialog shows.
     """
 
     chosen = Signal(str)

@@ -1,6 +1,6 @@
-"""The card beside a conflict, with the lines on disk and the choice whose lines to keep.
+"""The card beside a conflict, with the lines on disk and the buttons to choose which lines to keep.
 
-Threading: GUI thread. It decides nothing itself; `chosen` reports the button.
+Threading: GUI thread. It resolves nothing itself; the signal `chosen` reports the button that was clicked.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _WIDEST = 720
 
 
 class ConflictChoice(QWidget):
-    """A card beside a conflict: the lines on disk, and buttons to keep mine, theirs or both.
+    """A card beside a conflict: the lines on disk ("theirs"), and buttons to keep mine, theirs or both.
 
     It lies over the text below the conflict (above it if there is no room), so that both sides are visible
     at once: mine in the text, theirs on the card. It moves when the text scrolls.
 
     Signals:
-        chosen(str): mine, theirs or both.
+        chosen(str): A button was clicked: mine, theirs or both.
         step(int): Go to the next (1) or the previous (-1) conflict.
         left(): The focus should go back to the text.
     """
@@ -125,7 +125,8 @@ class ConflictChoice(QWidget):
     def has_focus(self) -> bool:
         """Whether the card has the focus.
 
-        A widget's `focusWidget` would return where it last was, however long ago.
+        `QWidget.focusWidget` cannot be used: it returns the child that had the focus last, even if the focus
+        has left the card.
         """
         return self.isAncestorOf(QApplication.focusWidget() or self._view)
 
@@ -162,7 +163,7 @@ class ConflictChoice(QWidget):
         self.raise_()
 
     def _bottom(self, conflict: MergeConflict) -> int:
-        """Return the bottom of the conflict's last line, in the viewport."""
+        """Return the y coordinate of the lower edge of the conflict's last line, in the viewport."""
         if conflict.at.end < self._view.blockCount():
             return self._view.block_top(conflict.at.end)
         last = self._view.document().lastBlock()
@@ -170,7 +171,10 @@ class ConflictChoice(QWidget):
         return self._view.block_top(last.blockNumber()) + round(height)
 
     def _size(self, port: QSize) -> QSize:
-        """Return the size of the card, with as many lines of theirs as fit; none in the smallest windows."""
+        """Return the size of the card, with as many of their lines as fit into the viewport `port`.
+
+        In the smallest windows no line fits.
+        """
         width = min(_WIDEST, port.width() - 2 * UNIT)
         row = QFontMetrics(self.theirs.font()).lineSpacing()
         margin = round(2 * self.theirs.document().documentMargin()) + 2
@@ -192,7 +196,7 @@ class ConflictChoice(QWidget):
         return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
-        """Return the number of rows of theirs after wrapping at `width`."""
+        """Return the number of rows that their lines take when wrapped at `width`."""
         one = max(1, (width - 4 * GAP) // max(1, QFontMetrics(self.theirs.font()).horizontalAdvance("m")))
         conflict = self._conflict
         return sum(1 + len(line) // one for line in (conflict.theirs if conflict is not None else ()))

@@ -38,8 +38,8 @@ class EditorControl(QObject):
     Signals:
         state_changed(): The shown file, its unsaved state or the possible actions have changed.
         was_read(): The shown file was read.
-        undecided(): A save of the shown file needs a decision of the user first.
-        conversion_wanted(str, str): A UTF-16 memory is to be rewritten as UTF-8: its path, and the hash of
+        undecided(): The user has to decide about conflicts before the shown file can be saved.
+        conversion_wanted(str, str): A UTF-16 memory should be rewritten as UTF-8: its path, and the hash of
             the text that is shown.
     """
 
@@ -56,7 +56,7 @@ class EditorControl(QObject):
         self._session: HomeSession | None = None
         self._update: TreeUpdate | None = None
         self._stores: dict[tuple[str, ScopeContext], dict[Scope, str]] = {}
-        """The keys of the stores of each context that was shown, by home and context."""
+        """The keys of the scope roots of each context that was shown, by home id and context."""
         self._picked: RowData | None = None
         self._focus_when_open = False
         self._line_when_open = 0
@@ -72,7 +72,7 @@ class EditorControl(QObject):
         return self.pane.file
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Switch to another home, or none: the pane shows no file; unsaved text stays in memory."""
+        """Switch to another home (None: to no home) and show no file; unsaved text stays in memory."""
         self._session, self._update = session, None
         self.pane.view.set_session(session)
         self.close()
@@ -96,7 +96,7 @@ class EditorControl(QObject):
     def focused(self) -> None:
         """Read a read-only file again when the window gets the focus.
 
-        It may have become writable, which no watcher reports.
+        The file may have become writable, which the watcher does not report.
         """
         if self.pane.file is not None and self.pane.file.read_only:
             self.read_again()
@@ -109,13 +109,13 @@ class EditorControl(QObject):
             self.read_again()
 
     def pick(self, data: RowData | None) -> None:
-        """Open a selected row soon, unless another one is selected first."""
+        """Open a selected row after a short pause, unless another row is selected meanwhile."""
         self._focus_when_open, self._line_when_open = False, 0
         self._picked = data
         self._pick.start()
 
     def open(self, data: RowData | None, *, focus: bool = False, line: int = 0) -> None:
-        """Open a row now.
+        """Open the file of a row now; None shows no file.
 
         `line`, from 1, is the line to show; with `focus` the text gets the focus.
         """
@@ -208,7 +208,7 @@ class EditorControl(QObject):
             self.buffers.save(file)
 
     def reload(self) -> None:
-        """Discard the unsaved text; the undo stack still has it."""
+        """Discard the unsaved text and show the version on disk; undo can restore the text."""
         if self.pane.file is not None:
             self.buffers.take_theirs(self.pane.file)
 
@@ -293,7 +293,7 @@ class EditorControl(QObject):
             self.close()
 
     def _is_in(self, ref: FileRef, paths: Sequence[str]) -> bool:
-        """Return whether a file is one of these memories or in one of these folders."""
+        """Return whether a file of the shown context is one of `paths` or lies in one of them."""
         if self._session is None or self._update is None:
             return False
         return any(
@@ -303,7 +303,7 @@ class EditorControl(QObject):
         )
 
     def _ref(self, session: HomeSession, context: ScopeContext, path: str) -> FileRef | None:
-        """Return the identity of a memory path in a context that is or was shown; None if unknown."""
+        """Return the identity of the memory `path` in `context`; None if that context was never shown."""
         parsed = parse_shown(path)
         store = (
             self._stores.get((session.info.id, context), {}).get(parsed[0]) if parsed is not None else None

@@ -1,11 +1,11 @@
-"""An open file: its text in a text document, without losing a byte of what was not edited.
+"""An open file: its text in a text document, such that every byte that is not edited stays the same.
 
 The document holds the text without byte order mark and with the widget's line breaks; `content` restores
 both. A text that would not come back unchanged (checked when it is loaded) is read-only.
 
-Changes by others are taken over or merged into the text (`text_merge`); `arrived` records which lines came
-from them until the file is saved. The conflicts are always computed from the three texts base, typed and on
-disk, so no list of them has to be maintained.
+Changes by others replace the text or are merged into it (`text_merge`); `arrived` records which lines others
+wrote, until the file is saved. The conflicts are always computed from three texts (base, typed, and on disk),
+so no list of conflicts has to be maintained.
 
 Threading: GUI thread (QTextDocument). Failure: none.
 """
@@ -41,29 +41,30 @@ BOM = "\ufeff"
 # Files that are too large for the agent are read-only, and nobody reads more than this.
 SHOWN_CHARS = 1_000_000
 PART_LINES, PART_CHARS = 2_000, 100_000
-"""What is added to an open text without letting the window do anything else; a line is never split."""
+"""The most lines and characters that are added to an open text in one event; a line is never split."""
 
 
 class Arrived(Struct):
     """The changes that others made to an open text."""
 
     spans: list[tuple[QTextCursor, str]] = field(default_factory=list)
-    """Their lines as selections that move with the text, and their actors (empty: none of ours)."""
+    """The lines of others, as selections that move with the text, each with its actor (empty: not known)."""
     count: int = 0
     """The number of changes merged into typed text."""
     authors: list[str] = field(default_factory=list)
     """The actors of the merged changes."""
     base: FileText | None = None
-    """The version that the typed text grew from before the merge."""
+    """The version on which the typed text was based before the merge."""
 
 
 class OpenFile(QObject):
-    """An open file: its `Buffer`, its document with undo stack, and the user's position in it.
+    """An open file: its `Buffer`, its document with undo stack, and the user's position in the text.
 
     `conflicts` are the open conflicts in the order of the text.
 
     Signals:
-        reopened(): All of a long text is shown now, an undo removed what others wrote, or a redo restored it.
+        reopened(): A long text is now shown in full, or undo removed the changes of others, or redo restored
+        them.
     """
 
     reopened = Signal()
@@ -75,18 +76,18 @@ class OpenFile(QObject):
         self.scroll = 0
         self.saving = False
         self.waiting = ""
-        """Why the save waits, as a sentence; it goes on by itself. Empty: nothing is waited for."""
+        """A sentence about why the save waits; it is retried automatically. Empty if no save waits."""
         self.lossless = True
         self.cut = False
         self.whole = False
-        """All is shown, however long: a person edits the text, or asked for it."""
+        """Whether the text is shown in full, however long, because the user edits it or asked for it."""
         self.shortened = False
         """The text is too long to be shown in full, or is not yet, so it is for reading only."""
         self._parts: Iterator[str] = iter(())
         self._next = single_shot(self, 0, self._add_part)
         self.arrived = Arrived()
         self._before_others: str | None = None
-        """The text before others began to write into it; None while nobody has since the person typed."""
+        """The text before others changed it; None if nobody has changed it since the user last typed."""
         self.conflicts: tuple[MergeConflict, ...] = ()
         self.document = QTextDocument(self)
         self.document.setDocumentLayout(QPlainTextDocumentLayout(self.document))
@@ -116,16 +117,16 @@ class OpenFile(QObject):
 
     @property
     def content(self) -> str:
-        """The text as it would be written; the text on disk if it is not shown whole and exactly."""
+        """The text as it would be written; the text on disk if not all of it is shown, or not exactly."""
         if self.buffer.base is not None and (self.cut or self.shortened or not self.lossless):
             return self.buffer.base.content
         return written(self.buffer.base or self.buffer.style, self.text)
 
     @property
     def differs(self) -> bool:
-        """Whether the text differs from that of `base`.
+        """Whether the text differs from the text of `base`.
 
-        The document's own flag does not know that the base can change while the text stays ("keep mine").
+        The document's own flag cannot be used: the base can change while the text stays ("keep mine").
         """
         base = self.buffer.base
         return base is None or (not self.shortened and self.text != self._shown(base.content))
@@ -135,7 +136,7 @@ class OpenFile(QObject):
         return bool(self.buffer.read_only) or not self.lossless or self.shortened
 
     def show_whole(self) -> None:
-        """Show all of the text, in parts between events; until the last is there it is for reading only."""
+        """Show all of the text, adding parts between events; it is read-only until the last part is added."""
         if self.buffer.base is not None:
             self._parts = _parts(self._full(self.buffer.base.content))
             self.shortened = True
@@ -212,7 +213,7 @@ class OpenFile(QObject):
     def take_back(self) -> None:
         """Undo all that was merged into the text, wherever it is in the undo stack.
 
-        Typed text stays, and the user decides about the changes of others.
+        Typed text stays. The user then has to decide about the changes of others.
         """
         before, base = self.buffer, self.arrived.base
         if before.base is None or not self.arrived.count:
@@ -225,7 +226,7 @@ class OpenFile(QObject):
         self.recheck()
 
     def recheck(self) -> bool:
-        """Compute the open conflicts again and return whether they changed."""
+        """Compute the open conflicts again and return whether they, the base or the banner changed."""
         before = (self.buffer.base, self.buffer.banner, self.conflicts)
         texts = self._three() if self.buffer.banner == "conflict" else None
         if texts is None:
@@ -238,7 +239,7 @@ class OpenFile(QObject):
         return (self.buffer.base, self.buffer.banner, self.conflicts) != before
 
     def saved(self) -> None:
-        """Forget which lines others wrote, because all is on disk now."""
+        """Forget which lines others wrote, because the text has been saved."""
         self.arrived = Arrived()
 
     def retype(self, content: str) -> None:
@@ -251,7 +252,7 @@ class OpenFile(QObject):
         self.document.setModified(True)
 
     def _three(self) -> tuple[str, str, str] | None:
-        """Return base, typed text and text on disk as in the widget; None if they cannot be merged."""
+        """Return (base, typed, on disk) as texts of the widget; None if they cannot be merged."""
         base, disk = self.buffer.base, self.buffer.disk
         if disk is None or disk.read_only or self.read_only:
             return None
@@ -260,9 +261,10 @@ class OpenFile(QObject):
         return None if max(map(len, texts)) > MERGE_CHARS else texts
 
     def _based(self, text: str, theirs: str) -> FileText | None:
-        """Return the version that the text grew from.
+        """Return the version on which the text is based.
 
-        It is that on disk, or one that never existed, with the undecided lines.
+        If `text` equals `theirs`, this is the version on disk. Otherwise it is a version that never existed,
+        with the content `text`: the text on disk, but with the old lines at the undecided places.
         """
         disk = self.buffer.disk
         if disk is None or text == theirs:
@@ -274,7 +276,7 @@ class OpenFile(QObject):
     def _become(self, wanted: str, before: Buffer | None = None) -> bool:
         """Edit the text without treating it as typing.
 
-        `before` is the buffer before a foreign edit; None for an edit of the user. Return whether anything
+        `before` is the buffer before a foreign edit; None for an edit of the user. Returns whether the text
         changed.
         """
         self._following = True
@@ -325,7 +327,7 @@ class OpenFile(QObject):
             self.reopened.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
-        """Show `text`, or add it `behind` what is shown, without an undo step."""
+        """Show `text` or, with `behind`, append it to the shown text, without an undo step."""
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
@@ -350,7 +352,7 @@ class OpenFile(QObject):
 
 
 def _parts(text: str) -> Iterator[str]:
-    r"""Split a text (line breaks `\n`) behind lines into parts that block the window for a moment only."""
+    r"""Split a text at line breaks (`\\n`) into parts, each small enough not to block the window."""
     at = 0
     while at < len(text):
         lines = text[at : at + PART_CHARS].split("\n", PART_LINES)

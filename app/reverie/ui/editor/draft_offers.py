@@ -33,8 +33,8 @@ class DraftOffers(QObject):
 
     A draft stays on disk until its text is in the editor and stored as that buffer's own draft, or until the
     user discards it. "Keep for later" and closing change nothing; the next start offers it again. `bar`
-    offers all drafts of the shown home, the pane that of the shown file. Searching, comparing and removing
-    are jobs on the lane of the drafts.
+    offers all drafts of the home that is shown, and the editor pane offers the draft of the file that is
+    shown. Searching, comparing and removing are jobs on the lane of the drafts.
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def _on_trouble(self, error: UserError | None) -> None:
-        """Search for drafts although the trees failed; the search is repeated with the trees."""
+        """Search for drafts even if the trees cannot be read; the search is repeated once they can."""
         if error is not None and not self._has_looked:
             self.look_again()
 
     @Slot()
     def look_again(self) -> None:
-        """Search for drafts again, because another program overwrote a save and its text became a draft."""
+        """Search for drafts again, because another program overwrote a save, whose text became a draft."""
         if self._session is not None:
             self._look(self._session)
 
@@ -154,7 +154,7 @@ class DraftOffers(QObject):
 
     @Slot()
     def follow(self) -> None:
-        """Show the draft of the file that is shown now."""
+        """Offer the draft of the file that is shown now, if there is one."""
         offer = self._of_shown()
         if offer is None or offer.name in self._later:
             self._pane.draft.clear()
@@ -298,13 +298,13 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def _on_not_kept(self, error: UserError) -> None:
-        """Show that the typed text exists only in this window."""
+        """Show an error: the typed text exists only in this window, as its draft could not be written."""
         self._pane.show_error(error)
         self._not_kept = self._pane.error.text
 
     @Slot()
     def _on_kept(self) -> None:
-        """Remove the error about an unwritten draft, because it is on disk now."""
+        """Remove the error about an unwritten draft, because the draft is on disk now."""
         said, self._not_kept = self._not_kept, ""
         if said and self._pane.error.text == said:
             self._pane.error.clear()

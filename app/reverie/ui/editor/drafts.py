@@ -1,8 +1,8 @@
 """Drafts of unsaved text, so that a killed window loses at most half a second of typing.
 
-Threading: GUI thread; texts are assembled, written and removed by jobs on a lane of their own, so that a
-long scan delays no draft. Failure: reported once and retried, soon and with each change; a dead engine is
-reported only if the next one does not help. No text reaches a log.
+Threading: GUI thread; texts are assembled, written and removed by jobs on a lane of their own, so that a long
+scan delays no draft. Failure: reported once and retried, soon and after each change; if an engine died, that
+is reported only if the next engine fails too. No text reaches a log.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEEP_MS = 500
 AGAIN_MS = 3000
 LAST_WORK_S = 2.0
 AWAY_S = 2.0
-"""An engine that died usually restarts within a second; one that is away for longer than this is reported."""
+"""Seconds without an engine after which that is reported; a dead engine usually restarts within a second."""
 _Mark = tuple[int, int, str | None, str]
 
 
@@ -55,7 +55,7 @@ class _Typed(Struct, frozen=True):
 
 
 class _SavedDraft(Struct):
-    """The drafts of a buffer on disk: the state written last, and every file that holds one."""
+    """The drafts of a buffer on disk: the state written last, and all files that hold a draft of it."""
 
     workbench: HomeEngine
     mark: _Mark | None = None
@@ -66,23 +66,23 @@ _Gone = dict[FileRef, _SavedDraft]
 
 
 class _DraftsDone(Struct):
-    """The result of a job."""
+    """The result of a job that writes and removes drafts."""
 
     written: list[tuple[_Typed, str]] = field(default_factory=list)
     """The drafts written, with their names."""
     left: _Gone = field(default_factory=dict)
     """The drafts that could not be removed."""
     error: UserError | None = None
-    """Why something failed."""
+    """The error, if a draft could not be written or removed."""
 
 
 class DraftKeeper(QObject):
-    """A writer that keeps the drafts on disk in step with the unsaved texts.
+    """The keeper of the drafts: it writes the unsaved texts to disk soon after they change.
 
-    The engine writes the drafts. A text stays here until its draft is on disk, and is sent again to the next
-    engine if one died. `note` reports a possible change; at most every `KEEP_MS` each unsaved text whose
-    draft is outdated is written, and drafts of texts that were saved, undone, renamed or discarded are
-    removed (after the new one is written, never before).
+    The engine writes the drafts. A text is held here until its draft is on disk; if the engine dies, the text
+    is sent to the next one. `note` reports a possible change. At most every `KEEP_MS`, each unsaved text
+    whose draft is outdated is written, and the drafts of texts that were saved, undone, renamed or discarded
+    are removed (after the new draft is written, never before).
 
     Signals:
         kept(): Everything typed is on disk.
@@ -114,11 +114,11 @@ class DraftKeeper(QObject):
         pane.text.installEventFilter(self)
 
     def set_session(self, session: HomeSession) -> None:
-        """Write the drafts of this home's files through this session from now on."""
+        """From now on, write the drafts of this home's files through `session`."""
         self._homes[session.info.id] = session.workbench
 
     def adopt(self, ref: FileRef, name: str) -> None:
-        """Bind draft `name`, whose text is in the editor now, to that buffer."""
+        """Assign the draft `name`, whose text is in the editor now, to the buffer of `ref`."""
         kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
         kept.names.add(name)
         self.flush()
@@ -151,7 +151,7 @@ class DraftKeeper(QObject):
         self._thrown_away = True
 
     def stop(self) -> None:
-        """Do the last work and end the thread, waiting at most `LAST_WORK_S`. It is idempotent."""
+        """Finish the pending work and end the thread, waiting at most `LAST_WORK_S`. Idempotent."""
         if self._stopped:
             return
         self._stopped = True
@@ -272,7 +272,7 @@ class DraftKeeper(QObject):
 
 
 def _mark(file: OpenFile) -> _Mark:
-    """Return a mark that changes whenever the draft of a file becomes outdated."""
+    """Return a value that changes whenever the draft of a file becomes outdated."""
     buffer = file.buffer
     return (id(file.document), file.document.revision(), buffer.expected_sha256, buffer.address.label)
 

@@ -25,7 +25,7 @@ _REFERENCE = re.compile(r"\\(\\|n|t|[0-9])|\$(?:([0-9])|\{([0-9])\}|(\$))")
 
 
 class FindQuery(Struct, frozen=True):
-    """A search. With `regex`, the text is a Perl-style expression."""
+    """A search. With `regex`, the text is a Perl-style regular expression."""
 
     text: str
     case: bool = False
@@ -34,7 +34,7 @@ class FindQuery(Struct, frozen=True):
 
 
 class TextMatch(Struct, frozen=True):
-    """A match from `start` to `end`, in UTF-16 units, with the texts of its groups, the whole first."""
+    """A match from `start` to `end`, in UTF-16 units, with the texts of its groups, the whole match first."""
 
     start: int
     end: int
@@ -46,17 +46,17 @@ class TextMatches(Struct, frozen=True):
 
     found: tuple[TextMatch, ...] = ()
     error: str = ""
-    """What is wrong with the pattern, as a sentence."""
+    """A sentence about what is wrong with the pattern; empty if it is valid."""
     more: bool = False
     """Whether there are further matches."""
 
     def at_or_after(self, position: int) -> int:
-        """Return the index of the first match at or after a position, wrapping around; -1 without any."""
+        """Return the index of the first match at or after `position`, wrapping around; -1 if none exists."""
         later = (n for n, place in enumerate(self.found) if place.start >= position)
         return next(later, 0 if self.found else -1)
 
     def before(self, position: int) -> int:
-        """Return the index of the last match before a position, wrapping around; -1 without any."""
+        """Return the index of the last match before `position`, wrapping around; -1 if none exists."""
         last = len(self.found) - 1
         return next((n for n in range(last, -1, -1) if self.found[n].start < position), last)
 
@@ -64,8 +64,8 @@ class TextMatches(Struct, frozen=True):
 def find(text: str, query: FindQuery) -> TextMatches:
     """Return the matches of `query` in `text`, without empty ones.
 
-    Qt's expressions are used because they give up: a pattern that would run for ever ends after a bounded
-    number of steps and is reported, and so is one with too many matches.
+    Qt's regular expressions are used because they are bounded: a pattern that would run for ever is stopped
+    after a certain number of steps. That is reported as an error, and so are too many matches.
     """
     if not query.text:
         return TextMatches()
@@ -92,10 +92,10 @@ def find(text: str, query: FindQuery) -> TextMatches:
 
 
 def replacement(place: TextMatch, wanted: str, query: FindQuery) -> str:
-    r"""Return the replacement of a match.
+    r"""Return the text that replaces the match `place`; `wanted` is what the user typed as replacement.
 
-    For an expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded; otherwise it is used as it
-    is.
+    For a regular expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded; otherwise it is used
+    as it is.
     """
     if not query.regex:
         return wanted

@@ -42,8 +42,8 @@ _BESIDE = 460
 class FindBar(QWidget):
     """The find and replace bar above the text, shown with `open_find` or `open_replace`, hidden with Esc.
 
-    It follows typing and text changes after a short pause. Each replacement, and all of them together, is
-    one step of the text's own undo stack.
+    It searches again a short pause after the query or the text has changed. A single replacement, and
+    replacing all matches, is one step of the text's own undo stack.
     """
 
     def __init__(self, view: SourceView, icons: Icons, parent: QWidget | None = None) -> None:
@@ -140,16 +140,16 @@ class FindBar(QWidget):
 
     @Slot()
     def open_find(self) -> None:
-        """Show the bar for finding; selected words become the query."""
+        """Show the bar for finding; selected text becomes the query."""
         self._open(with_replace=False)
 
     @Slot()
     def open_replace(self) -> None:
-        """Show the bar with its second line."""
+        """Show the bar with its second line, for replacing."""
         self._open(with_replace=True)
 
     def seek(self, query: FindQuery | None) -> None:
-        """Mark the matches of a search without showing the bar; None removes the marks."""
+        """Highlight the matches of a search without showing the bar; None removes the highlights."""
         if query != self._sought and not self.isVisible():
             self._sought = query
             self.look()
@@ -183,7 +183,7 @@ class FindBar(QWidget):
 
     @property
     def _is_shown(self) -> bool:
-        """Whether matches are marked in the text."""
+        """Whether matches are highlighted in the text."""
         return self.isVisible() or self._sought is not None
 
     @Slot()

@@ -21,7 +21,7 @@ MOST_STEPS = 20_000
 
 
 class Undone(Struct, frozen=True):
-    """A foreign edit was undone: the text grew from `before.base` again."""
+    """A foreign edit was undone: the text is based on `before.base` again."""
 
     before: Buffer
 
@@ -33,7 +33,7 @@ class Redone(Struct, frozen=True):
 
 
 class _Edit(Struct):
-    """A foreign edit in the undo stack."""
+    """An edit of others in the undo stack."""
 
     steps: int
     """The number of undo steps of the document right after the edit."""
@@ -47,9 +47,10 @@ class _Edit(Struct):
 class ForeignEdits:
     """The edits in a document's undo stack that were not typed by the user, oldest first.
 
-    Undo is for the user's typing, but one step of it may be another program's change. If such a step is
-    undone, the text has grown from an older version again, and saving it would silently remove the other's
-    change. So the owner is told (`Undone`) and asks; a redo restores the state (`Redone`).
+    Undo is meant for the user's typing, but a step of the undo stack can be a change by another program. If
+    such a step is undone, the text is based on an older version again, and saving it would silently remove
+    that program's change. So `changed` returns `Undone`, and the caller asks the user; for a redo it returns
+    `Redone`.
     """
 
     def __init__(self, document: QTextDocument) -> None:
@@ -64,8 +65,8 @@ class ForeignEdits:
     def make_room(self) -> None:
         """Clear the undo stack if it has too many steps.
 
-        Call it before a foreign edit of a text without unsaved typing. Otherwise a file that an agent writes
-        all day would keep every version of that day.
+        Call it before a foreign edit of a text without unsaved typing. Otherwise the undo stack of a file
+        that an agent writes all day would hold every version of that day.
         """
         if len(self._edits) >= MOST_EDITS or self._document.availableUndoSteps() > MOST_STEPS:
             self._document.clearUndoRedoStacks()
@@ -89,7 +90,7 @@ class ForeignEdits:
         return None
 
     def _forget_cut_off(self) -> None:
-        """Drop undone edits that can no longer be redone, because something else was typed."""
+        """Drop undone edits that can no longer be redone, because other text was typed since."""
         if self._edits and not self._document.isRedoAvailable():
             self._edits = [edit for edit in self._edits if not edit.undone]
 
@@ -98,10 +99,10 @@ class ForeignEdits:
 
 
 def become(document: QTextDocument, before: str, wanted: str) -> bool:
-    """Turn the text of `document` from `before` into `wanted` in one undo step; False if they are equal.
+    """Change the text of `document` from `before` to `wanted` in one undo step.
 
-    Only the lines that differ are edited, from the last to the first, so that cursor, scroll position and
-    marks stay with their lines.
+    Return False if the texts are equal. Only the lines that differ are edited, from the last to the first, so
+    that cursor, scroll position and marks stay with their lines.
     """
     if before == wanted:
         return False
@@ -121,7 +122,7 @@ def become(document: QTextDocument, before: str, wanted: str) -> bool:
 
 
 def _pieces(old: list[str], new: list[str]) -> list[tuple[int, str, str]]:
-    """Return the differences as (first line, old text from there, new text)."""
+    """Return the differences between `old` and `new` as (index of the first line, old text, new text)."""
     found = []
     for before, after in hunks(old, new):
         if before.end < len(old):

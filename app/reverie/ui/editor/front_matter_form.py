@@ -1,8 +1,8 @@
 """The front matter of the open memory as a form above the source, with one field per key.
 
-Each edit is one small change of the text (`memory.front_matter`), so undo, drafts and saving need not know
-the form. Front matter that cannot be read shows the reason and a link to its line; it is repaired only on
-request.
+Each edit is a small change of the text (`memory.front_matter`), so undo, drafts and saving need no code for
+the form. If the front matter cannot be read, the form shows the reason and a link to its line; it is repaired
+only on request.
 
 Threading: GUI thread.
 """
@@ -54,12 +54,12 @@ from reverie.ui.widgets.messages import MessageBar
 
 
 class FormLimits(NamedTuple):
-    """How the agent reads front matter."""
+    """The limits within which the agent reads front matter."""
 
     chars: int
-    """The number of characters of a description that it shows, in UTF-16 units; 0: all."""
+    """The number of characters of a description that the agent shows, in UTF-16 units; 0: all."""
     prefix: int
-    """The number of bytes in which it searches for the end of the block; 0: all."""
+    """The number of bytes in which the agent searches for the end of the block; 0: all."""
     rules: FrontMatterRules = "strict"
 
 
@@ -222,7 +222,7 @@ class FrontForm(QWidget):
         self.trouble.say(sentence, tone="warn", buttons=buttons)
 
     def _say_cut(self) -> None:
-        """Say where the agent stops reading the description, and offer to quote all of it."""
+        """Show where the agent stops reading the description, with a button to put all of it in quotes."""
         cut = self._cut(self._text)
         if cut is None:
             self.trouble.clear()
@@ -270,7 +270,7 @@ class FrontForm(QWidget):
 
     @property
     def no_text(self) -> str:
-        """Why a field cannot be edited."""
+        """A sentence about why a field cannot be edited; empty if it can."""
         return self.tr("This is not a text; edit it in the source.")
 
     def removal_of(self, name: str) -> str:
@@ -294,7 +294,7 @@ class FrontForm(QWidget):
         self._edit(path, lambda text: remove(text, path, rules=self._limits.rules))
 
     def _edit(self, path: Path, edit: Callable[[str], str]) -> None:
-        """Edit the current text, unless others changed this very key; then show theirs."""
+        """Edit the current text; if others have changed this key meanwhile, show their value instead."""
         text = self._current()
         if self._read(text).text(*path) != self._front.text(*path):
             self.show_text(text, read_only=self._read_only, limits=self._limits)
@@ -366,7 +366,7 @@ _KINDS = "user, feedback, project, reference"
 
 
 class FrontMatterField:
-    """Label, editor and remove button of one key."""
+    """The label, editor and remove button of one key."""
 
     def __init__(self, entry: FrontEntry, icons: Icons, form: FrontForm) -> None:
         self._path = entry.path
@@ -394,11 +394,11 @@ class FrontMatterField:
         return self.editor.hasFocus()
 
     def fits(self, entry: FrontEntry) -> bool:
-        """Return whether the editor can show this value. An editor in use stays as it is."""
+        """Return whether this editor can show the value of `entry`; always True while the user is editing."""
         return isinstance(self.editor, LinesEdit) or not _is_long(entry)
 
     def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
-        """Show the current value of the text; an unchanged value leaves the cursor in place."""
+        """Show the key's current value; if it has not changed, the cursor stays in place."""
         value = entry.raw if entry.text is None else entry.text
         self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
         self.editor.show_value(value.removesuffix("\n"))

@@ -13,7 +13,7 @@ from reverie.ui.appearance import Theme
 
 LIMIT = 200_000
 MOST_COLOURED = 2_000
-"""The most lines that can be coloured without blocking the window."""
+"""The maximum number of lines that are coloured; more would block the window."""
 
 
 FRONT_LINES = 300
@@ -76,11 +76,11 @@ _MARKS = {"strong": 2, "emphasis": 1, "strike": 2}
 class MarkdownHighlighter(QSyntaxHighlighter):
     """A highlighter of Markdown with front matter: headings, emphasis, lists, quotes, code, links, YAML.
 
-    Inside a code fence everything is code, and the fence ends only with a mark of its own kind that is at
-    least as long. Front matter that does not end within `FRONT_LINES` lines is none. Files of more than
-    `LIMIT` characters and lines behind the first `MOST_COLOURED` stay plain, because colouring runs on the
-    GUI thread, line by line. The block state is plain, inside front matter, or inside a code fence of some
-    mark.
+    Inside a code fence everything is code; the fence ends only with a mark of the same kind that is at least
+    as long as the first. Front matter that does not end within `FRONT_LINES` lines is not treated as front
+    matter. Files of more than `LIMIT` characters and lines behind the first `MOST_COLOURED` stay plain,
+    because colouring runs on the GUI thread, line by line. The state of a block is one of: plain, inside
+    front matter, or inside a code fence that began with a certain mark.
     """
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
@@ -188,7 +188,7 @@ def _fence_state(mark: str) -> int:
 
 
 def _ends(state: int, mark: str) -> bool:
-    """Return whether `mark` ends the fence: it has the same kind and is at least as long."""
+    """Return whether `mark` ends the fence of `state`: it is of the same kind and at least as long."""
     length, tilde = divmod(state - _FENCE, 2)
     return (mark[0] == "~") == bool(tilde) and min(len(mark), _LONGEST_MARK) >= length
 

@@ -21,7 +21,7 @@ def widget_text(text: str) -> str:
 
 
 def prevailing_newline(text: str, default: str = "\n") -> str:
-    """Return the most frequent line break of `text`: LF, CR LF or CR."""
+    """Return the most frequent line break of `text`: LF, CR LF or CR; `default` if it has none."""
     counts = Counter(_BREAK.findall(text))
     return counts.most_common(1)[0][0] if counts else default
 
@@ -29,9 +29,9 @@ def prevailing_newline(text: str, default: str = "\n") -> str:
 def restored(original: str, edited: str, default: str = "\n") -> str:
     r"""Return `edited` (line breaks `\n` only) with the line breaks of `original`.
 
-    Each line that still exists keeps its ending, also if it was changed; new lines end as most do. Mixed
-    CRLF and LF and a lone CR survive: `widget_text(restored(original, edited)) == edited`
-    and `restored(original, widget_text(original)) == original`.
+    Each line that still exists keeps its line break, even if its text was changed; new lines get the most
+    frequent line break. Mixed CRLF and LF and a lone CR survive: `widget_text(restored(original, edited)) ==
+    edited` and `restored(original, widget_text(original)) == original`.
     """
     breaks = _BREAK.findall(original)
     newline = prevailing_newline(original, default)
@@ -55,7 +55,7 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
 def smallest_edit(old: str, new: str) -> tuple[int, int, str]:
     """Return `(start, end, text)` so that replacing old[start:end] by text gives `new`.
 
-    With the smallest edit a view keeps its place.
+    If a view's text is changed by the smallest edit, its scroll position stays.
     """
     limit = min(len(old), len(new))
     # Bisection finds the common prefix with n character comparisons, without a Python loop over each.

@@ -1,8 +1,8 @@
 """The controller of co-editing: marks, messages and conflict choices when others write the open file.
 
-The open file knows what arrived and which conflicts are open (`documents`); this shows them over the editor
-and passes decisions to the buffers. A save with open conflicts asks first; it could not succeed anyway
-(compare-and-swap).
+The open file records which changes arrived and which conflicts are open (`documents`); this controller shows
+them over the editor and passes the user's decisions to the buffers. Before a save with open conflicts the
+user is asked; the save could not succeed without a decision (compare-and-swap).
 
 Threading: GUI thread. Failure: none of its own; saving reports its own.
 """
@@ -95,7 +95,7 @@ class CoEditing(QObject):
         self._pane.text.set_highlights(_HIGHLIGHTS, spans)
 
     def _span(self, file: OpenFile, at: Region) -> tuple[int, int]:
-        """Return the lines of a region as a range in UTF-16 units."""
+        """Return the lines of a region as (start, end) in UTF-16 units."""
         first = file.document.findBlockByNumber(at.start)
         if at.end <= at.start:
             return first.position(), first.position()
@@ -103,7 +103,7 @@ class CoEditing(QObject):
         return first.position(), last.position() + max(0, last.length() - 1)
 
     def _show_arrived(self, file: OpenFile) -> None:
-        """Announce a merge once; closing the message dismisses it."""
+        """Show how many changes were merged, once for each number; remove the message if there are none."""
         count = file.arrived.count
         if (file, count) == self._told:
             return
@@ -176,7 +176,7 @@ class CoEditing(QObject):
         self._go(file)
 
     def _go(self, file: OpenFile) -> None:
-        """Move the caret to the conflict and the focus to its buttons."""
+        """Move the caret to the selected conflict, and the focus to the buttons of its card."""
         block = file.document.findBlockByNumber(file.conflicts[self._at].at.start)
         self._pane.text.setTextCursor(QTextCursor(block))
         self._pane.text.centerCursor()
@@ -250,7 +250,7 @@ class CoEditing(QObject):
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
     """Ask what to do with `count` open conflicts before a save; return mine, show or cancel.
 
-    A count of 0 means the file as a whole.
+    A count of 0 means that the conflict concerns the file as a whole. `can_overwrite`: whether to offer mine.
     """
     text = tr("You and another program changed this file.")
     if count:

@@ -63,9 +63,9 @@ class _EditorSettings(NamedTuple):
 class EditorView(QObject):
     """The modes of the open memory (source, rendered, side by side), with find bar and front-matter form.
 
-    The parts besides the source are created on demand, so that the window need not wait for them. Wrapping,
-    line numbers and zoom are stored in the settings by jobs. If the settings cannot be written, the choice
-    still applies to this window.
+    All parts except the source are created when they are first needed, so that the window does not wait for
+    them. Wrapping, line numbers and zoom are stored in the settings by jobs. If the settings cannot be
+    written, the choice still applies to this window.
 
     Signals:
         failed(UserError): The settings could not be stored.
@@ -110,7 +110,7 @@ class EditorView(QObject):
             self.follow_text(at_once=True)
 
     def follow_text(self, *, at_once: bool = False) -> None:
-        """Update form and preview, if they are shown, from the changed text."""
+        """Update form and preview, if shown, from the changed text; without a pause if `at_once`."""
         file = self._file
         if file is None:
             return
@@ -132,7 +132,7 @@ class EditorView(QObject):
 
     @Slot(str)
     def _take_text(self, after: str) -> None:
-        """Apply an edit of the form as the smallest edit, as if typed."""
+        """Change the text to `after` (from an edit in the form) by the smallest edit, as if typed."""
         file = self._file
         if file is None or file.read_only:
             return
@@ -240,7 +240,7 @@ class EditorView(QObject):
         return self._finder
 
     def seek(self, query: FindQuery | None) -> None:
-        """Mark the matches of a search in every shown text; None removes the marks."""
+        """Highlight the matches of a search in the source and the preview; None removes the highlights."""
         if query is not None or self._finder is not None:
             self._any_finder().seek(query)
 
@@ -389,7 +389,7 @@ class EditorView(QObject):
         )
 
     def _on_kept(self, _nothing: None) -> None:
-        """Ignore the result, because the choice already applies."""
+        """Ignore the result of storing the settings, because the choice already applies."""
 
     def set_actions(self, actions: Actions, ids: tuple[str, ...]) -> None:
         """Set the window's actions whose check marks reflect what is shown here."""

@@ -1,7 +1,8 @@
 """The editor pane: header with path and size, messages and questions, and the text.
 
-It shows one `OpenFile`; decisions are in `documents`, reading and writing in `control`. The text view is one
-widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll position.
+It shows one `OpenFile`; conflicts are handled in `documents`, reading and writing in `control`. The text view
+is one widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll
+position.
 
 Threading: GUI thread.
 """
@@ -58,7 +59,7 @@ class EditorPane(QWidget):
     """The editor pane.
 
     Signals:
-        chosen(str): A button of the banner: next, reload, keep, compare, save or close.
+        chosen(str): A button of the banner was clicked: next, reload, keep, compare, save or close.
         came_forward(): The text is about to get the focus.
     """
 
@@ -295,7 +296,8 @@ class EditorPane(QWidget):
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
         """Return sentence and buttons for a conflict.
 
-        It is about each place if the texts could be merged, else about the whole file.
+        The conflict concerns single places if the texts could be merged, otherwise the whole file. Each
+        button is a tuple of key, text and tool tip.
         """
         reload = (
             "reload",
@@ -357,9 +359,9 @@ class EditorPane(QWidget):
         self.text.set_unseen_from(cut, tip if cut is not None else "")
 
     def set_own_cut(self, rule: Callable[[OpenFile], int | None] | None, tip: str = "") -> None:
-        """Set the rule for where the agent stops reading, if the size does not decide.
+        """Set a rule for where the agent stops reading, if the file's size does not decide; None for no rule.
 
-        `rule` returns the place in UTF-16 units of the document, or None if the agent reads all.
+        `rule` returns the position in UTF-16 units of the document, or None if the agent reads all.
         """
         if (rule, tip) != self._own_cut:
             self._own_cut = (rule, tip)

@@ -75,7 +75,7 @@ class PreviewPane(QWidget):
         self.address.hide()
 
     def say_text(self, text: str, *, at_once: bool = False) -> None:
-        """Set the file's text; `at_once` renders without waiting, because nobody is typing."""
+        """Set the file's text; with `at_once` render it without waiting for a pause in typing."""
         self._text = text
         if not self.isVisible():
             self._shown = None
@@ -85,7 +85,7 @@ class PreviewPane(QWidget):
             self._rest.start()
 
     def set_zoom(self, points: int) -> None:
-        """Change the text size by this many points, like that of the source."""
+        """Change the text size by `points`, like the text size of the source."""
         if points != self._zoom:
             self._zoom = points
             self._again()
@@ -170,9 +170,9 @@ class PreviewPane(QWidget):
 
 
 class _Browser(PageBox):
-    """A text browser that follows no link, loads nothing, and shows no tool tip of the text.
+    """A text browser that opens no link, loads no resource, and shows no tool tip that the text defines.
 
-    Qt would read such a tool tip as markup.
+    Qt would interpret such a tool tip as markup.
     """
 
     def __init__(self) -> None:
@@ -219,5 +219,5 @@ class LinkDialog(QDialog):
 
 
 def _address(url: QUrl) -> str:
-    """Return the full encoded address, in which no look-alike letter can imitate another address."""
+    """Return the full address in encoded form, so that no look-alike letter can imitate another address."""
     return visible(bytes(url.toEncoded().data()).decode("ascii", "replace"))

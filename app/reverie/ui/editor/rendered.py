@@ -1,4 +1,4 @@
-"""A memory's Markdown as a document that loads nothing.
+"""A memory's Markdown as a document that loads no external resources.
 
 Threading: GUI thread. Failure: none; text that is not Markdown becomes a paragraph.
 """
@@ -51,7 +51,7 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
 class PlainDocument(QTextDocument):
-    """A document that loads nothing."""
+    """A document that loads no external resources, such as images or style sheets."""
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> None:
         """Refuse to load a picture or style sheet."""
@@ -60,10 +60,10 @@ class PlainDocument(QTextDocument):
 def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocument:
     """Return the document of a file's text, with its front matter as lines above.
 
-    The text is untrusted, and nothing is loaded for it. Long lines, wide tables and deep quotes, whose
-    layout takes more than linear time, are cut first. Raw HTML stays text. An image becomes its alternative
-    text and its address before the document has a layout, because Qt's layout would open a local file of
-    that name. Text that is not Markdown becomes a paragraph.
+    The text is untrusted, and no external resource is loaded. Long lines, wide tables and deep quotes are cut
+    first, because their layout takes more than linear time. Raw HTML is shown as text. An image becomes its
+    alternative text and its address before the document has a layout, because Qt's layout would open a local
+    file of that name. Text that is not Markdown becomes a paragraph.
     """
     document = PlainDocument(parent)
     document.setUndoRedoEnabled(False)
@@ -90,7 +90,7 @@ def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocu
 
 
 def _images(document: QTextDocument) -> list[tuple[int, int, str]]:
-    """Return place, length and replacement of every image."""
+    """Return (position, length, replacement text) of every image."""
     found = []
     block = document.begin()
     while block.isValid():
@@ -179,7 +179,7 @@ def _colour(document: QTextDocument, theme: Theme) -> None:
 
 
 def _put_front(document: QTextDocument, front: Front, raw: str, theme: Theme) -> None:
-    """Insert the front matter above the text as `key: value` lines, raw where unreadable."""
+    """Insert the front matter above the text as `key: value` lines, unchanged if it cannot be read."""
     lines = [
         f"{' / '.join(entry.path)}: {entry.raw if entry.text is None else entry.text}"
         for entry in front.entries

@@ -1,6 +1,6 @@
-"""The size of a memory against what the agent reads, and the tokens of its text.
+"""The size of a memory compared with the size that the agent reads, and the number of its tokens.
 
-`cut_position` is the rule for where the agent stops reading; everything else draws.
+`cut_position` computes where the agent stops reading; the rest of the module draws the gauge.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AMBER_SHARE = 0.8
 
 
 _WORTH_A_LOOK = 0.6
-"""The share of the cap from which the gauge is shown; the inspector always shows the size."""
+"""The gauge is shown from this share of the cap on; the inspector always shows the size."""
 
 
 _BAR = 48
@@ -60,7 +60,7 @@ class SizeGauge(QWidget):
         self.hide()
 
     def show_size(self, size: int, cap: int, tokens: int) -> None:
-        """Show `size` and `cap` in bytes, and `tokens`, a quarter of the characters."""
+        """Show `size` and `cap`, in bytes, and `tokens`, estimated as a quarter of the characters."""
         if (size, cap, tokens) == (self._size, self._cap, self._tokens):
             return
         self._size, self._cap, self._tokens = size, cap, tokens
