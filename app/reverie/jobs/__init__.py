@@ -1,1 +1,1 @@
-"""Background model runs over memories, one package per job; all use `runs`, none imports another."""
+"""Background runs over memories: one package per job. All of them use `runs`; none imports another."""

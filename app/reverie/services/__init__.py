@@ -1,8 +1,8 @@
-"""Services of a home that the window and the commands use, and its background services.
+"""Services of a home for the window and the commands, and its background services.
 
-`HomeServices` names the services of a home. Each is imported and made when it is first asked for, at either
-end of the wire: a window opens with the trees alone, and what loads pydantic, asyncio or the rules of
-duplicates takes 40 to 400 ms. Two threads may make the same service twice, which is harmless.
+`HomeServices` names the services of a home. Each service is imported and built on first use, both in the
+engine and in its client: a window needs only the trees when it opens, and importing pydantic, asyncio or the
+rules of duplicates takes 40 to 400 ms. Two threads may build the same service twice, which is harmless.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ T = TypeVar("T")
 
 
 class LazyService(Generic[T]):
-    """A service as an attribute of a home. `load` imports its class, `make` makes one."""
+    """A service as a lazy attribute of a home.
+
+    `load` imports the class; `make` builds an instance on first use.
+    """
 
     def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
         self.load = load
@@ -168,7 +171,7 @@ class HomeServices:
 
     @service
     def orphans() -> type[OrphanService]:
-        """Load the service for stores of this home whose project is gone."""
+        """Load the service for stores of this home whose project no longer exists."""
         from reverie.services import orphans as module
 
         return module.OrphanService
@@ -189,7 +192,7 @@ class HomeServices:
 
     @service
     def companions() -> type[CompanionFiles]:
-        """Load the service that reads and saves the files which the agent loads beside its memories."""
+        """Load the service that reads and saves the files that the agent loads beside its memories."""
         from reverie.services import edits as module
 
         return module.CompanionFiles
@@ -205,7 +208,7 @@ class HomeServices:
     def records() -> type[RecordEdits]:
         """Load the service that edits the records of this home.
 
-        Building it raises `Unavailable` where the agent keeps none.
+        Building it raises `Unavailable` if the agent keeps no records.
         """
         from reverie.services import failures as module
 
@@ -222,7 +225,7 @@ class HomeServices:
     def failures() -> type[FailureService]:
         """Load the service for lessons that the agent learned from failures.
 
-        Building it raises `Unavailable` where the agent keeps none.
+        Building it raises `Unavailable` if the agent keeps no records.
         """
         from reverie.services import failures as module
 
@@ -230,14 +233,14 @@ class HomeServices:
 
     @service
     def index_care() -> type[IndexService]:
-        """Load the service that checks and repairs the index files that the agent keeps of its memories."""
+        """Load the service that checks and repairs the index files of the agent's memories."""
         from reverie.services import memory_index as module
 
         return module.IndexService
 
     @service_made_by(lambda home, kind: kind(home.parts, home._current_text))
     def drafts() -> type[DraftService]:
-        """Load the service that keeps text that was typed and not saved."""
+        """Load the service that stores text that a person typed but did not save."""
         from reverie.services import drafts as module
 
         return module.DraftService
@@ -251,7 +254,7 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home.view))
     def shown() -> type[CommandViews]:
-        """Load the service that reads what commands print about this home."""
+        """Load the service that reads the views that commands print about this home."""
         from reverie.services import commands as module
 
         return module.CommandViews

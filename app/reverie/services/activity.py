@@ -1,7 +1,7 @@
-"""Decisions of the background services of a home, and the runs that are under way.
+"""Decisions of the background services of a home, and the runs in progress.
 
-Threading: as in `Workbench`, whose object this is made from. Failure: `Unavailable` for a log that cannot be
-read.
+Threading: as in `Workbench`, which provides the parts of this service. Failure: `Unavailable` if a log cannot
+be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RunningWork(Struct, frozen=True):
 
 
 class ActivityPage(Struct, frozen=True):
-    """The newest decisions, newest first, and the runs that are under way."""
+    """The newest decisions, newest first, and the runs in progress."""
 
     entries: tuple[ActivityEntry, ...]
     running: tuple[RunningWork, ...]
@@ -34,8 +34,8 @@ class ActivityPage(Struct, frozen=True):
 class ActivityService:
     """The decisions and the runs of one home.
 
-    `is_for_another`: whether this process does a run of another client than this one; such a run is not
-    `ours` for it.
+    `is_for_another` returns whether this process is doing a run for a different client. Such a run is not
+    marked `ours` for the client that calls.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class ActivityService:
         self._is_for_another = is_for_another
 
     def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
-        """Return at most `limit` decisions, and what runs for the home or for one of these workspaces."""
+        """Return at most `limit` decisions, and the runs in progress (see `running`)."""
         return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
 
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
-        """Return the runs that hold a lease of the home, or of one of these workspaces."""
+        """Return the runs in progress that hold a lease of the home or of one of these workspaces."""
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
         names += [(writer_lease_name(parts.home_id, id_), id_) for id_ in workspaces]

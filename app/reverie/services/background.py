@@ -1,12 +1,12 @@
 """The jobs of one home wired to their engines: consolidation, memory writer, session notes, extraction.
 
 A background run asks no questions: it uses the model that the settings name, else the agent's own, else the
-rules (`services.models`), and sends nothing to a destination that the user has not consented to. A model from
-the settings that cannot be asked stops the run; one that was only inferred is skipped. The switch and the
-budget are read again for each trigger, so that turning a switch off stops the next run.
+rules (`services.models`), and sends nothing to a destination that the user has not consented to. If a model
+named in the settings cannot be used, the run stops; a model that was only inferred is skipped. The switch and
+the budget are read again for each trigger, so that turning a switch off stops the next run.
 
-Threading: blocking; any thread but the GUI's. Failure: `UserError` for an engine that cannot be asked; a run
-itself ends in a result.
+Threading: blocking; any thread but the GUI's. Failure: `UserError` if the engine cannot be used; a run itself
+never raises, it returns a result.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Engines:
     """The choice of engines for one home.
 
     `by_hand`: the user started the run and chose its engine, by option or in the settings, so that a remote
-    one needs no further consent.
+    engine needs no further consent.
     """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False) -> None:
@@ -74,13 +74,13 @@ class BackgroundJobs(_Engines):
     """
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
-        """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be asked."""
+        """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be used."""
         return self._models.engine(self._name(context, requested), context, trigger)
 
     def extractor_for(self, context: ScopeContext, requested: str = AUTO) -> Extractor:
         """Return the extractor that finds memories in a transcript.
 
-        Raises `UserError` if it cannot be asked.
+        Raises `UserError` if its model cannot be used.
         """
         name = self._name(context, requested)
         if name == RULES:
@@ -90,7 +90,7 @@ class BackgroundJobs(_Engines):
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
-        """Build the triggers of this home; setting `cancel` stops whatever they are running."""
+        """Build the triggers of this home; setting `cancel` stops the runs that they have started."""
 
         parts = self._parts
         return Triggers(
@@ -129,8 +129,8 @@ def open_writer(
 ) -> WriterService:
     """Open the memory writer of this home.
 
-    `by_hand`: a person starts it and has chosen the model in the settings, so that a remote one needs no
-    further consent.
+    `by_hand`: a person starts the writer and has chosen its model in the settings, so that a remote model
+    needs no further consent.
     """
     return WriterService(writer_dependencies(parts, models, by_hand=by_hand), cancel)
 
@@ -138,7 +138,7 @@ def open_writer(
 def writer_dependencies(
     parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False
 ) -> WriterDependencies:
-    """Collect the parts of this home that its memory writer works with. `by_hand` is as for `open_writer`."""
+    """Collect the parts of this home that its memory writer needs. `by_hand` is as for `open_writer`."""
     engines = WriterEngines(parts, models, by_hand=by_hand)
 
     require = parts.write_guard.require
@@ -163,14 +163,15 @@ def writer_dependencies(
 
 
 def debugging() -> bool:
-    """Return whether the environment asks for debug output, or a person switched it on in the window."""
+    """Return whether debug output is on: by the environment, or switched on by a person in the window."""
     return bool(asked_by(os.environ)) or is_debug()
 
 
 class WriterEngines(_Engines):
     """The choice of the engine for one run of the memory writer.
 
-    It is the model of the settings, else the agent's own, that of the turn, its default, the rules.
+    The first of these that can be used: the model of the settings, the agent's own model, the model of the
+    turn, that model's default, the rules.
     """
 
     def engine(
@@ -178,7 +179,7 @@ class WriterEngines(_Engines):
     ) -> WriterEngine:
         """Return the engine for a run in `context`.
 
-        Raises `UserError` where the model that the settings name cannot be asked.
+        Raises `UserError` if the model that the settings name cannot be used.
         """
         name, _why = self.choose(self._parts.read_settings().system1, config, turn_model)
         if name == RULES:
@@ -209,9 +210,9 @@ class WriterEngines(_Engines):
 
 
 class SessionNotesService:
-    """Session notes as the window shows and updates them, and as a host follows the sessions.
+    """Shows and updates the session notes of one home, for the window and for the host.
 
-    `cancel` ends what `follow` began.
+    Setting `cancel` ends the updates that `follow` has started.
     """
 
     def __init__(self, parts: HomeContainer, cancel: threading.Event | None = None) -> None:
@@ -219,7 +220,7 @@ class SessionNotesService:
         self._cancel = cancel
 
     def keeps_notes(self, session_id: str) -> bool:
-        """Return whether this home has notes for this session (there need be none yet).
+        """Return whether this agent writes notes for this session; the notes need not exist yet.
 
         Raises `UserError`.
         """
@@ -227,16 +228,17 @@ class SessionNotesService:
         return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
-        """Return state, size and problems of the notes, and what holds back the next update.
+        """Return the state, size and problems of the notes, and the reason why the next update is not due.
 
-        Reads the transcript the first time (a second for 100 MB), later only what is new. Raises `UserError`.
+        The first call reads the whole transcript (about 1 s for 100 MB), later calls only the appended part.
+        Raises `UserError`.
         """
         return self._service.standing(session_id)
 
     def engine(self, session_id: str) -> tuple[str, str]:
         """Return the name of the engine that `update` would use, and the reason for the choice.
 
-        Raises `UserError` where it cannot be asked.
+        Raises `UserError` if that engine cannot be used.
         """
         context = self._parts.home.context(workspace_id=session_id)
         return NotesEngines(self._parts, by_hand=True).choose(context)
@@ -244,7 +246,11 @@ class SessionNotesService:
     def update(
         self, session_id: str, cancel: threading.Event | None = None, *, force: bool = False
     ) -> NotesOutcome:
-        """Update the notes now, whatever the thresholds say. Blocks until it is done; `cancel` ends it."""
+        """Update the notes now, even if no threshold is reached.
+
+        Blocks until the update is done; setting `cancel` ends it early. With `force` the notes are updated in
+        any case.
+        """
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
     def follow(self, session_id: str) -> bool:
@@ -271,8 +277,8 @@ def open_notes(
 ) -> NotesService:
     """Open the service that writes the session notes of this home.
 
-    `by_hand`: a person starts it and has chosen the model in the settings, so that a remote one needs no
-    further consent.
+    `by_hand`: a person starts the update and has chosen its model in the settings, so that a remote model
+    needs no further consent.
     """
     engines = NotesEngines(parts, models, by_hand=by_hand)
 
@@ -295,7 +301,7 @@ def open_notes(
 class NotesEngines(_Engines):
     """The choice of the engine for one update of session notes.
 
-    A model that the settings name needs no further consent where the user starts the run.
+    If the user starts the run, a model that the settings name needs no further consent.
     """
 
     def engine(self, context: ScopeContext) -> NotesEngine:
@@ -309,7 +315,7 @@ class NotesEngines(_Engines):
     def choose(self, context: ScopeContext) -> tuple[str, str]:
         """Choose an engine; return its name and the reason for the choice.
 
-        Raises `UserError` where the model that the settings name cannot be asked.
+        Raises `UserError` if the model that the settings name cannot be used.
         """
         setting = self._parts.read_settings().notes.model
         models = self._parts.home.models
@@ -321,10 +327,10 @@ class NotesEngines(_Engines):
 
 
 class ExtractCandidate(Struct, frozen=True):
-    """One thread as an extraction sees it.
+    """One thread and whether the next extraction reads it.
 
-    `chosen` is extracted by the next one; else `reason` is the machine word and `sentence` says why not.
-    `updated_at` UTC ms, `size` bytes.
+    `chosen`: the next extraction reads it. If not, `reason` is the reason as a stable identifier and
+    `sentence` is the reason as text. `updated_at` is in UTC ms, `size` in bytes.
     """
 
     thread_id: str
@@ -366,17 +372,20 @@ class ExtractionService:
 
     @property
     def available(self) -> bool:
-        """Whether this home keeps rollouts that can be extracted; costs nothing."""
+        """Whether this home keeps rollouts that can be extracted. Reads no file."""
         return self._parts.home.extraction is not None
 
     @property
     def to_notes(self) -> bool:
-        """Whether each result becomes a note to the agent, which folds it into its memory itself."""
+        """Whether each result becomes a note to the agent, which adds the note to its memory itself."""
         extraction = self._parts.home.extraction
         return extraction is not None and extraction.extracts_to_notes
 
     def status(self, project_path: str | None = None) -> ExtractView:
-        """Return the state of extraction, for one directory or for all. Reads beginnings of rollouts."""
+        """Return the state of extraction, for one directory or for all.
+
+        Reads the beginnings of rollouts.
+        """
         found = self._service().status(self._request(project_path))
         choice = self.choose(before_consent=True)
         held = found.holder
@@ -392,7 +401,7 @@ class ExtractionService:
         )
 
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
-        """Return every thread that was considered, chosen ones first."""
+        """Return every thread that was considered; the ones that the next extraction reads come first."""
         found = self._service().plan(self._request(project_path))
         chosen = tuple(_candidate(each) for each in found.chosen)
         return chosen + tuple(
@@ -406,9 +415,9 @@ class ExtractionService:
         )
 
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of stage one for a wish (`auto`, `rules`, `PROVIDER:MODEL`).
+        """Return the engine of stage one for a request (`auto`, `rules`, `PROVIDER:MODEL`).
 
-        `before_consent`: it is named although a person has still to agree to it.
+        `before_consent`: return the model even if a person still has to consent to its use.
         """
         setting = self._parts.read_settings().extract.model
         if requested == AUTO and setting:
@@ -416,7 +425,7 @@ class ExtractionService:
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
     def _choose_stage_two(self, requested: str) -> ModelChoice:
-        """Return the engine of stage two, for which the agent names a model of its own."""
+        """Return the engine of stage two for a request; the agent names a model of its own for that stage."""
         if requested == AUTO and not self._parts.read_settings().extract.model:
             return self._models.choose(None, requested)
         return self.choose(requested)
@@ -431,11 +440,11 @@ class ExtractionService:
         by_hand: bool = False,
         trigger: str = "manual",
     ) -> ExtractResult:
-        """Run both stages; blocks until all of it has its outcome.
+        """Run both stages; block until both have finished.
 
-        `by_hand`: whoever asks has named the model itself, by option or in the settings, so that it needs no
-        further consent. Raises `StoreError` (reason "consent") for a destination that nobody has agreed to,
-        and `ProviderError`.
+        `by_hand`: the caller has named the model, by option or in the settings, so that it needs no further
+        consent. Raises `StoreError` (reason "consent") if a destination still needs consent, and
+        `ProviderError`.
         """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:
@@ -446,7 +455,7 @@ class ExtractionService:
         return self._service().run(request, self._engines(one, two), cancel=cancel, progress=progress)
 
     def _engines(self, one: str, two: str) -> Engines:
-        """Return the engines of both stages by their names."""
+        """Return the engines of both stages. `one` and `two` are their names."""
         return Engines(
             one,
             lambda: RulesStageOne(_statements) if one == RULES else ModelStageOne(self._models.asking(one)),
@@ -480,8 +489,8 @@ def _candidate(thread: Thread) -> ExtractCandidate:
 def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractResult | None:
     """Run the extraction that is due when the background services start.
 
-    Returns None where this home has no extraction, or where it is switched off, which is reported in
-    Activity. Raises `UserError` for an engine that cannot be asked.
+    Returns None if this home has no extraction, or if extraction is switched off (which is reported in
+    Activity). Raises `UserError` if the engine cannot be used.
     """
     service = ExtractionService(parts)
     if not service.available or cancel.is_set():
@@ -497,10 +506,10 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Yield what a person states outright in `text`.
+    """Yield the statements that a person makes in `text`.
 
-    A sentence counts as a whole where the rules of the harvest accept it, else only the clause in it that
-    states a preference.
+    A sentence is yielded whole if the rules of the harvest accept it, else only its clause that states a
+    preference, if any.
     """
 
     for sentence in sentences(text):

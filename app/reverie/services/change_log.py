@@ -1,10 +1,10 @@
 """Change sets of a home, newest first: everything that changed in its memories.
 
-Each commit of the history is one change set, by you, by the agent, by a run or by another program, and any of
-it can be taken back. It is shown as a review, like a run. Paths are memory paths; where a commit touches two
-projects, each path says which. Taking back merges three ways (`runs.revert.merged_back`): what was changed
-since stays, and where both changed the same lines nothing is taken back. It is a change by hand, so Undo
-brings it back.
+Each commit of the history is one change set, by you, by the agent, by a run or by another program, and any
+part of it can be undone. A change set is shown as a review, like a run. Paths are memory paths; if a commit
+touches two projects, each path names its project. Undoing a change set is a three-way merge
+(`runs.revert.merged_back`): later changes stay, and if a later change touched the same lines, nothing is
+undone. The merge is a change by hand, so Undo reverts it.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reverie.memory.history.history import History
 
 MOST_FILES = 300
-"""A change set shows no more files than this."""
+"""The maximum number of files that the view of one change set shows."""
 _MOST_COUNTED = 20
 _MOST_OTHERS = 2_000
 _TOLD = 20
@@ -49,7 +49,7 @@ _SUBJECT = "Taken back by hand"
 _EVERYTHING = HistoryPlace("", "")
 How = Literal["", "restored", "undone"]
 _HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT: "undone"}
-"""By the subject of a commit: how a change by hand gave back earlier content."""
+"""Subject of a commit -> how that change by hand restored earlier content."""
 
 
 class LoggedFile(Struct, frozen=True):
@@ -69,29 +69,29 @@ class LoggedChange(Struct, frozen=True):
     at_ms: int
     who: Who
     actor: str
-    """The history's own word for `who`."""
+    """The author as the history names it; `who` is derived from this."""
     run_id: str | None
     how: How
     notes: str
     files: tuple[LoggedFile, ...]
-    """At most `MOST_FILES`."""
+    """The first `MOST_FILES` of its files."""
     count: int
-    """The number of all its files."""
+    """The number of all files of the commit."""
     moved: tuple[tuple[str, str], ...] = ()
-    """Old and new path of each file that only has another place; both are among the files."""
+    """Old and new path of each file that was only moved; both paths are among the files."""
     owner: str = ""
-    """The name of the one project or workspace that it changed; empty for several."""
+    """The name of the project or workspace that it changed; empty if it changed several."""
     added: int = 0
     removed: int = 0
-    """Lines; 0 for a change set of many files."""
+    """The number of removed lines; 0 for a change set of many files."""
     is_first: bool = False
-    """Nothing of these stores was known before: the files were seen, not made."""
+    """Whether this commit is the first one of these stores: its files were found, not created."""
     place: HistoryPlace | None = None
-    """The place of the followed file or folder at that time."""
+    """The place that the followed file or folder had at that time."""
 
     @property
     def after(self) -> State | None:
-        """The followed file or folder after this change; before it, where this deleted it."""
+        """The followed file or folder after this change, or before it if this change deleted it."""
         if self.place is None:
             return None
         gone = all(file.verb == "delete" for file in self.files)
@@ -99,7 +99,7 @@ class LoggedChange(Struct, frozen=True):
 
 
 def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
-    """Pair each file that went with one that came with the same content."""
+    """Yield pairs of a removed file and an added file with the same content."""
     gone = {step.before: step for step in steps if not step.after}
     for step in steps:
         if not step.before and step.after in gone:
@@ -115,7 +115,7 @@ class ChangeLogPage(Struct, frozen=True):
 
 
 class _FileBytes(Struct, frozen=True):
-    """One file of a commit with its bytes."""
+    """One file of a commit, with its content."""
 
     path: str
     place: HistoryPlace
@@ -124,7 +124,10 @@ class _FileBytes(Struct, frozen=True):
 
 
 _RATED: tuple[Who, ...] = ("agent", "dream")
-"""The authors whose change sets have a report card: the source of what a person types is the person."""
+"""The authors whose change sets get a report card.
+
+Changes by a person get none: the person is the source of these facts.
+"""
 
 
 class ChangeLogService:
@@ -137,7 +140,10 @@ class ChangeLogService:
     def page(
         self, start: Cursor | None = None, target: TimelineTarget | None = None, *, limit: int = 100
     ) -> ChangeLogPage:
-        """Return the next change sets of the home, or of one file, folder or scope through all its names."""
+        """Return the next page of change sets.
+
+        They are those of the home, or of one file, folder or scope through all its names.
+        """
         if target is None:
             found = self._history.newest_steps(start.commit if start else None, limit=limit)
             changes = self._of_memories(found.commits)
@@ -200,7 +206,7 @@ class ChangeLogService:
         )
 
     def _named(self, places: Sequence[HistoryPlace], owner: Callable[[str], str]) -> dict[HistoryPlace, str]:
-        """Name each of these files by its path; where a scope has several owners, the owner is added."""
+        """Map each of these files to its path; if a scope has several owners, the owner's name is added."""
         keys: dict[str, set[str]] = {}
         for place in places:
             keys.setdefault(place.key.partition("/")[0], set()).add(place.key)
@@ -214,7 +220,7 @@ class ChangeLogService:
         return named
 
     def _lines(self, commits: Sequence[CommitSteps]) -> list[tuple[int, int]]:
-        """Count the lines that each commit added and removed; 0 for one of many files."""
+        """Return for each commit the number of added and of removed lines; 0 for a commit of many files."""
         few = [commit.steps if len(commit.steps) <= _MOST_COUNTED else () for commit in commits]
         ids = sorted({blob for steps in few for step in steps for blob in (step.before, step.after) if blob})
         lines = {
@@ -239,9 +245,9 @@ class ChangeLogService:
     # One change set
 
     def review(self, logged: LoggedChange) -> ReviewView:
-        """Build a review of a change set, in which every hunk that is still in place can be taken back.
+        """Build a review of a change set; every hunk that is still unchanged in the file can be undone.
 
-        Where the change log is that of one file or folder, the review shows only that.
+        If the change log is that of one file or folder, the review shows only that file or folder.
         """
         found, refused = [], []
         for change in self._changes(logged, most=MOST_FILES):
@@ -273,7 +279,7 @@ class ChangeLogService:
     def card(self, logged: LoggedChange) -> ReportCard | None:
         """Return the report card of a change set.
 
-        None where it only made new files, or changed more files than can be compared.
+        None if it only created files, or changed more files than can be compared.
         """
         return None if logged.count > MOST_FILES else self._card(logged, self._changes(logged))
 
@@ -290,7 +296,7 @@ class ChangeLogService:
         return report_card({**others, **before}, {**others, **after}, loaded=loaded)
 
     def _others(self, commit: str, changes: Sequence[_FileBytes]) -> dict[str, str]:
-        """Read the other texts of the stores that a change set changed, as of that commit."""
+        """Read the other texts of the changed stores, as of that commit, as path -> text."""
         names, blobs = list[str](), list[str]()
         known = {each.path for each in changes}
         for key, first in {each.place.key: each for each in changes}.items():
@@ -306,7 +312,10 @@ class ChangeLogService:
         }
 
     def tell_of_agent(self, since: str | None) -> None:
-        """Report in Activity the agent's own consolidations since this commit that lost or changed facts."""
+        """Report in Activity which of the agent's own consolidations lost or changed facts.
+
+        `since`: only those after this commit.
+        """
         for change in self._of_memories(self._history.newest_steps(limit=_TOLD, until=since).commits):
             merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES
             card = self.card(change) if change.who == "agent" and merges else None
@@ -317,10 +326,7 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """Return the hunks of which nothing is left in the file.
-
-        None if nothing is left of the whole change.
-        """
+        """Return the hunks that are no longer in the file; None if nothing of the whole change is."""
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()
@@ -341,9 +347,10 @@ class ChangeLogService:
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Take a change set back, or these parts of it: all of them or none.
+        """Undo a change set, or only `parts` of it, as a whole: everything or nothing.
 
-        `target`: what is followed. Raises `Conflict` where a file was changed since on the same lines.
+        `target`: the file or folder whose log is shown. Raises `Conflict` if a file was changed on the same
+        lines since then.
         """
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}
@@ -392,8 +399,8 @@ class ChangeLogService:
     ) -> tuple[TimelineTarget, State, State]:
         """Locate a file of a change set for `TimelineService`.
 
-        Returns the target, and its states before and after the change. Raises `StoreError` where the change
-        did not touch `path`.
+        Returns the target, and its states before and after the change. Raises `StoreError` if the change did
+        not touch `path`.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:
@@ -406,9 +413,10 @@ class ChangeLogService:
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
     def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
-        """Return the files of a change set that are shown, and the name of each.
+        """Return the steps of the shown files of a change set, and the name of each file.
 
-        A log of one file or folder shows only the files that it follows, any other log no companions.
+        The log of one file or folder includes only the files that it follows; any other log leaves out
+        companions.
         """
         (found,) = self._history.steps([logged.id])
         followed = {file.place for file in logged.files} if logged.place is not None else None
@@ -448,7 +456,7 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Return permission bits and pin of a file before a change set."""
+        """Return the permission bits and the pin that a file had before a change set."""
         if logged.parent is None:
             return None, False
         version = self._history.files(logged.parent, place.key).get(place.rel)
@@ -467,7 +475,7 @@ def _is_in(place: HistoryPlace, other: HistoryPlace) -> bool:
 
 
 def _renames(changes: Sequence[_FileBytes]) -> list[Mapping[str, Any]]:
-    """Return renames: pairs of a removed file and a new one with the same content."""
+    """Return the renames of a commit: pairs of a removed file and a new one with the same content."""
     came: dict[bytes, list[str]] = {}
     for change in changes:
         if change.before is None and change.after:

@@ -1,18 +1,20 @@
-"""Several files changed by hand as one: a move between scopes, a merge, a restore, and taking each back.
+"""Several files changed by hand as one: a move between scopes, a merge, a restore, and the undo of each.
 
 A change is a tuple of `FileChange`, carried out by the transaction of the runs (`runs.transaction`) with a
-journal of its own, and taken back by their revert (`runs.revert.taken_back`). It is no run: it has no lease,
-no model, no record and no number, and a person waits for it; `reverie runs` never lists it. The journal is
-there while the change is made, so that what a killed process left is put back (`settle`), and goes with its
-end. What it needs to be taken back is a value, `FilesChanged`; the bytes before lie in the history.
+journal of its own, and undone like a run (`runs.revert.taken_back`). It is not a run: it has no lease, no
+model, no record and no number, and a person waits for it; `reverie runs` never lists it. The journal exists
+while the change is made, so that a change that a killed process left unfinished can be rolled back
+(`settle`); it is removed when the change ends. A value, `FilesChanged`, describes how to undo the change; the
+earlier bytes are in the history.
 
-Order: everything is checked and brought into the history, then files are written, then deleted, so that what
-moves is never nowhere; then pins and use; each file by compare-and-swap. If one step fails or a file is not
-what the caller saw, what was done is put back, and the error names what somebody else changed in between and
-was left. Nothing is overwritten or deleted that the history does not keep (`_refuse_not_kept`).
+Order: everything is checked and recorded in the history, then files are written, then files are deleted, so
+that a moved file always exists somewhere; then pins and usage change. Each file is changed by
+compare-and-swap. If a step fails or a file differs from what the caller saw, the steps already done are
+rolled back; the error names files that another program changed meanwhile, which stay as they are. A file that
+the history does not keep is never overwritten or deleted (`_refuse_not_kept`).
 
-What the store does in one step stays with the store: a save, the delete of a file or folder, a rename and a
-pin are one system call each, so that a journal (four syncs of the disk) would make them slower and no safer.
+The store itself does what needs only one step: a save, the delete of a file or folder, a rename and a pin are
+one system call each. A journal (four syncs of the disk) would make them slower and no safer.
 
 Threading: blocking, any thread but the GUI's; changes of one home wait for each other. Failure: `UserError`;
 `Conflict` names the file.
@@ -61,7 +63,7 @@ _AT_ONCE = 400
 
 
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
-    """Return the changes. Raises `StoreError` where there is none, or where two are of one file."""
+    """Return the changes. Raises `StoreError` if there is none, or if two are for the same file."""
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
     if len({change.path for change in changes}) != len(changes):
@@ -82,9 +84,9 @@ def lenient_path(path: str) -> MemoryPath:
 
 @contextlib.contextmanager
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
-    """Take back the changes in `done`, newest first, if the block raises anything.
+    """Context manager: if the block raises anything, undo the changes in `done`, newest first.
 
-    A change that cannot be taken back does not stop the others; it is named in the error that is raised.
+    If a change cannot be undone, the others still are; the error that is raised names it.
     """
     try:
         yield
@@ -102,7 +104,10 @@ def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object])
 
 
 def joined(done: Sequence[Undo], sentence: str = "Took back {count} changes.") -> Undo:
-    """Join several changes into the single one that they are for the person who made them."""
+    """Join several changes into one `Undo`, because the person made them with one command.
+
+    `sentence` is the message shown after the undo.
+    """
     first, count = done[0], sum(undo.count for undo in done)
     if len(done) == 1:
         return first
@@ -119,22 +124,22 @@ def joined(done: Sequence[Undo], sentence: str = "Took back {count} changes.") -
 
 
 def settle(parts: HomeContainer) -> None:
-    """Put back what a killed change by hand left; costs one look at the disk where there is nothing.
+    """Roll back a change by hand that a killed process left unfinished.
 
-    Raises `Unavailable` or `Busy` while a file cannot be put back, `ReadOnlyStore` while that is not
-    permitted.
+    If there is none, this costs one check of the disk. Raises `Unavailable` or `Busy` while a file cannot be
+    restored, `ReadOnlyStore` while that is not permitted.
     """
     ChangeSet(parts).settle()
 
 
 def _listed(paths: Sequence[str]) -> str:
-    """Format the first three paths and the number of the others, for a sentence."""
+    """Return the first three paths and the number of the others, as text for a sentence."""
     more = len(paths) - 3
     return ", ".join(paths[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def _also(error: UserError, sentence: str) -> Conflict:
-    """Return the error as a `Conflict` with a sentence added to its cause."""
+    """Return `error` as a `Conflict`, with `sentence` added to its cause."""
     return Conflict(error.title, cause=f"{error.cause} {sentence}".strip(), next_step=error.next_step)
 
 
@@ -145,10 +150,10 @@ def _overtaken(path: str) -> Conflict:
 
 
 class _HistoryContents:
-    """The bytes of one change by hand.
+    """The contents of the files of one change by hand.
 
-    They are in memory while the change is made. The bytes from before it are also in the history, where a
-    recovery finds them. Nothing is stored twice.
+    They are in memory while the change is made. The earlier bytes are also in the history, where a recovery
+    finds them, so nothing is stored twice.
     """
 
     def __init__(self, history: History, journal: Journal | None = None) -> None:
@@ -179,7 +184,7 @@ class _HistoryContents:
         return data
 
     def kept(self, key: str, rel: str) -> bytes | None:
-        """Return the bytes of a file in the commit; None if the commit lacks the file or its bytes."""
+        """Return the content of a file in the commit `key`; None if the commit does not have it."""
         if key not in self._versions:
             self._versions[key] = self._history.files(self._commit, key)
         found = self._versions[key].get(rel)
@@ -187,7 +192,7 @@ class _HistoryContents:
 
 
 class ChangeSet:
-    """Changes of several files of one home as one."""
+    """Changes several files of one home as one change."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -204,10 +209,11 @@ class ChangeSet:
         moved: Mapping[str, str] | None = None,
         emptied: Sequence[str] = (),
     ) -> Undo:
-        """Make all of the changes or none.
+        """Make all of the changes or none; return the `Undo`.
 
-        `subject`: what the history says of it. `pins`: what these paths' pins become; `moved`: old path ->
-        new path, whose pin and use go along; `emptied`: folders that go once they are empty.
+        `subject`: the description in the history. `pins`: path -> whether it is pinned afterwards. `moved`:
+        old path -> new path, whose pin and usage move along. `emptied`: folders to remove once they are
+        empty.
         """
         store = self._parts.store(context, actor="user")
         planned = [self._plan(store, change, kind) for change in each_once(changes)]
@@ -250,9 +256,9 @@ class ChangeSet:
     def deleted(
         self, context: ScopeContext, root: ScopeRoot, rel: str, commit: str, usage: UsageDelta
     ) -> FilesChanged:
-        """Reconstruct the change that deleted a file or folder, as far as `commit` still has the files.
+        """Return the change that deleted a file or folder, with the files that `commit` still has.
 
-        `usage` is the usage that they had.
+        `usage` is the usage that the files had.
         """
         history = self._parts.snapshots.history
         contents = _HistoryContents(history)
@@ -273,10 +279,10 @@ class ChangeSet:
         )
 
     def take_back(self, step: FilesChanged, warnings: list[str]) -> None:
-        """Put back what still is as it became.
+        """Undo a change, for each file that is still as the change left it.
 
-        What changed since is left, and the `Conflict` raised after the rest names it; any other failure
-        leaves everything as it became. `warnings` gets what went wrong once the files were back.
+        If some files were changed since, the rest is undone and a `Conflict` names them; any other failure
+        leaves all files as they are. `warnings` gets the problems that occur after the files are restored.
         """
         journal, parts = step.journal, self._parts
         contents = _HistoryContents(parts.snapshots.history, journal)
@@ -311,11 +317,10 @@ class ChangeSet:
             raise _not_taken_back(plan.conflicts)
 
     def settle(self) -> None:
-        """Recover from a killed change; see the function `settle` of this module.
+        """Roll back a change that a killed process left unfinished; see the function `settle` of this module.
 
-        Costs one look at the disk where there is nothing to recover.
-
-        Where another process is in the middle of a change, that one is at work on it.
+        If there is none, this costs one check of the disk. Does nothing while another process is making a
+        change.
         """
         if own_is_there(self._directory / "journal.json"):
             with contextlib.ExitStack() as held:
@@ -330,7 +335,7 @@ class ChangeSet:
     def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
         """Add the current content of the file to a change.
 
-        Raises `Conflict` where it is not the expected one.
+        Raises `Conflict` if it is not the expected content.
         """
         # Existing names may break the agent's rules; new ones may not, unless they existed before.
         known = change.expected_sha256 is not None or kind == "restore"
@@ -366,7 +371,7 @@ class ChangeSet:
         return planned
 
     def _refuse_full_scopes(self, planned: Iterable[FileChange], kind: ChangeKind) -> None:
-        """Raise `StoreError` where new files would exceed the limit of a scope; a restore may exceed it."""
+        """Raise `StoreError` if new files would exceed the limit of a scope, unless `kind` is a restore."""
         if kind == "restore":
             return
         more: dict[str, int] = {}
@@ -390,7 +395,7 @@ class ChangeSet:
                 )
 
     def _keep(self, planned: Sequence[FileChange]) -> str:
-        """Bring the present files into the history; return the commit that has them."""
+        """Record the present files in the history; return the commit that has them."""
         self._observe(planned)
         history = self._parts.snapshots.history
         commit = history.head() or ""
@@ -427,10 +432,10 @@ class ChangeSet:
         removed: Sequence[tuple[str, str]] = (),
         even_without_usage: bool = False,
     ) -> Journal:
-        """Make all of the changes or none, also where this process is killed in between.
+        """Make all of the changes or none, even if this process is killed halfway.
 
-        `commit` holds what stands there now. `even_without_usage`: pins and use that cannot follow are a
-        warning.
+        `commit` has the present content of the files. `even_without_usage`: if pins and usage cannot be
+        updated, add a warning instead of failing.
         """
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
@@ -479,7 +484,8 @@ class ChangeSet:
     ) -> None:
         """Record what was put back after a failure, and remove the journal if nothing is pending.
 
-        Raises `Conflict` in place of `error` where files were left or are not back yet; it names them.
+        Raises `Conflict` in place of `error` if some files were left as they are or could not be restored
+        yet; it names them.
         """
         if undone is None or not undone.pending:
             self._forget()
@@ -495,9 +501,9 @@ class ChangeSet:
             raise _also(error, " ".join(told)) from error
 
     def _settle(self) -> None:
-        """Put back what a killed process left half done.
+        """Roll back the change that a killed process left unfinished.
 
-        The journal of a change that had finished is removed.
+        If that change had finished, only its journal is removed.
         """
         try:
             journal = load_journal(self._directory)
@@ -533,9 +539,9 @@ class ChangeSet:
         self._parts.report("edit.interrupted", text, "warning")
 
     def _forget(self) -> None:
-        """Remove the journal, durably, and then the mark.
+        """Remove the journal, durably, and then the mark file.
 
-        A mark without a journal is never mistaken for an interrupted change.
+        In this order, because a mark without a journal is never mistaken for an interrupted change.
         """
         try:
             remove_mark(self._directory / "journal.json")
@@ -545,9 +551,10 @@ class ChangeSet:
             _log.warning("the journal of a change by hand stays: %s", error)
 
     def _forget_mark(self) -> None:
-        """Remove the mark.
+        """Remove the mark file.
 
-        Not durably: the directory entry of the next journal is written durably, and this comes before it.
+        This is not synced to disk: the directory entry of the next journal is synced, and this removal comes
+        before it.
         """
         try:
             (self._directory / "applied").unlink(missing_ok=True)
@@ -557,17 +564,17 @@ class ChangeSet:
 
     @contextlib.contextmanager
     def _alone(self, timeout_s: float = 10.0) -> Iterator[None]:
-        """Hold the lock that admits one change of several files at a time, and no recovery meanwhile."""
+        """Context manager: hold the lock that allows one change or recovery at a time."""
         self._parts.profile.ensure(self._directory)
         with file_lock(self._parts.profile.locks, self._directory, timeout_s=timeout_s):
             yield
 
     @contextlib.contextmanager
     def _locked(self, changes: Sequence[FileChange]) -> Iterator[None]:
-        """Hold the locks that the store takes for each of these files (`DiskChangeListener.exclusive`).
+        """Context manager: hold the store's lock of each of these files (`DiskChangeListener.exclusive`).
 
-        They are held for the whole change: what was begun must also be put back before the agent rewrites the
-        store.
+        The locks are held for the whole change, because a rollback must also finish before the agent rewrites
+        the store.
         """
         home, lock_dir = self._parts.home, self._parts.profile.locks
         roots = {os.path.normcase(real_path(each.root.directory)): each.root for each in changes}
@@ -595,7 +602,7 @@ class ChangeSet:
     ) -> Transaction:
         """Build the transaction that carries out a change by hand.
 
-        What was written is read back before anything that it replaces is removed.
+        Each written file is read back and compared before any file that it replaces is removed.
         """
         parts = self._parts
         wanted = {(each.root.key, each.rel): each.after for each in changes}
@@ -638,9 +645,10 @@ class ChangeSet:
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
 
     def _seen(self, changes: Sequence[FileChange]) -> str:
-        """Bring these files into the history and return the commit that has them.
+        """Record these files in the history; return the commit that has them.
 
-        The commit has them as far as the history keeps them; empty where there is no history.
+        Files that the history does not keep are missing from the commit. Returns an empty string if there is
+        no history.
         """
         snapshots = self._parts.snapshots
         with contextlib.suppress(UserError):
@@ -700,7 +708,7 @@ class ChangeSet:
         return self._parts.home.usage_key(root, rel)
 
     def _record(self, changes: Iterable[FileChange], subject: str, warnings: list[str]) -> None:
-        """Note in the history what was changed; if that fails, the next snapshot takes it in."""
+        """Record the changes in the history; if that fails, the next snapshot includes them."""
         paths = [change.root.directory / change.rel for change in changes]
         try:
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)

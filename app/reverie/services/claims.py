@@ -1,12 +1,13 @@
 """The claims of a home's memories about their project, checked against its repository; and fixes.
 
-The repository is read in a process of its own, one a project, which is kept, so that after a commit only what
-is new is read (`claims.apart`). One that does not answer is reported so, and not asked again for `AGAIN_S`.
+Each project's repository is read in a separate process, which keeps running, so that after a commit only the
+new objects are read (`claims.apart`). If that process does not respond, this is reported, and no request is
+sent to it for `AGAIN_S`.
 
-Looking writes nothing, neither in the home nor in the checkout. When the lines of stale claims were written
-is kept in the profile: an edit of another line makes the whole file younger, and what was stale before the
-history began would be unknown at the next start. A fix replaces tokens and nothing else, as one change by
-hand that can be undone.
+A check writes nothing, neither in the home nor in the checkout. The times at which the lines of stale claims
+were written are stored in the profile: an edit of another line gives the whole file a newer time, and claims
+that were stale before the history began could not be dated after a restart. A fix replaces tokens and nothing
+else, as one change by hand that can be undone.
 
 Threading: blocks; any thread, one check of a project at a time. Failure: `UserError`.
 """
@@ -48,7 +49,7 @@ AGAIN_S = 600.0
 
 
 class _Project:
-    """One project, and whether its repository answers. Under its lock."""
+    """One project, with the process that reads its repository. Hold `lock` while calling it."""
 
     def __init__(self, path: Path, silent_s: float) -> None:
         self.path = path
@@ -59,13 +60,13 @@ class _Project:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the repository failed to answer recently."""
+        """Whether the repository failed to respond in the last `AGAIN_S` seconds."""
         return time.monotonic() < self._not_before
 
     def look(self, check: Callable[[], None] = no_check) -> str:
-        """Read the present state of the repository.
+        """Read the present state of the repository; return the reason if it cannot be read.
 
-        Return why it cannot be read, as a sentence; empty: it can.
+        The reason is a sentence; it is empty on success.
         """
         if self.is_silent:
             return self._problem
@@ -114,8 +115,8 @@ class ClaimService:
     ) -> None:
         """Connect the service to the memories, the history and the sidecar of a home.
 
-        `view`: returns the names of the memories of a context; `apply`: makes several changes as one;
-        `written`: returns the sidecar that holds when the lines of stale claims were written.
+        `view` returns the names of the memories of a context; `apply` makes several changes as one; `written`
+        returns the sidecar with the times at which the lines of stale claims were written.
         """
         self._view = view
         self._timeline = timeline
@@ -135,14 +136,14 @@ class ClaimService:
     ) -> ClaimReport:
         """Check the claims of the memories of a context, or of those at `paths`, against its project.
 
-        The report is empty where the context has no project.
+        The report is empty if the context has no project.
         """
         return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
-        """Check the memories of a context for stale claims alone.
+        """Check the memories of a context for stale claims only.
 
-        Without a repository nothing is stale, and no memory is read.
+        Without a repository the report has none, and no memory is read.
         """
         report = self._checked(context, (), check, stale_only=True)
         return replace(report, claims=report.stale)
@@ -172,7 +173,7 @@ class ClaimService:
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
         """Replace these stale tokens in their memories, as one change.
 
-        Raises `StoreError` where none has a replacement, `Conflict` where a memory has changed.
+        Raises `StoreError` if none has a replacement, `Conflict` if a memory has changed.
         """
         changes = []
         for note in self._notes(context)[0]:
@@ -186,7 +187,10 @@ class ClaimService:
         return self._apply(context, changes)
 
     def close(self) -> None:
-        """End the processes, except those that check something now. They are started again when needed."""
+        """End the processes that read repositories, except those in use now.
+
+        They are started again when needed.
+        """
         with self._lock:
             projects = list(self._projects.values())
         for project in projects:
@@ -207,9 +211,10 @@ class ClaimService:
         return known
 
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
-        """Read the memories and the earliest time of each of their lines.
+        """Read the memories of a context; also return the earliest known time of each of their lines.
 
-        Only a check stores these times: one that is under way must find what it stored.
+        The times are by path and line. Only `check` stores new ones, so that a check in progress finds the
+        times that it has stored.
         """
         view = self._view(context)
         before = self._earliest.get(context, {})
@@ -241,10 +246,10 @@ class ClaimService:
     def _remembered(
         self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None
     ) -> dict[str, int]:
-        """Return the earliest time of each line; `before` holds the times that were known.
+        """Return the earliest time of each line of a memory; `before` holds the times known so far.
 
-        Editing one word makes the whole file younger, and the history begins on the day on which Reverie
-        first saw the file.
+        The file's own time is not enough: editing one word makes the whole file newer, and the history only
+        begins on the day on which Reverie first saw the file.
         """
         lines = {line.strip() for line in text.splitlines()}
         if before is None:
@@ -260,7 +265,7 @@ class ClaimService:
     def _keep_times(
         self, context: ScopeContext, notes: Sequence[CheckedNote], stale: Iterable[CheckedClaim]
     ) -> None:
-        """Store when the lines of stale claims were written, for the next start."""
+        """Store the times at which the lines of stale claims were written, for the next start."""
         numbers = dict[str, set[int]]()
         for claim in stale:
             numbers.setdefault(claim.path, set()).add(claim.line)
@@ -286,7 +291,7 @@ class ClaimService:
             _log.warning("When lines were written could not be kept: %s", error)
 
     def _line_times(self, context: ScopeContext, path: str, earliest: Mapping[str, int]) -> Mapping[str, int]:
-        """Return when each line came into a memory, as far as is known."""
+        """Return the time at which each line was added to a memory, for the lines whose time is known."""
         timeline = self._timeline()
         try:
             view = timeline.blame(timeline.target(context, path))

@@ -1,11 +1,12 @@
-"""The runs that commands ask for, in their own process or of a running engine.
+"""The runs that a person starts by a command, in the command's own process or in a running engine.
 
-By hand neither the switch nor the day's budget counts; the rules of a sweep and of a harvest do. Each run
-looks again at what it wrote, since an agent at work may overwrite that a moment later, and puts back what it
-may. With its result comes a sentence for each write that is gone again.
+For such a run neither the background switch nor the daily budget applies; the rules of a sweep and of a
+harvest do. After each run the written files are checked again, because an agent at work may overwrite them a
+moment later; writes that were lost are made again if that is allowed. The result comes with a sentence for
+each write that was lost.
 
-Threading: blocks on disk and network until the run has its outcome; any thread. Failure: `UserError` where
-none began.
+Threading: blocks on disk and network until the run is over; any thread. Failure: `UserError` if no run could
+start.
 """
 
 from __future__ import annotations
@@ -46,11 +47,14 @@ from reverie.services.views import ChangedFile, MemoryView
 from reverie.values import Struct
 
 Lost = tuple[str, ...]
-"""A sentence for each write of the run that another program has overwritten since."""
+"""A sentence for each write of the run that another program has since overwritten."""
 
 
 class RunsByHand:
-    """The runs of one home. `engine`: `auto`, `rules` or `PROVIDER:MODEL`."""
+    """Starts the runs that a person requests in one home.
+
+    `engine` is always `auto`, `rules` or `PROVIDER:MODEL`.
+    """
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -84,7 +88,10 @@ class RunsByHand:
     def harvest(
         self, context: ScopeContext, engine: str, *, cancel: threading.Event
     ) -> tuple[RunResult, RunResult | None, Lost]:
-        """Harvest the newest compaction of a workspace, then consolidate where that follows."""
+        """Harvest the newest compaction of a workspace, and consolidate if the harvest calls for it.
+
+        Returns the result of the harvest, that of the consolidation (None if there was none), and lost saves.
+        """
         parts, background = self._parts, BackgroundJobs(self._parts, by_hand=True)
         keep_usage(parts)
         extractor = background.extractor_for(context, engine)
@@ -96,13 +103,13 @@ class RunsByHand:
         return result, parts.dreams.run(request, thinker, cancel=cancel), self._lost()
 
     def write(self, workspace_id: str, force: bool, *, cancel: threading.Event) -> tuple[WriterOutcome, Lost]:
-        """Run the memory writer once."""
+        """Run the memory writer once; return its outcome and the saves that were lost."""
         keep_usage(self._parts)
         outcome = open_writer(self._parts, cancel, by_hand=True).run_now(workspace_id, force)
         return outcome, self._lost()
 
     def notes(self, session_id: str, force: bool, *, cancel: threading.Event) -> tuple[NotesOutcome, Lost]:
-        """Update the notes of a session once."""
+        """Update the notes of a session once; return the outcome and the saves that were lost."""
         outcome = open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
         return outcome, self._lost()
 
@@ -122,7 +129,7 @@ class RunsByHand:
         progress: Callable[[ExtractProgress], None],
         cancel: threading.Event,
     ) -> tuple[ExtractResult, Lost]:
-        """Extract what is new, then consolidate."""
+        """Extract from new transcripts, then consolidate; return the result and the saves that were lost."""
         service = ExtractionService(self._parts)
         result = service.run(
             engine=engine, project_path=project_path, progress=progress, cancel=cancel, by_hand=True
@@ -132,9 +139,9 @@ class RunsByHand:
     def revert(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[RunResult, tuple[str, ...], Lost]:
-        """Take a run back, or these files and hunks of it.
+        """Undo a run, or only these files and hunks of it.
 
-        Returns also the paths that had to come back with them, and the saves that were lost.
+        Also returns the paths that had to be restored together with them, and the saves that were lost.
         """
         keep_usage(self._parts)
         if not paths:
@@ -148,11 +155,11 @@ class RunsByHand:
 
 
 class ShownTrees(Struct, frozen=True):
-    """The three trees of a context as JSON has them."""
+    """The three trees of a context, as JSON values."""
 
     nodes: tuple[Mapping[str, Any], ...]
     problem: str
-    """With pins and use; empty: none."""
+    """The reason why pins and usage are missing from the trees; empty if they are included."""
 
 
 class ShownStatus(Struct, frozen=True):
@@ -160,9 +167,9 @@ class ShownStatus(Struct, frozen=True):
 
     status: Status
     agent: tuple[StatusLine, ...]
-    """The lines of the agent's own status about them."""
+    """The lines of the agent's own status about its consolidations."""
     without: tuple[Scope, ...]
-    """The scopes that the agent has in no context."""
+    """The scopes that this agent does not have in any context."""
 
 
 class ShownRuns(Struct, frozen=True):
@@ -170,7 +177,7 @@ class ShownRuns(Struct, frozen=True):
 
     records: tuple[RunRecord, ...]
     problems: tuple[str, ...]
-    """One for each record that could not be read."""
+    """One sentence for each record that could not be read."""
 
 
 class ShownChanges(Struct, frozen=True):
@@ -179,13 +186,14 @@ class ShownChanges(Struct, frozen=True):
     files: tuple[ChangedFile, ...]
     taken_back: Parts
     card: ReportCard | None
-    """The report card about the facts that it changed; None while it is at work."""
+    """The report card about the facts that the run changed; None while the run is in progress."""
 
 
 class CommandViews:
-    """The views of one home that commands print, in their own process or of a running engine.
+    """The views of one home that commands print, read in their own process or in a running engine.
 
-    `view`: its three trees. Looking changes nothing in the home and nothing of what a person has seen.
+    `view` returns the three trees of a context. Reading a view changes nothing in the home, and marks nothing
+    as seen.
 
     Threading: blocks on disk; any thread. Failure: `UserError`.
     """
@@ -205,19 +213,19 @@ class CommandViews:
         return ShownTrees(nodes, parts.usage.problem())
 
     def status(self, context: ScopeContext, now: int) -> ShownStatus:
-        """Return when each scope was consolidated last, and how that ended, as of `now`."""
+        """Return when and with what result each scope was last consolidated, as of `now` (UTC ms)."""
         parts = self._parts
         agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
         without = tuple(scope for scope in Scope if self._never_has(context, scope))
         return ShownStatus(status_of(parts.coverage.load(), context, now=now), agent, without)
 
     def runs(self, limit: int | None) -> ShownRuns:
-        """Return at most `limit` runs."""
+        """Return the newest runs; at most `limit`, or all if it is None."""
         store = self._parts.runs
         return ShownRuns(store.all(limit=limit), store.problems)
 
     def changes(self, run_id: str) -> ShownChanges:
-        """Return what a run changed, and the parts of it that were taken back."""
+        """Return the changes of a run, and which of them were undone."""
         reviews = ReviewService(self._parts)
         files, card = reviews.changes(run_id), reviews.card(run_id)
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)
@@ -244,9 +252,9 @@ class CommandViews:
 
 
 def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Mark each file in a scope's tree that is not for editing with its `rule` and `ruleReason`.
+    """Add `rule` and `ruleReason` to each file of a scope's tree that a person cannot edit.
 
-    `rule_of` is asked by the name below the scope's root.
+    `rule_of` gets a file's path below the root of the scope.
     """
     top = str(node["path"])
 
@@ -264,7 +272,8 @@ def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> Non
 def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
     """Return a scope as nested nodes for `reverie tree --json`; a node with `children` is a directory.
 
-    Directories count the `files` below them and their `size`; in a directory names are in the agent's order.
+    A directory has the number of `files` below it and their total `size`; its children are in the agent's
+    order.
     """
     top = _node(scope.value, str(memory_path(scope, "")), scope)
     if listing.unavailable:
@@ -308,7 +317,7 @@ def _leaf(scope: Scope, file: MemoryFile) -> dict[str, Any]:
 
 
 def _place(nodes: Mapping[str, dict[str, Any]], rel: str, node: dict[str, Any]) -> None:
-    """Put a node into its directory and count it there."""
+    """Put a node into its directory, and add it to the counts of the directories above it."""
     parent = nodes[rel.rpartition("/")[0]]
     parent["children"].append(node)
     parent["size"] += node["size"]

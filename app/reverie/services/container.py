@@ -1,10 +1,10 @@
 """The parts that work on one home, wired together once and built on first use.
 
 `HomeContainer` is what the composition root hands to services and commands; `Contexts` finds a scope context
-that shows a root of the home. Nothing is opened or created before it is needed, so listing a tree needs
+for a given root of the home. Nothing is opened or created before it is needed, so listing a tree needs
 neither history nor leases and has no side effects.
 
-Late imports: whoever shows or lists memories needs no runs and no settings. `jobs.consolidate` and
+Late imports: showing or listing memories needs no runs and no settings. `jobs.consolidate` and
 `runs.transaction` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would
 pay for that at its start.
 
@@ -69,9 +69,9 @@ class HomeKey(Struct, frozen=True):
     home: Home
     home_id: str
     adoptable: tuple[KnownHome, ...] = ()
-    """Known homes that may have been moved there."""
+    """Known homes that no longer exist at their path and may have been moved to this one."""
     require_same: Callable[[], None] = lambda: None
-    """Raises `Unavailable` once another home is in its place."""
+    """Raises `Unavailable` if another home has taken the place of this one."""
 
 
 class HomeContainer:
@@ -92,9 +92,9 @@ class HomeContainer:
     ) -> None:
         """Wire the parts of a home; none of them is built yet.
 
-        `find_stale` returns the statements in the memories of a context that are not true any more; it is
-        made of these parts, and consolidations call it. `find_loaded` returns how much of each file a session
-        loads that starts at a given time.
+        `find_stale(parts, context, check)` returns the statements in the memories of a context that are no
+        longer true; consolidations call it. `find_loaded(parts, context, at)` returns how much of each file a
+        session that starts at this time loads.
         """
         self.home = key.home
         self.home_id = key.home_id
@@ -112,11 +112,17 @@ class HomeContainer:
         return self._settings()
 
     def read_settings(self) -> Settings:
-        """Read the settings from their file; `settings` are those this home was wired with."""
+        """Read the settings from their file now.
+
+        `settings` are the ones this home was built with.
+        """
         return self._settings()
 
     def forget_settings(self) -> None:
-        """Drop the settings and what depends on them, so that both are built anew after a change."""
+        """Drop the cached settings and the parts that depend on them.
+
+        Both are rebuilt on next use.
+        """
         for name in ("settings", "dreams"):
             self.__dict__.pop(name, None)
 
@@ -127,21 +133,21 @@ class HomeContainer:
 
     @property
     def usage_file(self) -> Path:
-        """The file of pins and use: the agent's own, or Reverie's for an agent that keeps none."""
+        """The file of pins and usage: the agent's own, or Reverie's if the agent has none."""
         kept = self.home.sidecars
         own = self.profile.own_sidecars(self.home_id) / "memory-meta.json"
         return own if kept is None else kept.usage
 
     @property
     def coverage_file(self) -> Path:
-        """The file of what was consolidated when: the agent's own, or Reverie's."""
+        """The file with the coverage records: the agent's own, or Reverie's if the agent has none."""
         kept = self.home.sidecars
         own = self.profile.own_sidecars(self.home_id) / "memory-consolidation.json"
         return own if kept is None else kept.coverage
 
     @cached_property
     def write_guard(self) -> WriteGuard:
-        """Decides which stores of this home may be written."""
+        """The guard that decides which stores of this home may be written."""
         file = self.profile.own_sidecars(self.home_id) / PERMISSIONS
         return WriteGuard(
             self.home,
@@ -293,7 +299,7 @@ class HomeContainer:
 
     @cached_property
     def noticed(self) -> NoticedLog:
-        """The pairs of statements that models noticed and left to a person."""
+        """The log of statement pairs that models noticed and did not change, so that a person can decide."""
         from reverie.jobs.consolidate.overlay import NoticedLog
 
         return NoticedLog(lambda: self.own_sidecar("noticed.json"))
@@ -307,10 +313,10 @@ class HomeContainer:
             return ()
 
     def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
-        """Call `run` and add to its result how the files change that a new session loads.
+        """Call `run`; add to its result which files new sessions load differently.
 
-        The details of the result (`loadedNext`) get the files that a new session loads because of the run,
-        and those that it does not load any more.
+        In the details of the result, `loadedNext` lists the files that a new session loads because of the
+        run, and those that it no longer loads.
         """
         at = self.clock()
         before = self._loaded(context, at)
@@ -400,8 +406,8 @@ class HomeContainer:
     ) -> MemoryStore:
         """Build the store of the memories of one context, which attributes every change to `actor`.
 
-        `warn` gets a sentence for what went wrong after a change was made; `counts` is as in
-        `DiskChangeListener`.
+        `after_change` is called with the path of each changed file; `warn` gets a sentence about a problem
+        that occurred after a change was made; `counts` is as in `DiskChangeListener`.
         """
 
         def changed(path: Path) -> None:
@@ -428,7 +434,10 @@ class HomeContainer:
 
 
 def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
-    """Return access to the files of a root on disk."""
+    """Return access to the files on disk below a root.
+
+    `even_protected`: including files that Reverie otherwise protects.
+    """
     return RootedDirectory(
         root.directory, without=root.without, private=root.private, even_protected=even_protected
     )
@@ -447,9 +456,10 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 
 
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Map each root key of projects and workspaces to a context that shows it; later ones count more.
+    """Yield each root of projects and workspaces with a context that shows it, as `(root key, context)`.
 
-    A project is best seen from its first workspace.
+    A root may come several times; the last context is the best one. A project is best shown by its first
+    workspace.
     """
     home = parts.home
     for project in contents.projects:
@@ -469,7 +479,7 @@ def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tup
 class Contexts:
     """The contexts of one home as it lists them now, found by the roots that they show.
 
-    They are for whatever was found by its root and not by a selection.
+    For callers that found a file by its root instead of a selected context.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -487,11 +497,11 @@ class Contexts:
                 self._names[parts.home.scope_root(context, Scope.PROJECT).key] = project.name
 
     def owner(self, key: str) -> str:
-        """Return the name of the project or workspace that a root belongs to; its key if that is unknown."""
+        """Return the name of the project or workspace that a root belongs to, or `key` if that is unknown."""
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
-        """Return a context that shows all of these roots; None where there is none."""
+        """Return a context that shows all of these roots, or None if there is none."""
         wanted = {key for key in keys if key != Scope.GLOBAL}
         if not wanted:
             return self._parts.home.context(project_path=None, project_given=True)
@@ -531,7 +541,7 @@ class Contexts:
 
     @cached_property
     def _lost(self) -> dict[str, ScopeContext]:
-        """Return the stores that nothing points at, which the home itself has to find."""
+        """Root key -> context, for the stores that no project or workspace refers to."""
         orphans = self._parts.home.orphans
         return {
             store.root.key: store.context
@@ -554,9 +564,10 @@ def asked_context(
     project_path: str | None = None,
     project_given: bool = False,
 ) -> ScopeContext:
-    """Return the context that a caller asked for; see `Home.context`.
+    """Return the context that a caller requested; see `Home.context`.
 
-    Where only the files of a project can name it, its name is read from them.
+    The project's name is read from its files if it is not known otherwise. `project_given`: the caller named
+    a project.
     """
     sessions = home.sessions
     if project_given and project_path and sessions is not None:

@@ -1,4 +1,4 @@
-"""Costs of models per scope: of the last run that asked one, and of this calendar month (UTC).
+"""Costs of models per scope: of the last run that used a model, and of this calendar month (UTC).
 
 A run counts for its workspace, for its project and for global memory. Pure.
 """
@@ -21,18 +21,18 @@ def month_start(now: int) -> int:
 
 
 class PaidRun(Struct, frozen=True):
-    """The cost of a run that asked a model, and the context that it ran for."""
+    """The cost of a run that used a model, and the context of that run."""
 
     started_at: int
     workspace_id: str | None
     project_path: str | None
     tokens: int
     cost_usd: float | None
-    """None: the price is not known."""
+    """None if the price is not known."""
 
 
 def paid_run(record: RunRecord) -> PaidRun | None:
-    """Return the cost of a run; None if it asked no model."""
+    """Return the cost of a run; None if it used no model."""
     if not record.usage:
         return None
     tokens = record.usage.get("inputTokens", 0) + record.usage.get("outputTokens", 0)
@@ -44,8 +44,8 @@ def spent_by_scope(
 ) -> Mapping[Scope, Spent]:
     """Add up the costs of runs for each scope of a context.
 
-    `runs` are newest first: all of this month, and as many older ones as are searched for the last run.
-    `now`: UTC ms.
+    `runs`, newest first, must include all of this month, and as many older runs as are to be searched for the
+    last one. `now`: UTC ms.
     """
     paid = [run for run in runs if run is not None]
     belongs: dict[Scope, Callable[[PaidRun], bool]] = {
@@ -62,7 +62,7 @@ def spent_by_scope(
 
 
 def cost_of(record: RunRecord) -> float | None:
-    """Return the cost of a run in US dollars; None if nothing was asked, or the price is not known."""
+    """Return the cost of a run in US dollars; None if it used no model, or the price is not known."""
     cost = record.details.get("costUsd")
     return float(cost) if isinstance(cost, int | float) else None
 

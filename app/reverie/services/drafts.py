@@ -1,22 +1,22 @@
-"""Drafts: text that was typed and not saved, or saved and then overwritten by another program.
+"""Drafts: text that was typed but not saved, or saved and then overwritten by another program.
 
 `DraftService` keeps drafts outside the home, so that neither a crash nor a kill loses text. Layout:
 `<state>/drafts/<home id>/<sha256 of store and path>-<instance>.json`, mode 0600 in a directory of 0700,
-written atomically. The name consists of digests only, so no memory's name can lead it elsewhere, and of the
-window's instance, so two windows (or an old draft and new typing) never share a file. A draft carries its own
-checksum; one that does not match is renamed to `.damaged`, reported once and never deleted. A draft is
-offered when the process that typed it (a client of the engine) is gone; one whose text is in the file by then
-is removed.
+written atomically. The name consists of digests only, so a memory's name cannot change the directory, and of
+the id of the window, so that two windows (or an old draft and new typing) never share a file. A draft carries
+its own checksum; one that does not match is renamed to `.damaged`, reported once and never deleted. A draft
+is offered when the process in which it was typed (a client of the engine) has ended; if the file has its text
+by then, the draft is removed.
 
-`SaveWatch` remembers each write for a few seconds. An agent may read a file, work, and replace it without
-reading it again, and a successful save is lost. When the file changes to a version that lacks the change, the
-text is kept as a draft and reported. A version that contains the change, or moves it, is no loss, nor is one
-that differs only in front matter which the agent rewrites (`agents.base.comparable`). The text is held in
-memory until then, as the history may not have it yet.
+`SaveWatch` remembers each write for a few seconds. An agent may read a file, work, and replace the file
+without reading it again, so that a save in between is lost. When the file changes to a version that lacks the
+change, the text is kept as a draft and reported. Nothing is lost if the new version contains the change,
+possibly elsewhere, or differs only in front matter that the agent rewrites (`agents.base.comparable`). The
+text is held in memory until then, as the history may not have it yet.
 
 Threading: blocking, any thread but the GUI's; a lock guards what `SaveWatch` remembers. Failure: `UserError`.
-A file that `SaveWatch` cannot read counts as unchanged and is read again later; a draft it cannot keep is
-logged and reported. The text of a draft is never logged.
+If `SaveWatch` cannot read a file, the file counts as unchanged and is read again later; if it cannot store a
+draft, this is logged and reported. The text of a draft is never logged.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ COMPANION_STORE = "companion"
 _STALE_S = 3600.0
 
 WATCHED_S = 10.0
-"""For how long after a write a foreign version counts as overwriting it."""
+"""How long after a write a version by another program counts as overwriting it, in seconds."""
 SETTLE_S = 1.5
-"""The time that a command waits where an agent is at work, in seconds."""
+"""How long a command waits while an agent is at work, in seconds."""
 _BUSY_S = 15.0
 _MOST_BYTES = 4 << 20
 _MOST = 5_000
@@ -78,15 +78,15 @@ class DraftHome(Protocol):
 
 
 class DraftClient(Protocol):
-    """The client of the engine that types a draft."""
+    """The client of the engine in which a draft is typed."""
 
     @property
     def pid(self) -> int:
-        """The process of the client; while it runs, its drafts are not offered to others."""
+        """The process id of the client; while this process runs, its drafts are not offered to others."""
 
 
 CurrentText = Callable[[ScopeContext, str, Companion | None], FileText]
-"""Reads a memory by its path, or a companion, as the editor would show it now."""
+"""A function that reads a memory by its path, or a companion, as the editor would show it now."""
 
 
 def drafts_directory(profile: Profile, home_id: str) -> Path:
@@ -105,7 +105,8 @@ def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) 
 class DraftService:
     """The drafts of one home.
 
-    `instance` is the window that writes or asks; `read` gives the file that a draft is compared with.
+    `instance` is the id of the window that writes or requests drafts; `read` returns the file that a draft is
+    compared with.
     """
 
     def __init__(self, home: DraftHome, read: CurrentText) -> None:
@@ -121,13 +122,16 @@ class DraftService:
         replaces: Collection[str] = (),
         client: DraftClient | None = None,
     ) -> str:
-        """Write a draft, durably, then remove those it replaces; return its file name."""
+        """Write a draft, durably, then remove the drafts named by `replaces`; return the new file name.
+
+        `client`: the client in which it was typed.
+        """
         name = write_draft(self._directory, draft, instance, _process_of(client))
         self.drop([old for old in replaces if old != name])
         return name
 
     def drop(self, names: Collection[str]) -> None:
-        """Remove drafts: their text was saved or thrown away."""
+        """Remove these drafts, because their text was saved or discarded."""
         for name in names:
             if not DRAFT_NAME.fullmatch(name):
                 raise ValueError("no name of a draft")
@@ -138,7 +142,10 @@ class DraftService:
                 raise user_error_from_os(error, "A draft was not removed.") from error
 
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
-        """Return every draft whose window is gone."""
+        """Return every draft whose window is closed.
+
+        `instance` and `client` are the window and client that ask.
+        """
         own = _process_of(client)
         offers: list[Offer] = []
         damaged: list[Path] = []
@@ -160,7 +167,10 @@ class DraftService:
         return Offers(tuple(offers), tuple(damaged))
 
     def offer(self, name: str) -> Offer | None:
-        """Return one draft beside its file; None where the draft is gone or its text is in the file."""
+        """Return one draft together with its file.
+
+        None if the draft no longer exists or the file already has its text.
+        """
         try:
             found = self._read(name)
         except ValueError:
@@ -258,9 +268,10 @@ def _check(body: dict[str, Any]) -> str:
 
 
 def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
-    """Parse a draft file.
+    """Parse a draft file; return the draft and the process that wrote it.
 
-    Raises ValueError if it is damaged; the checksum vouches for the types of all fields.
+    Raises ValueError if it is damaged. The types of the fields need no check of their own, because the
+    checksum covers them.
     """
     try:
         document = json.loads(data)
@@ -297,13 +308,16 @@ class _WatchedWrite(Struct, frozen=True):
     at_ms: int
     until: float
     done: bool = False
-    """The write is known to have happened. Until then a file that is as before was not overwritten."""
+    """Whether the write is known to have happened.
+
+    Until then, a file with its earlier content does not count as overwritten.
+    """
 
 
 class SaveWatch:
-    """The writes of Reverie into one home in the last seconds.
+    """Remembers the latest writes of Reverie into one home, to notice when another program overwrites them.
 
-    `now`: a clock in seconds that never goes back.
+    `now`: a monotonic clock, in seconds.
     """
 
     def __init__(self, home: DraftHome, *, now: Callable[[], float] = time.monotonic) -> None:
@@ -314,9 +328,10 @@ class SaveWatch:
         self._unreported: list[LostSave] = []
 
     def writing(self, root: ScopeRoot, rel: str, after: bytes | None, context: ScopeContext | None) -> None:
-        """Note that a file is about to be written.
+        """Register a write before it is made.
 
-        `after` is its new content; None: it is removed. `context` None: no draft can be made of it.
+        `after` is the new content of the file, None if the file is removed. Without `context`, no draft can
+        be made of a lost write.
         """
         path = root.directory / rel
         # What was overwritten since the last check would be forgotten with the write that follows it.
@@ -335,14 +350,14 @@ class SaveWatch:
                 self._writes[path] = write
 
     def wrote(self, path: Path) -> None:
-        """Note that the write to `path`, and to everything below it, has happened."""
+        """Mark the registered writes to `path` and to files below it as done."""
         with self._lock:
             for known, write in self._writes.items():
                 if known == path or known.is_relative_to(path):
                     self._writes[known] = replace(write, done=True)
 
     def check(self, paths: Collection[Path] | None = None) -> tuple[LostSave, ...]:
-        """Return the writes to `paths` (None: all) that were overwritten since; each is reported once."""
+        """Return the registered writes to `paths` (None: all) that were overwritten; each only once."""
         lost = self._check(paths)
         with self._lock:
             earlier, self._unreported = self._unreported, []
@@ -375,7 +390,7 @@ class SaveWatch:
         return tuple(lost)
 
     def settle(self) -> tuple[LostSave, ...]:
-        """Return what `check` does, waiting a moment where an agent is at work and may still overwrite."""
+        """Do what `check` does, but first wait a moment if an agent is at work and may still overwrite."""
         lost = list(self.check())
         with self._lock:
             newest = max((write.until for write in self._writes.values()), default=None)
@@ -394,9 +409,9 @@ class SaveWatch:
                 del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
-        """Return whether a Reverie of this profile wrote that version later.
+        """Return whether Reverie itself, with this profile, wrote that version later.
 
-        It may be a run in another process.
+        The writer may be a run in another process.
         """
         try:
             author = self._home.actors.actor_of(path, sha256_of_bytes(content))
@@ -439,7 +454,7 @@ class SaveWatch:
         return True
 
     def _agent_is_at_work(self) -> bool:
-        """Return whether a transcript of the home grew in the last seconds."""
+        """Return whether a transcript of the home grew in the last few seconds."""
         sessions = self._home.home.sessions
         try:
             places = () if sessions is None else sessions.sessions_in_use()
@@ -461,7 +476,8 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 
     Pure.
 
-    Its new lines must all be there; a change that only removed lines is contained when none of them is back.
+    Its new lines must all be there; a change that only removed lines is contained if none of them is there
+    again.
     """
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours
@@ -471,7 +487,11 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 
 
 def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
-    """Return whether the file contains the draft: it merges without a trace, or its saved lines are there."""
+    """Return whether the file already contains the draft.
+
+    It does if merging the draft changes nothing. For a draft of an overwritten save, it is enough that the
+    file contains the change of that save.
+    """
     texts = (draft.base, draft.content, disk.content)
     base, text, now = ((each or "").encode("utf-8", "surrogatepass") for each in texts)
     if text == now:
@@ -484,14 +504,14 @@ def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
 
 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:
-    """Count the lines of a text, without white space around them, empty lines and front matter fences."""
+    """Count each line of a text, stripped; empty lines and front matter fences are left out."""
     text = "" if content is None else content.decode("utf-8", "replace")
     lines = comparable(home, text).text.splitlines()
     return Counter(bare for line in lines if (bare := line.strip()) and bare != "---")
 
 
 def _content(path: Path) -> tuple[bool, bytes | None]:
-    """Return whether the file could be read, and its bytes; None for no file."""
+    """Return whether the file could be read, and its content (None if there is no file)."""
     try:
         return True, read_regular(path, _MOST_BYTES, follow=False)
     except FileNotFoundError:

@@ -1,13 +1,13 @@
-"""Notes with the same content, to be looked through and merged by the user.
+"""Notes with the same content, which the user can review and merge.
 
-Found in three steps: equal bodies by their folded text; then likely pairs, without comparing every pair
-(`jobs.consolidate.rules.similarity`); then the judgement of a consolidation. Pairs that share most words but
-differ in a number, a name or a version are listed as "alike", with the reason. A merge is one `ChangeSet` of
-kind "merge": one file is written, the others go, one `Undo` takes it back; the hashes that were shown are
-what is merged.
+They are found in three steps: equal bodies by their folded text; then likely pairs, without comparing every
+pair (`jobs.consolidate.rules.similarity`); then the judgement of a consolidation. Pairs that share most words
+but differ in a number, a name or a version are listed as "alike", with the reason. A merge is one `ChangeSet`
+of kind "merge": one file is written, the others are deleted, and one `Undo` reverts it. It applies only to
+files that still have the hashes that were shown.
 
-Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and releases the
-interpreter now and then (`Patient`). Failure: `UserError`; files that cannot be compared are counted.
+Threading: blocking, any thread but the GUI's; `check` is called often, may raise to stop, and lets other
+threads run now and then (`Patient`). Failure: `UserError`; files that cannot be compared are counted.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ _KINDS: tuple[GroupKind, ...] = ("exact", "near", "alike")
 
 
 class DuplicateFile(Struct, frozen=True):
-    """One note as it was looked at. `owner`: what its project or workspace is called, "" for global."""
+    """One note as it was read.
+
+    `owner`: the name of its project or workspace, "" for global.
+    """
 
     root_key: str
     rel: str
@@ -75,10 +78,10 @@ class DuplicateFile(Struct, frozen=True):
 
 
 class DuplicateGroup(Struct, frozen=True):
-    """Notes that belong together, the one most worth keeping first.
+    """Notes that belong together; the one most worth keeping is first.
 
-    `similarity`: of the two least alike that tie the group together, 0 to 1. `reason`: why a group that is
-    only "alike" is not taken for the same.
+    `similarity`: that of the two least similar notes that are directly linked, 0 to 1. `reason`: why the
+    notes of a group of kind "alike" do not count as the same.
     """
 
     kind: GroupKind
@@ -88,7 +91,7 @@ class DuplicateGroup(Struct, frozen=True):
 
 
 class DuplicateProgress(Struct, frozen=True):
-    """`done` of `total` steps of `step`: "read", "pair", "judge"."""
+    """The progress of a search: `done` of `total` steps of `step` ("read", "pair" or "judge")."""
 
     step: Literal["read", "pair", "judge"]
     done: int
@@ -114,7 +117,10 @@ class _Link(Struct, frozen=True):
 
 
 class DuplicateFinder:
-    """One search over notes that are in memory. Pure but for time."""
+    """One search over notes that were read before.
+
+    Reads no files, and depends on nothing else but the time.
+    """
 
     def __init__(
         self, notes: list[ReadNote], progress: Callable[[DuplicateProgress], None], check: Callable[[], None]
@@ -128,7 +134,7 @@ class DuplicateFinder:
         self._said: dict[int, frozenset[str]] = {}
 
     def groups(self) -> Iterator[DuplicateGroup]:
-        """Return all groups: the surest kind first, then the most alike."""
+        """Yield all groups: the surest kind first, then the most similar notes."""
         same = self._same_bodies()
         # One note represents all that are equal to it.
         speakers = [members[0] for members in same]
@@ -170,15 +176,16 @@ class DuplicateFinder:
         return near, alike
 
     def _pairs(self, texts: Sequence[SplitText]) -> list[tuple[int, int]]:
-        """Return the pairs that a consolidation would judge, and those it skips because numbers differ.
+        """Return all pairs to judge, as indexes of two texts, in one list.
 
-        A person may want to see that two notes are the same but for a number.
+        They are the pairs that a consolidation would judge, and those that it skips because their numbers
+        differ. A person may want to see that two notes are the same except for a number.
         """
         found = candidate_pairs(texts, self._check, other_numbers=True)
         return [(pair.first, pair.second) for pair in found]
 
     def _joined(self, same: Sequence[Sequence[int]], near: Sequence[_Link]) -> Iterator[DuplicateGroup]:
-        """Yield groups of equal notes, and of those that near links tie together."""
+        """Yield groups of identical notes, and groups of notes that are connected by near-duplicate links."""
         of = {members[0]: list(members) for members in same}
         above: dict[int, int] = {}
 
@@ -207,7 +214,7 @@ class DuplicateFinder:
             yield DuplicateGroup("alike", files, link.similarity, link.reason)
 
     def _ordered(self, members: Sequence[int]) -> tuple[DuplicateFile, ...]:
-        """Sort files: pinned ones first, then the more used, the newer, and the ones with shorter names."""
+        """Sort files: pinned ones first, then by usage, then newer ones, then shorter names."""
         files = [self._notes[number].file for number in members]
         return tuple(
             sorted(
@@ -242,7 +249,7 @@ class DuplicateFinder:
         return self._lines[line_key(line)] > _COMMON
 
     def _shared_words(self, first: int, second: int) -> float:
-        """Return the share of common words among all words of both notes; 0 if one of them is too short."""
+        """Return the share of words that two notes have in common; 0 if one of them is too short."""
         one, other = self._counted(first), self._counted(second)
         total = one.total() + other.total()
         if min(one.total(), other.total()) < _FEW_WORDS:
@@ -258,14 +265,14 @@ class DuplicateFinder:
 
 
 class Patient:
-    """A check that also gives the interpreter away, so that a window stays alive beside it."""
+    """A check that also lets other threads run, so that a window in the same process stays responsive."""
 
     def __init__(self, check: Callable[[], None]) -> None:
         self._check = check
         self._last = time.monotonic()
 
     def check(self) -> None:
-        """Raise what the check of the job raises, and from time to time let other threads run."""
+        """Call the job's own check, which may raise; from time to time let other threads run."""
         now = time.monotonic()
         if now - self._last >= _TURN_S:
             self._check()
@@ -286,20 +293,23 @@ def _deletion(file: DuplicateFile) -> HandChange:
 
 
 class DuplicateReport(Struct, frozen=True):
-    """Groups, the surest first. `left_out`: how many files are no text, too large, or unreadable."""
+    """The groups, surest first.
+
+    `left_out`: the number of files that are not text, too large, or unreadable.
+    """
 
     groups: tuple[DuplicateGroup, ...]
     looked_at: int
     left_out: int
     problem: str = ""
-    """Why no pins are known, so that none speak for a memory; empty where they are."""
+    """The reason why pins are unknown, so that they cannot affect the order; empty if they are known."""
 
 
 class MergeSeed(Struct, frozen=True):
     """The starting point of a merge.
 
-    `texts` are those of the group's files in its order; `result` is the suggested text, which has every line
-    of all.
+    `texts` are the texts of the group's files, in its order. `result` is the suggested text, which has every
+    line of all of them.
     """
 
     texts: tuple[str, ...]
@@ -326,7 +336,7 @@ class DuplicateService:
         return DuplicateReport(groups, len(notes), left_out, self._parts.usage.problem())
 
     def files(self, context: ScopeContext, paths: Sequence[str]) -> tuple[DuplicateFile, ...]:
-        """Look up the memories at these paths. Raises `StoreError` for one that is not there."""
+        """Return the memories at these paths. Raises `StoreError` if one does not exist."""
         usage, contexts = self._parts.usage.load_for_showing(), Contexts(self._parts)
         roots = {root.scope: root for root in self._roots(context)}
         found = []
@@ -361,7 +371,7 @@ class DuplicateService:
         return tuple(found)
 
     def seed(self, files: Sequence[DuplicateFile]) -> MergeSeed:
-        """Return the starting point for merging `files` into the first of them."""
+        """Return the starting point for merging `files`; the first of them is the one to keep."""
         texts = self.texts(files)
         result = texts[0]
         for text in texts[1:]:
@@ -369,10 +379,10 @@ class DuplicateService:
         return MergeSeed(texts, result)
 
     def merge(self, files: Sequence[DuplicateFile], content: str) -> Undo:
-        """Write `content` into the first file and delete the others, as one.
+        """Write `content` into the first file and delete the others, as one change.
 
-        A pin of any of them stays. Raises `Conflict` where one changed since it was looked at, `Unavailable`
-        where no context shows all.
+        If any of them is pinned, the result is. Raises `Conflict` if one changed since it was read,
+        `Unavailable` if no context shows all of them.
         """
         data = content.encode("utf-8", "surrogatepass")
         written = [HandChange(file.path, data, file.sha256) for file in files[:1]]
@@ -380,10 +390,10 @@ class DuplicateService:
         return self._make_one(files, changes, f"Merged {len(files)} memories by hand")
 
     def keep(self, files: Sequence[DuplicateFile]) -> Undo:
-        """Keep the first file as it is and delete the others, as one.
+        """Keep the first file unchanged and delete the others, as one change.
 
-        A pin of any of them stays. Raises as `merge` does, and `StoreError` where one is not what was looked
-        at.
+        If any of them is pinned, the first file is pinned. Raises as `merge` does, and `StoreError` if one
+        differs from what was read.
         """
         self.texts(files)
         changes = [_deletion(file) for file in files[1:]]
@@ -404,7 +414,7 @@ class DuplicateService:
         return ChangeSet(self._parts).apply(context, changes, kind="merge", subject=subject, pins=pins)
 
     def _united(self, first: str, second: str) -> str:
-        """Merge two texts as a consolidation does if that loses no line; else join all lines of both."""
+        """Merge two texts as a consolidation does. If that would lose a line, join all lines of both."""
 
         one, two = first.encode(), second.encode()
         merged = merge(first, second, self._parts.home.caps)

@@ -1,15 +1,15 @@
-"""Edits of memories by hand: save, delete, rename, pin, and taking them back; also of companions.
+"""Edits of memories and companions by hand: save, delete, rename, pin, and the undo of each.
 
-Everything goes through the store; the history holds the state before (the store's effects see to it) and
-after. An `Undo` is a value: what to bring back lies in the history, so it outlives the window.
+Everything goes through the store; the store records the state before and after in the history. An `Undo` is a
+plain value: the content to restore is in the history, so the `Undo` is valid even after its window is closed.
 
-The home lists its companions: files inside of it, and files of a project, which lie outside. The same
-containment and compare-and-swap apply as for memories, below the home or, outside of it, the file's own
-directory; the history keeps the version before (`memory.paths`). An older version comes back by the same way,
-and that is taken back by an `Undo` like any change by hand.
+The home lists its companions: files inside it, and files of a project, which are outside. They are protected
+like memories by compare-and-swap and by containment: in the home, or, outside of it, in the file's own
+directory. The history keeps the previous version (`memory.paths`). Restoring an older version works the same
+way and can be undone like any change by hand.
 
-Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; what goes wrong once a
-change is made is a warning beside its result.
+Threading: blocking, any thread but the GUI's. Failure: `UserError`, and nothing is changed; a problem that
+occurs after a change was made is a warning in its result.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ _SHOWN_AT_MOST = 8 * 1024 * 1024
 
 
 class UserEdits:
-    """Hand edits of one home."""
+    """Edits by hand in one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
         self._changes = ChangeSet(parts)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """Read a memory of any size as far as it can be shown.
+        """Read as much of a memory as can be shown; it may have any size.
 
-        People also see what the agent refuses.
+        Files that the agent refuses are read as well.
         """
         parsed, root, files = self._resolve(context, path)
         entry = files.entry(parsed.rel)
@@ -107,10 +107,10 @@ class UserEdits:
         return replace(text, read_only=str(write_protected(parsed.name, entry.mode, "opened for editing")))
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Write a whole file; return it as it is then.
+        """Write a whole file; return its new state.
 
-        `expected_sha256`: the hash it was edited from, None for a new one; `Conflict` where the disk has
-        another.
+        `expected_sha256`: the hash of the content that was edited, None for a new file. Raises `Conflict` if
+        the file on disk has a different hash.
         """
         changed: list[Path] = []
         warnings: list[str] = []
@@ -122,8 +122,8 @@ class UserEdits:
     def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
         """Rewrite a UTF-16 memory as UTF-8, with the same text and without a byte order mark.
 
-        `expected_sha256` is the hash of the text that the caller saw; raises `Conflict` where it is another,
-        `StoreError` where the file is not UTF-16 or could not be rewritten without loss.
+        `expected_sha256` is the hash of the text that the caller saw; raises `Conflict` if the file has
+        another hash, `StoreError` if it is not UTF-16 or could not be rewritten without loss.
         """
         parsed, _root, files = self._resolve(context, path)
         data = files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1)
@@ -140,7 +140,7 @@ class UserEdits:
         return self._changes.apply(context, [change], kind="merge", subject="Converted to UTF-8 by hand")
 
     def pin(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
-        """Pin or unpin several memories; none if one of them cannot be."""
+        """Pin or unpin several memories. If one of them cannot be pinned, none is."""
         warnings: list[str] = []
         store, home = self._store(context, [], warnings), self._parts.home
         resolved = [store.resolve(path) for path in paths]
@@ -169,7 +169,7 @@ class UserEdits:
         )
 
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
-        """Delete several memories or folders, as one; if one cannot be deleted, the others come back."""
+        """Delete several memories or folders as one change. If one cannot be deleted, none is."""
         changes = [partial(self.delete, context, path) for path in paths]
         return self.as_one(changes, "Brought back {count} items.")
 
@@ -178,7 +178,7 @@ class UserEdits:
     ) -> Undo:
         """Join several changes that a person asked for at once into one `Undo`, described by `sentence`.
 
-        If one fails, those before it are taken back and its error is raised.
+        If one fails, the changes before it are undone and its error is raised.
         """
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):
@@ -187,7 +187,10 @@ class UserEdits:
         return joined(done, sentence)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
-        """Delete a memory or folder. Raises `StoreError`, also where it could not be given back."""
+        """Delete a memory or folder.
+
+        Raises `StoreError`, also if the history could not restore it.
+        """
         changed: list[Path] = []
         warnings: list[str] = []
         store = self._store(context, changed, warnings)
@@ -209,7 +212,7 @@ class UserEdits:
         )
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
-        """Move a memory or folder; pins and usage go along."""
+        """Rename or move a memory or folder; its pins and usage move along."""
         changed: list[Path] = []
         warnings: list[str] = []
         store = self._store(context, changed, warnings)
@@ -229,11 +232,10 @@ class UserEdits:
         )
 
     def undo(self, undo: Undo) -> str:
-        """Take a change by hand back, newest step first; return a sentence on it.
+        """Undo a change by hand, newest step first; return a message about it.
 
-        Raises `Conflict` when something else stands in its place by now; what was changed since is left then.
-        One step that cannot be taken back does not keep the others; what is back already is passed over when
-        it is tried again.
+        A file that was changed since is left as it is; `Conflict` names it. If one step cannot be undone, the
+        other steps still are. A second attempt skips what is already restored.
         """
         if not undo.steps:
             raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
@@ -253,7 +255,7 @@ class UserEdits:
         step: FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange,
         warnings: list[str],
     ) -> None:
-        """Take one step back. `warnings` gets what went wrong after that."""
+        """Undo one step. `warnings` gets the problems that occur after the step is undone."""
         if isinstance(step, FilesChanged):
             self._changes.take_back(step, warnings)
         elif isinstance(step, Renamed):
@@ -268,7 +270,7 @@ class UserEdits:
             RecordEdits(self._parts).change(step, warnings)
 
     def _reapply(self, step: RunReverted) -> None:
-        """Undo the undo of a run. Raises `Conflict` that names what changed since."""
+        """Undo the undo of a run. Raises `Conflict`, which names the files that changed since."""
         result = self._parts.reverter.revert(step.run_id)
         if result.conflicts:
             paths = ", ".join(result.conflicts)
@@ -294,8 +296,8 @@ class UserEdits:
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
         """Return the delete as of the newest commit that has the deleted files.
 
-        An agent may have written them once more after the first look. Where somebody's snapshot has recorded
-        the delete already, `step` is returned as it is. Problems are added to `warnings`.
+        An agent may have written them once more after they were recorded. If another snapshot has already
+        recorded the deletion, `step` is returned as it is. Problems are added to `warnings`.
         """
         with _made(warnings):
             head = self._history_head()
@@ -319,7 +321,7 @@ class UserEdits:
         return head
 
     def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
-        """Note in the history what was changed; if that fails, the next snapshot takes it in."""
+        """Record the changes in the history; if that fails, the next snapshot includes them."""
         with _made(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
 
@@ -337,7 +339,7 @@ class UserEdits:
 
 @contextlib.contextmanager
 def _made(warnings: list[str]) -> Iterator[None]:
-    """Turn a `UserError` in the block into a warning: the change itself has been made already."""
+    """Context manager: turn a `UserError` of the block into a warning, because the change is already made."""
     try:
         yield
     except UserError as error:
@@ -350,16 +352,16 @@ _TOO_LARGE = f"This file is larger than {_SHOWN_AT_MOST >> 20} MiB; its beginnin
 class CompanionFiles:
     """The companions of one home: files that the agent loads beside its memories.
 
-    A person sees and edits them; a consolidation never touches them.
+    A person can read and edit them; a consolidation never touches them.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
     def read(self, companion: Companion) -> FileText:
-        """Read the text of a companion, of a very large one the beginning.
+        """Read the text of a companion; only the beginning if it is very large.
 
-        A companion that does not exist yet, or is never opened, reads as empty.
+        If it does not exist yet, or must never be opened, the text is empty.
         """
         if companion.unopened:
             text = file_text(companion.label, b"", mtime_ns=0, cap=None)
@@ -387,7 +389,7 @@ class CompanionFiles:
 
         None and the hash of the empty text both create a missing file.
 
-        Bytes that are no valid UTF-8 are never rewritten, nor is what is only shown.
+        A file that is not valid UTF-8 or is read-only is never rewritten.
         """
         data = _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256
@@ -396,10 +398,10 @@ class CompanionFiles:
         return replace(found, note=f"{found.note} {warning}".strip())
 
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
-        """Give a companion the bytes that the history has of it.
+        """Restore a companion to the content that the history has of it.
 
-        `changes` holds one change: its path is the file's, its hash that of the content a person saw there.
-        Raises `Conflict` where the file has another content by now.
+        `changes` holds one change: its path is that of the companion, its hash that of the content that the
+        person saw there. Raises `Conflict` if the file has another content by now.
         """
         if len(changes) != 1:
             raise StoreError("There is nothing to change.", next_step="Choose another point.")
@@ -424,9 +426,9 @@ class CompanionFiles:
         return Undo(context, change.path, (step,), sentence, warning=warning)
 
     def take_back(self, step: CompanionRestored, warnings: list[str]) -> None:
-        """Undo a restore; a file that was not there before it is removed again.
+        """Undo a restore; if the companion did not exist before the restore, delete it.
 
-        Raises `Conflict` where the file changed since. Problems after the write are added to `warnings`.
+        Raises `Conflict` if the file changed since. `warnings` gets the problems that occur after the write.
         """
         companion = self._at(step.context, step.path)
         if step.before is None:
@@ -440,7 +442,10 @@ class CompanionFiles:
         warnings += [warning] if warning else []
 
     def _remove(self, companion: Companion, expected: str | None, warnings: list[str]) -> None:
-        """Delete a companion if it is as expected. `warnings` gets what went wrong after it."""
+        """Delete a companion if its content has the hash `expected`.
+
+        `warnings` gets the problems that occur after the deletion.
+        """
         files, rel = self._place(companion)
 
         def compare(_taken: object, content: bytes | None) -> None:
@@ -463,9 +468,9 @@ class CompanionFiles:
     def _write(
         self, companion: Companion, data: bytes, expected: str, mode: int | None = None
     ) -> tuple[str, str]:
-        """Write a companion by compare-and-swap, with the versions before and after in the history.
+        """Write a companion by compare-and-swap; record its old and new content in the history.
 
-        Returns the commit of the version before, and what went wrong after the write, as sentences.
+        Returns the commit of the old content, and the problems that occurred after the write, as sentences.
         """
         warnings: list[str] = []
         refused = companion.read_only or companion.unopened
@@ -495,7 +500,7 @@ class CompanionFiles:
         return commit, " ".join(warnings)
 
     def _note(self, path: Path, warnings: list[str]) -> None:
-        """Note in the history a change that was made; if that fails, the next snapshot takes it in."""
+        """Record a change in the history; if that fails, the next snapshot includes it."""
         try:
             self._parts.snapshots.record_companion(path, actor="user", source="by hand")
         except UserError as error:
@@ -503,9 +508,9 @@ class CompanionFiles:
 
     @staticmethod
     def _require_directory(companion: Companion, directory: Path) -> None:
-        """Raise `Unavailable` where the directory is missing.
+        """Raise `Unavailable` if the directory is missing.
 
-        A save would create it, and nobody asked for a directory in a project.
+        A save would create it, but nobody requested a new directory in a project.
         """
         title = f"{companion.label} cannot be reached."
         try:
@@ -531,7 +536,7 @@ class CompanionFiles:
 def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion | None], FileText]:
     """Return a function that reads a memory or companion as the editor shows it.
 
-    Reading does not count as seeing it.
+    Reading does not mark the file as seen.
     """
     edits, companions = UserEdits(parts), CompanionFiles(parts)
 
@@ -544,7 +549,8 @@ def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion
 def kept_file(path: Path) -> Path:
     """Return the file that a write to `path` changes: the target of a link, else `path` itself.
 
-    The history keeps no links. The target is named below the directory of the link where it lies there.
+    The history keeps no links. If the target is below the directory of the link, its path is given below that
+    directory.
     """
     if not is_link(path):
         return path
@@ -559,7 +565,7 @@ def _is_below(real: Path, link: Path) -> bool:
 def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:
     """Return watch targets for companions in directories that are not `watched` yet.
 
-    Only the companions in such a directory are watched, not its other files.
+    In such a directory only the companions are watched, not the other files.
     """
     names: dict[Path, list[str]] = {}
     for companion in companions:
@@ -589,10 +595,10 @@ def _encoded(companion: Companion, content: str) -> bytes:
 
 
 def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
-    """Write a new note to the agent, in the place that it looks into itself (`Home.note_path`).
+    """Write a new note to the agent, in the directory that the agent itself reads (`Home.note_path`).
 
-    Returns its memory path. Its name is made of the time and the first line. The note is created once
-    and never changed; the agent folds it into its memory when it consolidates the next time.
+    Returns its memory path. The file name consists of the time and the first line. Reverie never changes the
+    note later; the agent adds it to its memory at its next consolidation.
     """
     words = text.strip()
     if not words:

@@ -1,12 +1,13 @@
 """Lessons from failures of a loki-mode project: lessons, anti-patterns, crashes; edits of its records.
 
-An edit names what the user saw and is made under the store's own lock beside the file, so that the agent and
-Reverie wait for each other, and by compare-and-swap, for writers that take no lock. The history has the file
-before and after. The text of a skill beside its record follows, unless the user changed it.
+An edit names the value that the user saw. It is made under the agent's own lock file, so that the agent and
+Reverie wait for each other, and by compare-and-swap, because other writers take no lock. The history has the
+file before and after. When a skill's record changes, the text file beside it is updated too, unless the user
+has edited that text.
 
 Threading: blocking, any thread but the GUI's; `FailuresView` is frozen and its methods are pure. Failure:
-what cannot be read is listed in `problems`; an edit raises `UserError` (`Conflict` where the record changed),
-and what goes wrong after it is a warning beside its result.
+files that cannot be read are listed in `problems`; an edit raises `UserError` (`Conflict` if the record
+changed), and a problem that occurs after it is a warning in its result.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from reverie.values import Struct, replace
 
 
 class RecordEdits:
-    """The records of one home: edits of a field, or merged patterns, and undoing each."""
+    """Edits of the records of one home: of one field, or a merge of patterns; and the undo of each."""
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
@@ -71,14 +72,14 @@ class RecordEdits:
         self._files = rooted_files(self._root)
 
     def patterns(self, rel: str = "semantic/patterns.json") -> tuple[dict[str, Any], ...]:
-        """Return the patterns of a store on disk. Raises `StoreError`."""
+        """Read the patterns of a store from disk. Raises `StoreError`."""
         return patterns_of(parsed(self._files.read(rel), rel))
 
     def change(self, change: RecordChange, warnings: list[str] | None = None) -> RecordChange:
-        """Make a change; return the one that takes it back.
+        """Make a change; return the change that undoes it.
 
-        `warnings` gets what went wrong once it was made. Raises `Conflict` where what it expects is not
-        there.
+        `warnings` gets the problems that occur after it is made. Raises `Conflict` if the record does not
+        have the value that `change` expects.
         """
         rel = change.rel
         self._refuse_others(rel)
@@ -97,7 +98,7 @@ class RecordEdits:
         return taking_back(change, document)
 
     def apply(self, change: RecordChange) -> Undo:
-        """Make `change` as a hand edit like any other. Raises `Conflict`."""
+        """Make `change` as an ordinary change by hand; return its `Undo`. Raises `Conflict`."""
         warnings: list[str] = []
         back = self.change(change, warnings)
         path = str(memory_path(Scope.PROJECT, change.rel))
@@ -139,10 +140,10 @@ class RecordEdits:
     def _rendering(
         self, rel: str, before: Any, after: Any, held: ExitStack
     ) -> dict[str, tuple[bytes, bytes]]:
-        """Return the new text beside a skill's record, by name, with its old one.
+        """Return the text file beside a skill's record, as file name -> (old text, new text).
 
-        Empty unless the text is the agent's own rendering of the record. The lock of the file is added to
-        `held`.
+        Empty unless the old text is exactly the agent's own rendering of the record. The lock of the file is
+        added to `held`.
         """
         folders, name = rel.split("/")[:-1], rel.removesuffix(".json") + ".md"
         if "skills" not in folders or not isinstance(before, dict) or self._files.entry(name) is None:
@@ -162,13 +163,19 @@ class RecordEdits:
 
 
 LessonState = Literal["injected", "window", "older", "elsewhere"]
-"""In the block; in the agent's window but not among the newest; not in the window; in a namespace, which the
-agent does not look into."""
+"""The state of a lesson.
+
+`injected`: in the block. `window`: in the agent's window, but not among the newest. `older`: not in the
+window. `elsewhere`: in a namespace, which the agent does not read.
+"""
 _PATTERNS = "semantic/patterns.json"
 
 
 class LessonView(Struct, frozen=True):
-    """A lesson and its place. `rel`: its episode below the memory root, with `/`."""
+    """A lesson and its place.
+
+    `rel`: the path of its episode below the memory root, with `/`.
+    """
 
     lesson: Lesson
     state: LessonState
@@ -176,19 +183,19 @@ class LessonView(Struct, frozen=True):
 
 
 class Repeated(Struct, frozen=True):
-    """Anti-patterns of the store in `rel` that say the same, in its order."""
+    """Anti-patterns of the store in `rel` that say the same, in the order of the store."""
 
     rel: str
     records: tuple[dict[str, Any], ...]
 
     @property
     def title(self) -> str:
-        """The text of the first of them."""
+        """The text of the first anti-pattern."""
         return text_of(self.records[0].get("pattern"))
 
     @property
     def change(self) -> PatternsChange:
-        """The change that merges them: `after` holds the one that stays."""
+        """The change that merges them into one; its `after` holds the result."""
         return merged(self.rel, self.records)
 
 
@@ -203,8 +210,7 @@ class FailuresView:
     """The lessons, anti-patterns and crashes of one home.
 
     `on`: the switch in Reverie's own environment; `recorded`: the store's settings let failures be recorded;
-    `block`: what would be told now, without a goal; `source`: the transcript of Claude Code that the store
-    names.
+    `source`: the Claude Code transcript that the store names.
     """
 
     lessons: tuple[LessonView, ...]
@@ -216,7 +222,7 @@ class FailuresView:
     source: TranscriptSource | None
     problems: tuple[str, ...]
     difference: str = ""
-    """The difference to what loki-mode itself would inject, and its reason; empty for none."""
+    """The difference to the block that loki-mode itself would inject, with the reason; empty for none."""
 
     @property
     def injected(self) -> tuple[Lesson, ...]:
@@ -224,22 +230,22 @@ class FailuresView:
         return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
-        """Return what the anti-patterns add for an iteration about `goal`."""
+        """Return the lines that the anti-patterns add for an iteration about `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """Return the anti-patterns behind `priors`.
 
-        Of several that say the same, only the one that the agent is told.
+        Of several that say the same, only the one that the agent gets.
         """
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
-        """Build the block as the agent would get it now."""
+        """Build the block that the agent would get now."""
         return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
-        """Build the block as it would be with this resolution of that lesson."""
+        """Build the block that the agent would get if `lesson` had the resolution `text`."""
         shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
         return block_of(tuple(shown), self.priors(goal))
 
@@ -266,7 +272,7 @@ class FailuresView:
 
 
 class FailureService:
-    """The failures of one home of loki-mode."""
+    """The failures that the loki-mode agent of one home has recorded."""
 
     def __init__(
         self, parts: HomeContainer, records: RecordEdits, env: Mapping[str, str] = os.environ
@@ -319,7 +325,7 @@ class FailureService:
         )
 
     def resolve(self, view: LessonView, text: str) -> Undo:
-        """Write the resolution of an error. Raises `Conflict` where the error is not there as it was seen."""
+        """Write the resolution of an error. Raises `Conflict` if the error is no longer as it was shown."""
         lesson = view.lesson
         record = read_object(self._home.memory / view.rel, []) or {}
         seen = (lesson.type, lesson.message, lesson.resolution, lesson.index)
@@ -334,14 +340,15 @@ class FailureService:
         return self._records.apply(resolution(view.rel, lesson.index, error, text))
 
     def merge(self, group: Repeated) -> Undo:
-        """Merge anti-patterns that say the same. Raises `Conflict` where one is not as it was seen."""
+        """Merge anti-patterns that say the same. Raises `Conflict` if one is no longer as it was shown."""
         return self._records.apply(group.change)
 
 
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
-    """Build the change that sets the resolution of an error in an episode, which the agent never fills.
+    """Build the change that sets the resolution of an error in an episode.
 
-    `index`: the place of the error in the episode; `error`: as it is in the record.
+    The agent itself never sets it. `index`: the position of the error in the episode; `error`: the error as
+    the record has it.
     """
     place = ("errors_encountered", index, "resolution")
     return FieldChange(rel, place, error.get("resolution"), after, was_there="resolution" in error)
@@ -350,8 +357,8 @@ def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> Fi
 def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
     """Build the change that merges patterns that say the same.
 
-    The result is the first of them, with what the others know (`agents.loki.anti_patterns.united`). Raises
-    `StoreError` for fewer than two.
+    The result is the first of them with the content of the others added (`agents.loki.anti_patterns.united`).
+    Raises `StoreError` for fewer than two.
     """
     if len(records) < 2:
         raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
@@ -359,14 +366,17 @@ def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
 
 
 def spelled(document: Any, like: bytes) -> bytes:
-    """Serialize a document as the agent writes it, with the escapes and the final line break of `like`."""
+    """Serialize a document as the agent writes it.
+
+    Escapes and the final line break are as in `like`, the file's present content.
+    """
     text = json.dumps(document, indent=2, ensure_ascii=like.isascii())
     tail = b"\n" if like.endswith(b"\n") else b""
     return text.encode("utf-8", "surrogatepass") + tail
 
 
 def parsed(data: bytes, rel: str) -> Any:
-    """Parse the document in a file. Raises `StoreError` for one that must not be written again."""
+    """Parse the document in a file. Raises `StoreError` if it must not be rewritten."""
     try:
         return parse_to_write(data)
     except ValueError as error:
@@ -379,7 +389,7 @@ def parsed(data: bytes, rel: str) -> Any:
 
 
 def skill_text(record: dict[str, Any]) -> str:
-    """Render the text of a skill as the agent does."""
+    """Render the text file of a skill as the agent does."""
     lines = [f"# Skill: {text_of(record.get('name'))}", "", text_of(record.get("description")), ""]
     if prerequisites := texts_of(record.get("prerequisites")):
         lines += ["## Prerequisites", *(f"- {item}" for item in prerequisites), ""]
@@ -396,11 +406,11 @@ def skill_text(record: dict[str, Any]) -> str:
 
 
 def made_in(change: RecordChange, document: Any) -> Any:
-    """Return the document with `change` made in it.
+    """Return `document` with `change` applied.
 
-    The change is made in what the file holds at that moment, so that what others wrote meanwhile stays.
-    Unknown keys and their order are kept. Raises `Conflict` where what the change expects is not there any
-    more.
+    `document` is the content of the file at that moment, so that changes by others are preserved. Unknown
+    keys and their order are kept. Raises `Conflict` if the document does not have the value that `change`
+    expects.
     """
     changed = copy.deepcopy(document)
     if isinstance(change, FieldChange):
@@ -411,9 +421,9 @@ def made_in(change: RecordChange, document: Any) -> Any:
 
 
 def taking_back(change: RecordChange, document: Any) -> RecordChange:
-    """Return the change that undoes `change` once it is made in this document.
+    """Return the change that undoes `change`, to be called before it is made in `document`.
 
-    Patterns go back to the place where each of them was.
+    Each pattern is restored to its earlier position.
     """
     if isinstance(change, FieldChange):
         return FieldChange(
@@ -455,7 +465,7 @@ def _change_patterns(change: PatternsChange, listed: list[Any]) -> None:
 
 
 def _places(change: PatternsChange, listed: list[Any]) -> list[int]:
-    """Return the position of each of `before`. Raises `Conflict`."""
+    """Return the position of each pattern of `change.before` in `listed`. Raises `Conflict`."""
     places: list[int] = []
     for record in change.before:
         found = (at for at, each in enumerate(listed) if at not in places and _same(each, record))
@@ -485,7 +495,7 @@ def _inside(value: Any, step: str | int) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same JSON; Python's == takes 1 for true."""
+    """Return whether two values are equal as JSON; Python's `==` treats 1 and True as equal."""
     if one is _ABSENT or other is _ABSENT:
         return one is other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

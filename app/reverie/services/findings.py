@@ -1,12 +1,12 @@
 """Findings in the memories of a context that a person should review, in one list.
 
-They are notes that say the same or disagree, statements that a newer note has superseded or that are not true
-of the repository any more, secrets, hidden characters, and lines that read like instructions to a model.
+They are notes that say the same or contradict each other, statements that a newer note has superseded or that
+the repository disproves, secrets, hidden characters, and lines that read like instructions to a model.
 
-Looking changes nothing. A finding that a person has dismissed is not shown again, on any machine that has the
-profile, until the lines that it rests on say something else. Evidence never contains secrets.
+Finding them changes nothing. A finding that a person has dismissed is not shown again, on any machine that
+has the profile, until the text of its lines changes. Evidence never contains secrets.
 
-Threading: blocks; any thread, one look of a home at a time. Failure: `UserError`; a memory that cannot be
+Threading: blocks; any thread, one search per home at a time. Failure: `UserError`; a memory that cannot be
 read has no findings, and its listing says why.
 """
 
@@ -61,7 +61,7 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
 _STALE = 0.9
 _ALIKE = ("near-duplicate", "successor")
 _NOTICED = {"contradiction": 0.89, "superseded": 0.87, "successor": 0.85, "near-duplicate": 0.83}
-"""The score of a pair that a model noticed, by kind."""
+"""Kind of a pair that a model noticed -> its score."""
 # Marks of what a line says ask for no limit of an agent.
 _NO_CAPS = Caps(
     file_bytes=CHECKED_BYTES,
@@ -79,39 +79,42 @@ class MemoryFinding(Struct, frozen=True):
 
     kind: FindingKind
     paths: tuple[str, ...]
-    """The memories it is about, the older one first where one is."""
+    """The memories that it is about; the older one first if one is older."""
     lines: tuple[int, ...]
-    """A line in each of them, from 1; 0 is the whole."""
+    """A line number for each of `paths`, from 1; 0 means the whole memory."""
     evidence: tuple[str, ...]
-    """The text at that place, or a remark about it; no secret."""
+    """The text of each of `lines`, or a remark about it; never contains a secret."""
     score: float
-    """0 to 1: how surely it is worth a look."""
+    """How surely it is worth reviewing, 0 to 1."""
     why: str = ""
-    """The explanation of a model, where one noticed it."""
+    """The model's explanation, if a model noticed it."""
     matter: str = ""
-    """The matter: the `id` of the most useful finding that it shares a line with, or its own."""
+    """The matter that it belongs to.
+
+    This is the `id` of the most useful finding that it shares a line with, or its own `id`.
+    """
 
     @property
     def id(self) -> str:
-        """The key by which it is dismissed: kind, memories and evidence.
+        """The key under which it is dismissed, made of kind, memories and evidence.
 
-        A line that only moved keeps its key.
+        It stays the same if a line only moves.
         """
         said = "\0".join((self.kind, *self.paths, *self.evidence))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
 class FindingReport(Struct, frozen=True):
-    """The findings, the most useful first; those of one matter follow each other."""
+    """The findings, most useful first; findings about the same matter are adjacent."""
 
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0
     dismissed: int = 0
-    """The number of further matters that a person has dismissed."""
+    """The number of matters that a person has dismissed; they are not in `findings`."""
 
     @property
     def matters(self) -> list[tuple[MemoryFinding, ...]]:
-        """The findings, those of one matter together."""
+        """The findings, grouped by matter."""
         return matters_in(self.findings)
 
 
@@ -123,9 +126,9 @@ def findings_of(
     caps: Caps = _NO_CAPS,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Find everything about these notes, the most useful first.
+    """Find everything to review in these notes, most useful first.
 
-    Findings of one matter follow each other. `caps`: those of the agent that reads the memories.
+    Findings of one matter are adjacent. `caps`: the limits of the agent that reads the memories.
     """
     found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
@@ -142,10 +145,10 @@ def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, .
 
 
 def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]:
-    """Yield each finding with those behind it that share a line with it.
+    """Yield each finding together with the later ones that share a line with it.
 
-    A note that says "PostgreSQL" where three others say "MongoDB" is one thing to decide. Findings are not
-    joined through others: one that has no line in common with the first may be about anything.
+    For example, a note that says "PostgreSQL" and three others that say "MongoDB" are one matter to decide.
+    Findings that are only linked through a third one are not grouped: they may be about anything.
     """
     left = dict(enumerate(findings))
     with_line: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -159,9 +162,9 @@ def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]
 
 
 def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
-    """Return the two lines of a pair.
+    """Return the two lines of a pair, as `(memory path, line)`.
 
-    Empty for a finding about a single line, which is never joined to another.
+    Empty for a finding about a single line; such a finding is never grouped.
     """
     pair = zip(finding.paths, finding.lines, strict=False) if len(finding.paths) == 2 else ()
     return [(path, line) for path, line in pair if line]
@@ -177,7 +180,10 @@ def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterato
 def _noticed_by_models(
     notes: Sequence[RelatedNote], pairs: Iterable[NoticedPair], known: Sequence[MemoryFinding]
 ) -> Iterator[MemoryFinding]:
-    """Yield findings of models whose lines are still as quoted and which rules have not found themselves."""
+    """Yield the findings of models that are still valid and new.
+
+    The notes must still have the quoted lines, and the rules must not have found the same.
+    """
     texts = {note.path: note.text for note in notes}
     alike = {frozenset(each.paths) for each in known if each.kind in _ALIKE}
     told = {(frozenset(each.paths), frozenset(each.lines)) for each in known}
@@ -220,7 +226,8 @@ class FindingService:
     ) -> None:
         """Connect the service to a home.
 
-        `view`: the names of the memories of a context; `noticed`: what models noticed in them.
+        `view` returns the names of the memories of a context; `claims` the service that checks them;
+        `dismissed` the sidecar with dismissed findings; `noticed` the pairs that models noticed in a context.
         """
         self._view = view
         self._claims = claims
@@ -242,7 +249,7 @@ class FindingService:
     def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
         """Read the texts of memories, and of files that are read beside them, as they are now.
 
-        Raises `StoreError` for a path that is not among them any more.
+        Raises `StoreError` if a path no longer exists among them.
         """
         found = {note.path: note.text for note in self._notes(context) if note.path in paths}
         for path in paths:
@@ -251,16 +258,19 @@ class FindingService:
         return tuple(found[path] for path in paths)
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
-        """Return the findings that nobody has dismissed."""
+        """Return the findings that no person has dismissed."""
         hidden = self._dismissed_ids()
         return [each for each in findings if each.id not in hidden]
 
     def dismiss(self, ids: tuple[str, ...]) -> None:
-        """Never show these findings again. Raises `UserError` where that cannot be stored."""
+        """Dismiss these findings, so that they are not shown again.
+
+        Raises `UserError` if that cannot be stored.
+        """
         self._change({*self._dismissed_ids(), *ids}, ids)
 
     def restore(self, ids: tuple[str, ...] = ()) -> None:
-        """Show these findings again; without any, all."""
+        """Show these dismissed findings again; without `ids`, all of them."""
         self._change(self._dismissed_ids() - set(ids) if ids else set(), ())
 
     def _dismissed_ids(self) -> set[str]:

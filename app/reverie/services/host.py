@@ -1,19 +1,20 @@
 """The background services of one home.
 
-One process hosts a home, by lease; others only view, and take over when the lease is free. The time from
-acquiring the lease to its release is one `HostSession`. The engine and `reverie watch` use the same `Host`.
+One process hosts a home; it holds the home's lease. Other processes only view, and one of them takes over
+when the lease is free. The time from acquiring the lease to its release is one `HostSession`. The engine and
+`reverie watch` use the same `Host`.
 
 A change of a transcript marks its workspace; a worker reads the appended part and passes each ended turn to
 the memory writer and each compaction to the triggers of consolidation. A workspace has one worker at a time,
 so its turns stay in order; three workspaces run at once. Consolidations have their own thread, because they
-take minutes. Turns that ended while nobody hosted count as one, else a week away would start a hundred runs.
-The last worker to end releases the lease, so that no other process starts while a run is still ending.
-Workers survive any error; it is reported in Activity.
+take minutes. Turns that ended while no process hosted count as one; otherwise a week's absence would start a
+hundred runs. The last worker to end releases the lease, so that no other process starts while a run is still
+ending. Workers survive any error; it is reported in Activity.
 
 Threading: every method from any thread but the GUI's; `start` and `stop` are idempotent. `on_status` is
-called on the thread that caused the change. `stop` returns within about two seconds. Failure: another home in
-the place of this one, or a lease database that cannot be used, is reported in the status and in Activity and
-tried again; nothing is raised.
+called on the thread that caused the change. `stop` returns within about two seconds. Failure: nothing is
+raised. If another home took the place of this one, or the lease database cannot be used, this is reported in
+the status and in Activity, and tried again.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ _AGAIN_S = 1.0
 
 
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
-    """Restore pins and use counts of Reverie that the agent overwrote (rules in `memory.usage_rules`).
+    """Restore Reverie's pins and use counts that the agent overwrote (rules in `memory.usage_rules`).
 
-    Called after each change of the sidecar, and by commands before they change a home. Reported in Activity
-    once while that agent runs. `patient`: see `UsageLog.reapply_lost`.
+    Called after each change of the sidecar, and by commands before they change a home. It is reported in
+    Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
@@ -61,7 +62,10 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
 
 
 class UsageKeeper:
-    """Calls `keep_usage` on its thread after each `wake`. `failed` is called with each error."""
+    """Calls `keep_usage` on its own thread after each `wake`.
+
+    `failed` is called with each error.
+    """
 
     def __init__(self, parts: HomeContainer, *, failed: Callable[[str], None]) -> None:
         self._parts = parts
@@ -71,7 +75,7 @@ class UsageKeeper:
         self._due.set()
 
     def wake(self) -> None:
-        """Start a check after a change of the sidecar. Any thread; returns at once."""
+        """Request a check after a change of the sidecar. Any thread; returns at once."""
         self._due.set()
 
     def stop(self) -> None:
@@ -80,7 +84,7 @@ class UsageKeeper:
         self._due.set()
 
     def run(self) -> None:
-        """Run until `stop` is called."""
+        """Check after each `wake`, until `stop` is called."""
         while True:
             self._due.wait()
             if self._stopped.is_set():
@@ -101,12 +105,15 @@ _log = logging.getLogger("reverie.host")
 _WORKERS = 3
 _STOP_S = 2.0
 _LIST = ""
-"""In place of the id of a workspace: read the list of the home again."""
+"""Stands in the queue for a workspace id and means: list the home again."""
 _ENDS = ("turn-end", "aborted", "error")
 
 
 class HostServices(Struct, frozen=True):
-    """The functions that a host calls. All block; a `UserError` is reported in Activity."""
+    """The functions that a host calls.
+
+    All of them block; a `UserError` is reported in Activity.
+    """
 
     open_tail: Callable[[str], Tail | None]
     keep_tail: Callable[[str, Tail], None]
@@ -115,13 +122,13 @@ class HostServices(Struct, frozen=True):
     compacted: Callable[[str], object]
     archived: Callable[[str], object]
     follow: Callable[[str], bool] = lambda _workspace_id: False
-    """Handles a changed transcript; False if it must also be read turn by turn."""
+    """Handle a changed transcript; return False if the transcript must also be read turn by turn."""
 
 
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
-    """Return the memory writer, session notes, triggers and start-up extraction of a home.
+    """Return the functions that run the memory writer, session notes, triggers and start-up extraction.
 
-    `cancel` ends their runs.
+    Setting `cancel` ends their runs.
     """
     from reverie.services.background import (
         BackgroundJobs,
@@ -151,7 +158,7 @@ def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices
 
 
 class HostSession:
-    """The running services, while `lease` is held."""
+    """The background services of a home, running while this process holds `lease`."""
 
     def __init__(
         self,
@@ -218,7 +225,7 @@ class HostSession:
         return not any(thread.is_alive() for thread in self._threads)
 
     def deliver(self, changes: Changes) -> None:
-        """Mark the workspaces that are affected by changes on disk."""
+        """Mark the workspaces that changes on disk affect."""
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
@@ -268,7 +275,7 @@ class HostSession:
             self._guarded(_LIST, self._keeper.run)
 
     def _take(self) -> str | None:
-        """Wait for the next marked workspace that no worker has; None once stopped."""
+        """Wait for a marked workspace that no worker has; return its id, or None once stopped."""
         with self._wake:
             while not self._cancel.is_set():
                 key = next((name for name in self._dirty if name not in self._busy), None)
@@ -302,7 +309,7 @@ class HostSession:
             )
 
     def _list(self) -> None:
-        """Read which transcripts are in use, and queue the workspaces that were archived meanwhile."""
+        """List the transcripts in use; queue the workspaces that were archived since the last time."""
         home = self._parts.home
         contents = home.contents()
         in_use = () if home.sessions is None else home.sessions.sessions_in_use()
@@ -324,7 +331,7 @@ class HostSession:
         self._mark(new)
 
     def _follow(self, workspace_id: str) -> None:
-        """Handle the events that were appended to one transcript."""
+        """Handle the events that were appended to the transcript of a workspace."""
         if self._services.follow(workspace_id):
             return
         tail = self._tails.get(workspace_id)
@@ -377,7 +384,7 @@ class HostSession:
             self._watcher.set_targets(self._targets())
 
     def _targets(self) -> list[WatchTarget]:
-        """Return the transcripts in use, and the places that show when others come into use."""
+        """Return the transcripts in use, and the places in which new ones appear."""
 
         home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
@@ -399,7 +406,7 @@ class HostSession:
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """Return the last ended turn and the last compaction of events while nobody hosted."""
+    """Return only the last ended turn and the last compaction of events from a time without a host."""
     newest: dict[str, TailEvent] = {}
     for event in events:
         newest["end" if event.kind in _ENDS else event.kind] = event
@@ -416,7 +423,7 @@ def host_lease_name(home_id: str) -> str:
 
 
 def services_wanted(parts: HomeContainer) -> bool:
-    """Return whether the present settings enable any background service of this home."""
+    """Return whether the current settings enable any background service of this home."""
     settings = parts.read_settings()
     return (
         settings.system1.enabled
@@ -427,7 +434,10 @@ def services_wanted(parts: HomeContainer) -> bool:
 
 
 class Host:
-    """The host of one home in this process. `purpose` describes it to others that want the lease."""
+    """Hosts one home in this process.
+
+    `purpose` describes this process to others that wait for the lease.
+    """
 
     def __init__(
         self,
@@ -460,7 +470,7 @@ class Host:
         return HostStatus("hosting", None, session.sessions)
 
     def start(self) -> HostStatus:
-        """Host, or view until the lease is free. Returns the state for now."""
+        """Start hosting, or view until the lease is free. Return the state for now."""
         with self._lock:
             if self._keeper is None:
                 self._stopping = threading.Event()
@@ -485,7 +495,10 @@ class Host:
             self._parts.report("host.stopped", "The background services of this home were stopped here.")
 
     def wait_until_ready(self, timeout_s: float) -> bool:
-        """Wait until every transcript was read once, so that new turns count; return False on timeout."""
+        """Wait until every transcript has been read once; return False on timeout.
+
+        After that, new turns start runs.
+        """
         session = self._session
         return session is not None and session.ready.wait(timeout_s)
 
@@ -506,9 +519,9 @@ class Host:
                     self._try_to_host()
 
     def _check_home(self) -> None:
-        """Check whether another home was put in the place of this one.
+        """Check whether another home has taken the place of this one.
 
-        On a thread of its own, because the disk may hang and `stop` must not.
+        Runs on a thread of its own, because the disk may hang and `stop` must not.
         """
         if self._checking is None or not self._checking.is_alive():
             self._checking = threading.Thread(target=self._compare, name="reverie-same-home", daemon=True)

@@ -1,12 +1,12 @@
 """The findings of whole scopes, kept as files change.
 
-One `LintService` per open home. A look goes over the files of a view. What the catalogue found in them is
-taken from there; only a file that it does not know (or that a watcher named) is read here. A look stops after
-a slice of time and says whether something is left.
+One `LintService` per open home. `look` covers the files of a view. The findings are taken from the catalogue;
+only files that the catalogue does not know, or that a watcher named, are read here. `look` stops after a
+slice of time and returns whether files are left.
 
-Looking opens files for reading and nothing else. Threading: any thread but the GUI's; one look at a time
-(whoever calls sees to it). Failure: a file that cannot be read now has no findings and is looked at again
-when it changes; the scan tells of it. Without a catalogue every file is read.
+Files are only read, never changed. Threading: any thread but the GUI's; one `look` at a time (the caller must
+ensure this). Failure: a file that cannot be read has no findings until it changes; the listing reports the
+problem. Without a catalogue every file is read.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class LintService:
     ) -> LintResult:
         """Return the findings of every file in `view`.
 
-        `dirty`: paths seen changing, which are read again even if size and time say nothing. `check` may
-        raise to stop; what was found by then is kept. `wait`: called where many files are unknown, waits a
-        while for the catalogue to know what changed; False: it does not yet.
+        `dirty`: paths that a watcher saw change; they are read again even if their size and time are the
+        same. `check` may raise to stop; the findings so far are kept. `wait`: called if many files are
+        unknown; it waits a while for the catalogue to be updated and returns False if it is not updated yet.
         """
         listings = [
             (listing.root, listing)
@@ -103,7 +103,10 @@ class LintService:
 
 
 class _RootFindings:
-    """The findings in the files of one root, by path. `unknown`: the files that are to be read."""
+    """The findings in the files of one root, by path.
+
+    `unknown`: the files that must still be read.
+    """
 
     def __init__(self) -> None:
         self.found: dict[str, tuple[LintFinding, ...]] = {}
@@ -111,7 +114,7 @@ class _RootFindings:
         self._files: tuple[MemoryFile, ...] = ()
 
     def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
-        """Update from a new listing; changed and `dirty` files become unknown."""
+        """Update the list of files from a new listing; changed and `dirty` files become unknown."""
         changes = changes_between(self._files, listing.files)
         for file in changes.changed:
             index, is_there = position(self._files, file.rel)
@@ -132,19 +135,19 @@ class _RootFindings:
         self.unknown[file.rel] = file
 
     def take(self, rows: Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]) -> None:
-        """Store the findings of the catalogue for files that are unchanged since it read them."""
+        """Store the catalogue's findings for files that have not changed since it read them."""
         for rel, file in list(self.unknown.items()):
             row = rows.get(rel)
             if row is not None and row[0][:2] == (file.size, file.mtime_ns):
                 self.put(rel, row[1])
 
     def put(self, rel: str, findings: tuple[LintFinding, ...]) -> None:
-        """Store the findings of a file, which is then known."""
+        """Store the findings of a file; the file is then known."""
         self.unknown.pop(rel)
         if findings:
             self.found[rel] = findings
 
 
 def _stamp(file: MemoryFile) -> tuple[int, int, int]:
-    """Return size, time and inode, of which at least one changes when a file is written."""
+    """Return the size, time and inode of a file; writing a file changes at least one of them."""
     return file.size, file.mtime_ns, file.inode

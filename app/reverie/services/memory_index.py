@@ -1,11 +1,11 @@
 """Checks and repairs of the index of a memory directory, and renames that update all links to a memory.
 
-`IndexService` is for homes whose agent keeps an index (`Home.file_role`). A look reads the index and every
-memory it is about; a fix is one minimal edit of the index on disk, by compare-and-swap against the bytes that
-were looked at, and can be taken back. A rename is planned first, so that a person sees each line that changes
+`IndexService` is for homes whose agent keeps an index (`Home.file_role`). `look` reads the index and every
+memory that it covers. A fix is one minimal edit of the index on disk, by compare-and-swap against the bytes
+that `look` read, and can be undone. A rename is planned first, so that a person sees each line that changes
 with it.
 
-Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` where something changed since.
+Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` if a file changed since.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ _FIXES: Mapping[str, tuple[FixKind, ...]] = {
 
 
 class IndexCheck(Struct, frozen=True):
-    """The result of checking an index. `path`: its memory path; `folder`: that of the files it is about."""
+    """The result of checking an index.
+
+    `path`: the memory path of the index; `folder`: that of the folder that it covers.
+    """
 
     path: str
     folder: str
@@ -62,7 +65,7 @@ class IndexCheck(Struct, frozen=True):
     report: IndexReport
 
     def fixes_for(self, finding: IndexFinding) -> tuple[FixKind, ...]:
-        """Return the fixes that one press can make for a finding of this check."""
+        """Return the fixes for a finding that can be made with one click."""
         if finding.problem == "dangling" and finding.rel == INDEX:
             return ("drop",)
         if finding.problem == "no-file" and len(self.dead_lines) > 1:
@@ -71,16 +74,19 @@ class IndexCheck(Struct, frozen=True):
 
     @property
     def dead_lines(self) -> tuple[int, ...]:
-        """The lines, from 1, that name a file which does not exist."""
+        """The numbers, from 1, of the lines that name a file that does not exist."""
         return tuple(sorted({each.line for each in self.report.findings if each.problem == "no-file"}))
 
     def path_of(self, finding: IndexFinding) -> str:
-        """Return the memory path of the file that a finding is in, or about."""
+        """Return the memory path of the file in which a finding is, or which it is about."""
         return f"{self.folder}/{finding.rel}"
 
 
 class ChangedLine(Struct, frozen=True):
-    """One line that a rename changes; `line` counts from 1 in the file at `path`."""
+    """One line that a rename changes.
+
+    `line` is its number, from 1, in the file at `path`.
+    """
 
     path: str
     line: int
@@ -91,8 +97,8 @@ class ChangedLine(Struct, frozen=True):
 class RenamePlan(Struct, frozen=True):
     """Renames, or moves, with every other change that they need.
 
-    `targets`: what was asked for, old path -> new path; `moved`: every file that goes along; `lines`: what
-    changes in other texts, and in those that move.
+    `targets`: the requested renames, old path -> new path; `moved`: every file that moves with them; `lines`:
+    the lines that change, in other texts and in the moved ones.
     """
 
     targets: Mapping[str, str]
@@ -112,7 +118,10 @@ class IndexService:
     def look(
         self, context: ScopeContext, path: str, check: Callable[[], None] = no_check
     ) -> IndexCheck | None:
-        """Check the index at a memory path; None if the file is no index. `check` may raise to stop."""
+        """Check the index at a memory path; return None if the file is not an index.
+
+        `check` may raise to stop.
+        """
         store = self._parts.store(context, actor="user")
         parsed, root, _files = store.resolve(lenient_path(path))
         if self._parts.home.file_role(root, parsed.rel) != "index":
@@ -126,7 +135,7 @@ class IndexService:
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
     def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """Make one fix of the index. Raises `Conflict` where it changed since the look."""
+        """Make one fix of the index. Raises `Conflict` if the index changed since `look`."""
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))
         data = files.read(parsed.rel)
@@ -148,8 +157,8 @@ class IndexService:
     def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
         """Plan renames of files or folders as one change.
 
-        Returns None where no single index is about all of them, so that they are plain renames. Raises
-        `StoreError` where a new name is taken.
+        Returns None if no single index covers all of them; then they are plain renames. Raises `StoreError`
+        if a new name is taken.
         """
         store = self._parts.store(context, actor="user")
         asked: dict[str, str] = {}
@@ -176,7 +185,10 @@ class IndexService:
         )
 
     def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
-        """Carry out a plan, all or nothing. Raises `Conflict` where a file is not as it was when planned."""
+        """Carry out a plan, all or nothing.
+
+        Raises `Conflict` if a file has changed since the plan was made.
+        """
         return self._changes.apply(
             context,
             plan.changes,
@@ -189,9 +201,10 @@ class IndexService:
     def follow_rename(
         self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
     ) -> list[str]:
-        """Update index and links after a rename that was done file by file.
+        """Update the index and the links after a rename that was done file by file.
 
-        A sentence for each text that changed meanwhile and was left.
+        Returns a sentence for each text that was changed meanwhile and therefore left as it is. `changed` is
+        called with each written path.
         """
         store = self._parts.store(context, actor=actor, after_change=changed)
         left = []
@@ -212,7 +225,7 @@ class IndexService:
         return left
 
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
-        """Return the nearest folder above a file that has an index of its own; None without one."""
+        """Return the nearest folder above a file that has an index of its own, or None."""
         _path, root, files = store.resolve(path)
         there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
         folders = {
@@ -236,7 +249,7 @@ class IndexService:
         )
 
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
-        """Return the memories that an index is about, and the files that need no line in it."""
+        """Return the memories that an index covers, and the files that need no line in it."""
         topics, others, home = [], [], self._parts.home
         rules = home.caps.front_matter
         for rel in around.rels:
@@ -284,9 +297,9 @@ class IndexService:
 
 
 def _without_lines(text: str, lines: Sequence[int]) -> str:
-    """Take lines, in ascending order, out of an index; those stay that name other files too.
+    """Remove lines from an index; `lines` are in ascending order.
 
-    Raises `IndexEditError` where all of them stay.
+    Lines that also name other files stay. Raises `IndexEditError` if all of them stay.
     """
     after, reason = text, None
     for line in reversed(lines):
@@ -302,8 +315,8 @@ def _without_lines(text: str, lines: Sequence[int]) -> str:
 class _Around(Struct, frozen=True):
     """A folder with an index.
 
-    `rels` are its files by path inside it, except those that another index is about; `prefix` is what comes
-    before these paths in the root.
+    `rels` are the paths of its files inside the folder, except those that another index covers; `prefix` is
+    the path of the folder in the root.
     """
 
     root: ScopeRoot
@@ -368,15 +381,18 @@ def _planned(
 
 
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
-    """Collect the names that front matter gives the memories.
+    """Return the names that front matter gives the memories.
 
-    A link by such a name works wherever the file lies.
+    A link by such a name works wherever the file is.
     """
     return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 
 
 def _changed_lines(path: str, before: str, after: str) -> list[ChangedLine]:
-    """Compare two texts line by line: a renamed link changes lines, never their number."""
+    """Return the lines that differ between two versions of a text.
+
+    Both have the same number of lines, because renaming a link adds and removes none.
+    """
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     return [
         ChangedLine(path, number, was.rstrip("\r"), becomes.rstrip("\r"))

@@ -1,12 +1,12 @@
 """The models of a home's consolidations, the services that offer them, and the consent that they need.
 
-The engine is what a person named, else what the settings say, else (`auto`) the model that the agent itself
-would dream with, if its service can be reached with what is at hand, else the embedded rules. `auto` never
-picks a model away from this machine before a person agreed to it (`give_consent`, per home and destination):
-then it is the rules, and says so.
+The engine is the one that a person named, else the one in the settings, else (`auto`) the model that the
+agent itself would use for a consolidation, if its service is reachable with the keys at hand, else the
+embedded rules. `auto` never chooses a model outside this machine before a person has consented to it
+(`give_consent`, per home and destination); until then it chooses the rules and gives this as the reason.
 
-A window loads this module for its signatures alone, and with its first status: what asks a model or makes an
-engine is imported late, where it does so.
+A window imports this module when it opens, only for its signatures. Therefore the modules that call a model
+or build an engine are imported late, inside the functions that need them.
 
 Threading: blocks on disk, keyring and network; any thread but the GUI's. Failure: `UserError`.
 """
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 
 class ModelsView(Struct, frozen=True):
-    """The engine that a consolidation will use, and every service there is.
+    """The engine that a consolidation will use, and all model services.
 
-    `engine`: what the button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`: why, as a sentence.
+    `engine`: the engine that the Consolidate button will use (`rules` or `PROVIDER:MODEL`); `engine_reason`:
+    the reason for this choice, as a sentence.
     """
 
     engine: str
@@ -57,11 +58,11 @@ class ProbeLine(Struct, frozen=True):
 
 
 class ModelServices:
-    """The services that models are asked of, read from `settings` whenever one is needed.
+    """The model services, read from `settings` whenever one is needed.
 
-    They follow from the settings, the environment and the system's keyring, and from what the agent of a home
-    is itself set up to use (`offered`); the settings win where both name a service. `env` is where keys are
-    looked for first, `keys` the keyring (None: the system's).
+    They follow from the settings, the environment, the system's keyring, and the agent's own configuration
+    (`offered`); if both name a service, the settings win. Keys are searched first in `env`, then in `keys`,
+    the keyring (None: the system's).
     """
 
     def __init__(
@@ -78,24 +79,24 @@ class ModelServices:
         self._given_keys = keys
 
     def services(self) -> tuple[ProviderInfo, ...]:
-        """Return every service there is."""
+        """Return all model services."""
         return self._catalogue.known()
 
     def variables(self) -> frozenset[str]:
-        """Return the environment variables that determine keys and proxies of the services."""
+        """Return the names of the environment variables that determine keys and proxies of the services."""
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
-        """Return the provider that serves a model. Raises `ProviderError`."""
+        """Return the provider of the model called `name`. Raises `ProviderError`."""
         return self._catalogue.provider(name)
 
     def test(
         self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""
     ) -> tuple[ProbeLine, ...]:
-        """Make one real tool call and report each step in words.
+        """Make one real tool call with a model and report each step in words.
 
-        `providers`: try the model with this table of the settings, which need not be saved; None: as saved.
-        `key`: one that was typed and is not kept yet.
+        `providers`: the `providers` table of settings that need not be saved; None: the saved settings.
+        `key`: a key that was typed and is not stored yet.
         """
         import asyncio
 
@@ -119,7 +120,7 @@ class ModelServices:
     def offered_models(
         self, provider: str, providers: Mapping[str, Mapping[str, Any]], key: str = ""
     ) -> tuple[str, ...]:
-        """Ask a service for the models that it offers; `providers` and `key` are as for `test`.
+        """Request the list of models that a service offers. `providers` and `key` are as for `test`.
 
         Raises `ProviderError`.
         """
@@ -142,7 +143,7 @@ class ModelServices:
     def _catalogue_with(
         self, providers: Mapping[str, Mapping[str, Any]] | None, name: str, key: str
     ) -> Catalogue:
-        """Build the services with settings and a key that are not saved yet."""
+        """Build the catalogue of services with settings and a key that are not saved yet."""
         from reverie.llm.keys import TypedKey
         from reverie.settings import ProvidersSettings
 
@@ -176,10 +177,10 @@ class ModelServices:
 
 
 class ModelsWithoutHome(ModelServices):
-    """The models that can be named while no home is known."""
+    """The models that can be chosen before any home is known."""
 
     def view(self, context: ScopeContext | None) -> ModelsView:
-        """Return every service there is, and the engine that the settings name for any home."""
+        """Return all model services, and the engine that the settings name for every home."""
         engine = self._settings().dream.engine
         if engine == "auto":
             return ModelsView("rules", "No home is open.", self.services())
@@ -195,9 +196,9 @@ def own_instructions(
     config: AgentDreamConfig | AgentWriterConfig,
     kind: Literal["dream", "writer"],
 ) -> str:
-    """Return the prompt of the agent definition in `config`; empty for the built-in one.
+    """Return the prompt of the agent definition that `config` names; empty for the built-in prompt.
 
-    A definition that is there and cannot be used is reported in Activity.
+    A definition that exists but cannot be used is reported in Activity.
     """
     problem = config.problem
     if config.definition is not None:
@@ -242,16 +243,16 @@ class Models(ModelServices):
         self._parts = parts
 
     def view(self, context: ScopeContext | None) -> ModelsView:
-        """Return the engine that the button will use in `context`, and every service there is."""
+        """Return the engine that the Consolidate button will use in `context`, and all model services."""
         wanted = self.choose(context, AUTO, before_consent=True)
         return ModelsView(wanted.engine, wanted.reason, self.services())
 
     def choose(
         self, context: ScopeContext | None, requested: str, *, before_consent: bool = False
     ) -> ModelChoice:
-        """Return the engine of a consolidation for a wish (`auto`, `rules` or `PROVIDER:MODEL`).
+        """Return the engine of a consolidation for a request (`auto`, `rules` or `PROVIDER:MODEL`).
 
-        With `before_consent` the model is named although a person has still to agree to it.
+        `before_consent`: return the model even if a person still has to consent to its use.
         """
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
@@ -262,7 +263,7 @@ class Models(ModelServices):
         return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)
 
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
-        """Return the engine for a wish; `config` is from the agent's files."""
+        """Return the engine for a request; `config` is the configuration from the agent's files."""
         if requested != AUTO:
             return ModelChoice(requested, phrase("It was asked for."))
         setting = self._parts.settings.dream.engine
@@ -284,12 +285,12 @@ class Models(ModelServices):
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
     ) -> ModelChoice:
-        """Choose the engine of a small run.
+        """Choose the engine of a small background run.
 
-        It is the model of the settings (empty for none), else the first of `guesses` (a model and why it is
-        this one) that can be asked, else the rules. `by_hand`: a person starts it and has named the model in
-        the settings, so that a remote one needs no further consent. Raises `UserError` where the model that
-        the settings name cannot be asked.
+        It is the model named by `setting` (empty for none), else the first of `guesses` (a model, and the
+        reason for using it) that can be used, else the rules. `by_hand`: a person starts the run and has
+        named the model in the settings, so that a remote model needs no further consent. Raises `UserError`
+        if the model that the settings name cannot be used.
         """
         if setting == RULES:
             return ModelChoice(RULES, phrase("The settings say so."))
@@ -314,7 +315,7 @@ class Models(ModelServices):
         return ModelChoice(RULES, obstacle or phrase("No model is configured."))
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
-        """Return the engine called `name`, ready to consolidate. Raises `UserError` if it cannot be asked."""
+        """Return the engine called `name`, ready to consolidate. Raises `UserError` if it cannot be used."""
         from reverie.jobs.consolidate.engine import ModelEngine, RulesEngine, built_in_instructions
 
         if name == RULES:
@@ -341,7 +342,7 @@ class Models(ModelServices):
         )
 
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
-        """Return what would be sent to a destination that nobody has agreed to.
+        """Return the data that would be sent to a destination without consent so far.
 
         None if no consent is needed.
         """
@@ -361,7 +362,7 @@ class Models(ModelServices):
         return ConsentView(destination, paths, vault.secrets_hidden, overlay.left_out())
 
     def give_consent(self, engine: str) -> None:
-        """Record that a person agreed to send memories of this home to the destination of this engine."""
+        """Record that a person consented to send memories of this home to the destination of this engine."""
         destination = self._destination(engine)
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -373,7 +374,7 @@ class Models(ModelServices):
             self._consents.update(change)
 
     def require_consent(self, engine: str) -> None:
-        """Raise `StoreError` unless somebody agreed to the destination of this engine."""
+        """Raise `StoreError` unless a person has consented to the destination of this engine."""
         destination = self._destination(engine)
         if not self._agreed(destination):
             raise StoreError(
@@ -384,7 +385,7 @@ class Models(ModelServices):
             )
 
     def obstacle(self, engine: str) -> str:
-        """Explain why a background run could not ask `engine`, as a sentence; empty if it can."""
+        """Return the reason why a background run could not use `engine`, as a sentence; empty if it can."""
         try:
             self.require_consent(engine)
         except UserError as error:
@@ -401,9 +402,9 @@ class Models(ModelServices):
         return isinstance(agreed, dict) and destination in agreed
 
     def _obstacle(self, model: str) -> str:
-        """Explain why a model of the agent's cannot be asked, as a sentence.
+        """Return the reason why a model of the agent cannot be used, as a sentence.
 
-        Empty if nothing is known to be in the way.
+        Empty if no reason is known.
         """
         try:
             self.provider(model)
@@ -418,7 +419,7 @@ class Models(ModelServices):
         return models.dream_config(None if context is None else context.workspace_id)
 
     def _instructions(self, context: ScopeContext) -> str:
-        """Return the home's own prompt for a consolidation; empty for the built-in one."""
+        """Return the home's own prompt for a consolidation; empty for the built-in prompt."""
         return own_instructions(self._parts, context, self._config(context), "dream")
 
     @cached_property

@@ -1,9 +1,9 @@
 """Moves of memories and folders by hand: between folders, and between the scopes of one context.
 
 Inside one scope a move is a rename. Between scopes it is a copy, read back, and then a delete, each by
-compare-and-swap (`services.changes`); pin and usage go along. What is asked for as one is done as one and
-taken back as one. Nothing that exists is ever replaced: clashes are asked about beforehand (`memory.paths`),
-and a name that was taken in between is a `Conflict`.
+compare-and-swap (`services.changes`); pin and usage go along. Several moves in one request are made, and
+undone, as one change. An existing file is never replaced: name clashes are resolved with the user beforehand
+(`memory.paths`), and a name that was taken in between raises `Conflict`.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing moved.
 """
@@ -34,7 +34,7 @@ class Moves:
         self._changes = ChangeSet(parts)
 
     def move(self, context: ScopeContext, targets: Mapping[str, str]) -> Undo:
-        """Move each path to its new path, all or none. Raises `Conflict` where something is in the way."""
+        """Move each path to its new path, all or none. Raises `Conflict` if a file already exists there."""
         store = self._parts.store(context, actor="user")
         steps: list[Callable[[], Undo]] = []
         across: dict[str, str] = {}
@@ -73,9 +73,9 @@ class Moves:
 
 
 def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
-    """Map every file that moves with `old` to its new path.
+    """Return the old and new path of every file that moves with `old`.
 
-    `emptied` gets the folders, deepest first.
+    The folders that this empties are appended to `emptied`, deepest first.
     """
     path, root, files = store.resolve(lenient_path(old))
     entry = files.entry(path.rel)

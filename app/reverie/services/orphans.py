@@ -1,14 +1,14 @@
-"""Stores whose project is gone: what they hold, which project they belong to, and merging them into it.
+"""Stores whose project no longer exists: their content, their project, and merging them into it.
 
-A project is identified by the root commits and remotes of its repository, which are remembered while it is
-there. Repositories are opened read-only, in a process of their own, at paths that the home itself names, at
-most `MOST_REPOSITORIES` of them. A merge is previewed file by file, and exactly the preview is applied
-(compare and swap on both sides), as one change that can be undone. No line is lost: two notes that differ
-become one with every line of both, or stay beside each other; the orphaned store stays until the user removes
-it, which can be undone too.
+A project is identified by the root commits and remotes of its repository, which are recorded while the
+repository exists. Repositories are opened read-only, in a process of their own, at paths that the home itself
+names, at most `MOST_REPOSITORIES` of them. A merge is previewed file by file, and exactly the preview is
+applied (compare and swap on both sides), as one change that can be undone. No line is lost: two different
+notes become one with every line of both, or stay two notes side by side; the orphaned store is kept until the
+user removes it, which can be undone too.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; an unreadable repository
-counts as none.
+counts as missing.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ _MOST_REMEMBERED = 2_000
 
 
 class IdentityLog:
-    """The repositories last seen in the projects of one home."""
+    """Records the repository that was last seen in each project of one home."""
 
     def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
         self._clock = clock
 
     def load(self) -> dict[str, Identity]:
-        """Return project path -> the repository last seen there."""
+        """Return a mapping from project path to the repository last seen there."""
         raw = self._sidecar.read().data.get("projects")
         found = raw.items() if isinstance(raw, dict) else ()
         return {path: identity for path, entry in found if (identity := _identity(entry))}
 
     def remember(self, seen: Mapping[str, Identity]) -> None:
-        """Store what is new; nothing is written if nothing is."""
+        """Store the repositories in `seen` that are new or changed; write nothing if there are none."""
         known = self.load()
         fresh = {
             path: identity for path, identity in seen.items() if identity and known.get(path) != identity
@@ -112,8 +112,9 @@ def matches(
 ) -> tuple[ProjectMatch, ...]:
     """Return the projects that a lost store may belong to, by evidence, best first.
 
-    The strongest evidence decides: the owner that the home names, the same root commit, the same remote, the
-    same name. Projects that are not there count only where the home itself names them. Pure.
+    The order of evidence, strongest first: the home names the project as the owner, the same root commit, the
+    same remote, the same name. A project whose directory does not exist counts only if the home itself names
+    it as the owner. Pure.
     """
     if store.scope is Scope.GLOBAL:
         return ()
@@ -127,7 +128,10 @@ def matches(
 
 
 def best(found: Sequence[ProjectMatch]) -> ProjectMatch | None:
-    """Return the first match, unless the second has the same evidence: then the user chooses. Pure."""
+    """Return the best match; None if there is none, or if two are equally good and the user must choose.
+
+    Pure.
+    """
     if not found or (len(found) > 1 and found[0].rank == found[1].rank):
         return None
     return found[0]
@@ -149,7 +153,7 @@ def _evidence(store: LostStore, identity: Identity | None, project: LiveProject)
 
 
 def _folded(name: str) -> str:
-    """Fold a name for comparison as people read it: without case and signs."""
+    """Fold a name for comparison: without case and punctuation."""
     return _NAME.sub("-", name.casefold())
 
 
@@ -162,13 +166,13 @@ _NOTE = ".md"
 
 
 class _Target(Struct, frozen=True):
-    """The target of a merge."""
+    """The project, or global memory, into which a store is merged."""
 
     context: ScopeContext
     scope: Scope
     files: RootedDirectory
     taken: Mapping[str, str]
-    """Path -> `file` or `directory` of everything that stands there, and what this merge puts there."""
+    """Path -> `file` or `directory`, for everything that exists there or that this merge adds."""
 
 
 class OrphanService:
@@ -206,7 +210,7 @@ class OrphanService:
         return OrphansView(tuple(views), projects)
 
     def read(self, store: LostStore, rel: str) -> FileText:
-        """Read one file of a lost store, for showing only."""
+        """Read one file of a lost store; the result is read-only."""
         files = RootedDirectory(store.directory)
         entry = files.entry(rel)
         if entry is None or entry.kind != "file":
@@ -216,10 +220,10 @@ class OrphanService:
         return replace(text, read_only=text.read_only or "It lies in an orphaned store and is only shown.")
 
     def preview(self, store: LostStore, project_path: str = "") -> MergePreview:
-        """Show the result of merging `store` into a listed project.
+        """Return a preview of merging `store` into a listed project; nothing is changed.
 
-        `project_path` is empty for notes of global memory, which need no project. Raises `StoreError` for a
-        store that is too large.
+        `project_path` is empty for notes of global memory, which need no project. Raises `StoreError` if the
+        store is too large.
         """
         target = self._target(store, project_path)
         taken = dict(target.taken)
@@ -240,9 +244,10 @@ class OrphanService:
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
         """Merge as the preview shows.
 
-        `choices`: by `rel`, for files that differ (else the first that there is).
+        `choices`: `rel` of a file that differs -> the choice for it; the default is the first choice that is
+        possible.
 
-        Raises `Conflict` when either side is not what was shown.
+        Raises `Conflict` if a file on either side differs from the preview.
         """
         self._parts.write_guard.require()
         target = self._target(preview.store, preview.project_path)
@@ -267,7 +272,10 @@ class OrphanService:
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
     def remove(self, store: LostStore) -> Undo:
-        """Remove the files of a lost store; the history keeps them. Hidden files in it stay."""
+        """Delete the files of a lost store; the history keeps their content.
+
+        Hidden files in the store stay.
+        """
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",
@@ -309,8 +317,8 @@ class OrphanService:
     ) -> Iterator[LostStore]:
         """Yield the stores, with the former paths of projects that the home no longer lists.
 
-        The home forgets a project that was taken off its list; what was seen of the project earlier
-        identifies it.
+        When a project is removed from the home's list, the home loses its path. The repository that was seen
+        there earlier still identifies the project.
         """
         home = self._parts.home
         remembered: dict[Path, str] = {}
@@ -343,7 +351,7 @@ class OrphanService:
         known: Mapping[str, Identity],
         check: Callable[[], None],
     ) -> Identity | None:
-        """Identify the repository that a store belonged to: at its former path, or as last seen."""
+        """Return the repository that a store belonged to: at its former path, or as last seen there."""
         roots: set[str] = set()
         remotes: set[str] = set()
         for path in dict.fromkeys((*checkouts, store.former_path)):
@@ -440,13 +448,13 @@ class OrphanService:
 def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
     """Return whether a file belongs to a store.
 
-    Of a flat store, only the notes directly in it do: what lies deeper is of the layout of today.
+    In a flat store only the notes at its top level do; deeper files belong to the agent's present layout.
     """
     return entry.kind == "file" and not (store.flat and ("/" in entry.rel or not entry.rel.endswith(_NOTE)))
 
 
 def _name_problem(row: MergeRow) -> str | None:
-    """Explain why no memory can have this name."""
+    """Return the reason why no memory can have this name, as a sentence; None if one can."""
     problem = rel_problem(row.rel)
     if problem is None and str(parse_memory_path(row.path)) != row.path:
         problem = "spaces at its end are not allowed"

@@ -1,4 +1,4 @@
-"""Reviews: a run shown group by group, and applying what the user chose.
+"""Reviews: the changes of a run, group by group, and applying the parts that the user chose.
 
 Showing a review changes nothing; applying one goes through `jobs.consolidate`.
 
@@ -44,13 +44,13 @@ _Line = tuple[Literal[" ", "-", "+"], str]
 
 
 class ReviewService:
-    """The reviews of the runs of one home: a run group by group, and applying what a person chose."""
+    """The reviews of the runs of one home, and applying the parts that a person chose."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
     def changes(self, run_id: str) -> tuple[ChangedFile, ...]:
-        """List the files that a run changed, or would have changed (dry run, held)."""
+        """Return the files that a run changed, or would have changed (after a dry run, or if it was held)."""
         record = self._parts.runs.load(run_id)
         transaction = self._parts.transaction_for(run_id, "review")
         journal = transaction.load()
@@ -66,9 +66,9 @@ class ReviewService:
         )
 
     def review(self, run_id: str) -> ReviewView:
-        """Build the review of any run, also of an old one or one that was applied.
+        """Build the review of a run, even if it is old or was already applied.
 
-        Raises `StoreError` for a run that does not exist or whose images are gone.
+        Raises `StoreError` if the run does not exist or its file images were deleted.
         """
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
@@ -85,13 +85,16 @@ class ReviewService:
         )
 
     def card(self, run_id: str) -> ReportCard | None:
-        """Return the report card of a run, about the facts it changed; None while the run is at work."""
+        """Return the report card about the facts that a run changed; None while the run is in progress."""
         return load_review(self._parts.dream_dependencies, run_id).card
 
     def named_parts(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[Parts, tuple[str, ...]]:
-        """Return the parts of a run that names choose; see `jobs.consolidate.review.named_parts`."""
+        """Return the parts of a run that are given by paths and hunk numbers.
+
+        See `jobs.consolidate.review.named_parts`.
+        """
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         if not loaded.can_take_back:
@@ -99,7 +102,7 @@ class ReviewService:
         return named_parts(run_id, loaded.review, paths, hunks, loaded.run.taken_back)
 
     def discard(self, run_id: str, discarded: bool) -> None:
-        """Record whether a person has discarded this proposal."""
+        """Record whether a person has discarded the proposal of this run."""
         self._parts.runs.change(
             run_id, lambda run: replace(run, details={**run.details, "discarded": discarded})
         )
@@ -112,7 +115,7 @@ class ReviewService:
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Carry out what was chosen of a run; blocks until that has its outcome."""
+        """Apply the chosen parts of a run; block until that is finished."""
 
         service, parts = ApplyService(self._parts.dream_dependencies), self._parts
         context = context_of(parts.dream_dependencies, parts.runs.load(run_id))
@@ -174,7 +177,7 @@ def _hunk(
 
 
 def line_marks(lines: Sequence[tuple[str, str]]) -> tuple[WordSpans, ...]:
-    """Find, by line of a hunk, the words that differ from the line that it replaces."""
+    """Return for each line of a hunk the words that differ from the line that it replaces."""
     removed = [number for number, (kind, _text) in enumerate(lines) if kind == "-"]
     added = [number for number, (kind, _text) in enumerate(lines) if kind == "+"]
     marks: list[WordSpans] = [()] * len(lines)
@@ -188,7 +191,7 @@ def _shown(line: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Decode bytes for showing, never for writing; invalid UTF-8 becomes U+FFFD."""
+    """Decode bytes for display, never for writing; invalid UTF-8 becomes U+FFFD."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -198,7 +201,7 @@ def _refused(op: Mapping[str, Any]) -> str:
 
 
 def _notes(record: RunRecord) -> dict[str, str]:
-    """Return the last note in the run's journal on each path."""
+    """Return the last note on each path in the run's journal."""
     notes: dict[str, str] = {}
     for op in record.ops:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()

@@ -1,6 +1,6 @@
 """Views of runs: the footer of a context and the rows of the list of runs.
 
-Runs are read from sidecars and run records, never from what a run returned.
+Runs are read from sidecars and run records, never from the return value of a run.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -26,10 +26,10 @@ RECENT_RUNS = 100
 
 
 def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
-    """Build the footer of a context from the coverage sidecar, never from what a run returned.
+    """Build the footer of a context from the coverage sidecar, never from the return value of a run.
 
-    `paid` keeps, from one call to the next, what settled runs of this month cost, by their ids: a home may
-    have thousands.
+    `paid` is a cache that the caller passes again in the next call: run id -> cost, for the finished runs of
+    this month. A home may have thousands of runs.
     """
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
@@ -98,8 +98,9 @@ def _row(
 ) -> CoverageRow:
     """Build the row of the footer for one scope.
 
-    `undone`: when the runs started that were taken back; `taken_back`: by the same, the paths of runs of
-    which a part was. A coverage record has the start of its run.
+    `undone`: the start times of the runs that were undone. `taken_back`: start time of a partly undone run ->
+    the paths that were undone. Runs are given by start time because a coverage record has no other id of its
+    run.
     """
     try:
         parts.home.scope_root(context, scope)
@@ -139,9 +140,9 @@ def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
 def _earlier_this_month(
     parts: HomeContainer, ids: Sequence[str], paid: dict[str, PaidRun | None]
 ) -> list[PaidRun | None]:
-    """Return the costs of the runs of this month among `ids`, newest first.
+    """Return the costs of this month's runs among `ids`, newest first.
 
-    `paid` caches those of settled runs by id; other months are removed from it.
+    `paid` caches the costs of finished runs by id; entries of other months are removed from it.
     """
     since = month_start(parts.clock())
     this_month = [run_id for run_id in ids if started_of(run_id) >= since]

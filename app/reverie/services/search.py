@@ -1,11 +1,11 @@
-"""Searching the memories and companions of every open home.
+"""Search in the memories and companions of every open home.
 
-One `SearchService` per engine or command. Homes are added as they are opened; what a watcher saw is noted and
-brought into the index by the next update. The index lies
-in the cache directory; nothing is written into a home, and being found is no use.
+One `SearchService` per engine or command. Homes are added when they are opened; changes that a watcher saw
+are collected and added to the index by the next update. The index is in the cache directory. Nothing is
+written into a home, and a search hit does not count as a use of the memory.
 
-Snippets are made from the files as they are now, for the rows that are shown only; they stay on this machine
-and show memory text as it is.
+Snippets are made from the current files, only for the rows that are shown. They contain memory text
+unredacted and stay on this machine.
 
 Threading: every method from any thread, one update at a time; searching and updating block. Failure:
 `UserError`; a home that cannot be reached is left out of an answer and named in its `problems`.
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 
 class SearchStopped(Exception):
-    """The signal that nobody waits for the answer any more."""
+    """Raised to stop a search or an update because nobody waits for the answer any more."""
 
 
 class IndexedPlace(Struct, frozen=True):
-    """The place of the rows of one root, and the context in which they are shown."""
+    """The root that rows of the index belong to, and the context in which they are shown."""
 
     directory: Path
     root: ScopeRoot | None
@@ -61,9 +61,9 @@ class IndexedPlace(Struct, frozen=True):
 
 
 def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
-    """Return the places of a home by the key of a root as the rows of the index have it.
+    """Return the places of a home by root key, as in the rows of the index.
 
-    Companions are under `COMPANIONS`.
+    Companions are under the key `COMPANIONS`.
     """
     home, contents = parts.home, parts.home.contents()
     shown = dict(shown_contexts(parts, contents))
@@ -80,7 +80,7 @@ def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
 
 
 def owner_of(parts: HomeContainer, path: Path) -> str | None:
-    """Return the path of the project that has this companion; None if there is none."""
+    """Return the path of the project that this companion belongs to; None if there is none."""
     home = parts.home
     for project in home.contents().projects:
         context = home.context(project_path=project.path, project_given=True)
@@ -113,13 +113,13 @@ _REPORT_S = 0.2
 
 
 def _within(limits: SearchLimits, count: int) -> SearchLimits:
-    """Return limits that admit only the notes of the current place."""
+    """Return `limits` restricted to the notes of the current place, with at most `count` of them."""
     here = set(limits.here)
     return replace(limits, count=count, roots=here if limits.roots is None else here & set(limits.roots))
 
 
 class _Shelf(Struct, dict=True):
-    """The state of one open home in the index."""
+    """The state of one open home for the search."""
 
     parts: HomeContainer
     label: str
@@ -127,17 +127,17 @@ class _Shelf(Struct, dict=True):
     dirty: set[Path] = field(default_factory=set)
     trouble: str = ""
     places: Mapping[str, IndexedPlace] | None = None
-    """The places of its rows; None: to be read again."""
+    """The places of its rows; None: they must be read again."""
     place_changes: int = 0
 
 
 class SearchService:
-    """Answers over the homes that were added."""
+    """Searches the homes that were added."""
 
     def __init__(self, feed: Feed | None = None) -> None:
         """Create a service without homes.
 
-        `feed`: a function to call in place of `feed_catalogue`.
+        `feed`: the function that updates the rows of a home; None: `feed_catalogue`.
         """
         self._feed = feed or feed_catalogue
         self._lock = threading.Lock()
@@ -145,17 +145,17 @@ class SearchService:
         self._damaged = False
 
     def add(self, parts: HomeContainer) -> None:
-        """Add a home that was opened; the next update reads all of it."""
+        """Add a home that was opened; the next update reads all of its files."""
         with self._lock:
             self._shelves[parts.home_id] = _Shelf(parts, parts.home.label)
 
     def remove(self, home_id: str) -> None:
-        """Remove a home that was closed; its index stays for the next time."""
+        """Remove a home that was closed; its index is kept for the next time."""
         with self._lock:
             self._shelves.pop(home_id, None)
 
     def has(self, parts: HomeContainer) -> bool:
-        """Return whether this home was added, and not opened anew since."""
+        """Return whether this home was added and has not been reopened since."""
         shelf = self._shelves.get(parts.home_id)
         return shelf is not None and shelf.parts is parts
 
@@ -180,7 +180,7 @@ class SearchService:
 
     @property
     def waiting(self) -> bool:
-        """Whether something is to be brought into the index."""
+        """Whether changes are waiting to be added to the index."""
         with self._lock:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
@@ -189,7 +189,7 @@ class SearchService:
         return {home_id for home_id, shelf in self._all() if shelf.stale}
 
     def outdated(self) -> list[str]:
-        """Return the homes that an update has something to do for."""
+        """Return the homes whose index an update would change."""
         return [
             home_id
             for home_id, shelf in self._all()
@@ -197,7 +197,7 @@ class SearchService:
         ]
 
     def overtaken(self) -> list[str]:
-        """Return the homes that were read, but whose index was rebuilt since for another home."""
+        """Return the homes that were read but whose index was since rebuilt because of another home."""
         return [
             home_id
             for home_id, shelf in self._all()
@@ -205,9 +205,9 @@ class SearchService:
         ]
 
     def update(self, *, stop: Callable[[], bool] = lambda: False) -> None:
-        """Bring the index up to date with everything noted so far.
+        """Update the index with all changes collected so far.
 
-        Raises `SearchStopped`; what a home that cannot be reached says is told with the next answer.
+        Raises `SearchStopped`. The errors of homes that cannot be reached are reported with the next answer.
         """
         for home_id in self.outdated():
             self.update_home(home_id, stop=stop)
@@ -246,11 +246,11 @@ class SearchService:
     ) -> SearchAnswer:
         """Find notes that match `text` in these homes (None: in all), best first.
 
-        Notes with all of its words come first, those of `place` before others as good; where they are few,
-        then notes with some of the words. Does not update; a damaged index is marked for the next update. A
-        last word of one letter that no note contains is taken for the beginning of a word, and is ignored for
-        now. A pattern (`/…/`) is tried file by file: `report` is called with what was found so far. Raises
-        `SearchStopped`.
+        Notes with all of its words come first, and among equally good ones those of `place`; if there are
+        few, notes with only some of the words follow. The index is not updated; a damaged index is marked for
+        the next update. If the last word has one letter and no note contains it as a word, it counts as an
+        unfinished word and is ignored. A pattern (`/…/`) is tried on one file after another; `report` is
+        called with the hits so far. Raises `SearchStopped`.
         """
         query = parse_query(text)
         among = [each for each in self._all() if homes is None or each[0] in homes]
@@ -321,8 +321,9 @@ class SearchService:
     ) -> tuple[list[SearchHit], list[SearchHit]]:
         """Return notes with some of the words, best first, in two lists.
 
-        Their order depends on how much of the question stands together in a note. The first list has notes of
-        the current place that match enough of it to come before others, the second the rest.
+        They are ordered by how many of the query's words occur close together in the note. The first list has
+        the notes of the current place that match well enough to come before all others; the second list has
+        the rest.
         """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
@@ -344,7 +345,11 @@ class SearchService:
         )
 
     def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> tuple[SearchHit | None, float]:
-        """Return the row as it is shown (None: it does not answer), and how much of the question it has."""
+        """Return the hit for `doc` and the share of the query's words that its text contains.
+
+        The hit is None if the share is too small. `more` is added to the score of the hit; a value above 0
+        means that the note is in the current place, for which a smaller share is enough.
+        """
         read = self._read(doc, _LOOSE_GLANCE)
         if read is None:
             return None, 0.0
@@ -381,16 +386,17 @@ class SearchService:
             shelf.dirty |= set(dirty)
 
     def _is_complete(self, shelf: _Shelf, home_id: str) -> bool:
-        """Return whether the index has all of a home; another process may have removed it."""
+        """Return whether the index has all files of a home; another process may have removed some."""
         try:
             return bool(shelf.parts.catalogue.complete((home_id,)))
         except CatalogueDamaged:
             return False
 
     def _mark_damaged(self) -> None:
-        """Have the next update rebuild the index.
+        """Mark the index as damaged, so that the next update rebuilds it.
 
-        Removing it here would wait for an update under way, which a search should not.
+        It is not removed here, because that would wait for an update in progress, and a search should not
+        wait.
         """
         with self._lock:
             self._damaged = True
@@ -434,7 +440,7 @@ class SearchService:
     def _of_projects(
         self, index: FileCatalogue, wanted: Sequence[str], shelves: list[tuple[str, _Shelf]]
     ) -> tuple[set[tuple[str, str]], set[int]]:
-        """Find the projects with one of `wanted` in their path.
+        """Find the projects with one of the words `wanted` in their path.
 
         Returns their roots, and the rows of their companions.
         """
@@ -474,7 +480,7 @@ class SearchService:
         return found
 
     def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
-        """Return rows whose content is what one of us wrote last, with the actor."""
+        """Return the rows whose content was last written by Reverie, as row id -> actor."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
         for key, place in self._placed(shelf).items():
@@ -493,7 +499,7 @@ class SearchService:
     # What is shown
 
     def _placed(self, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
-        """Return the places of a home's roots by key; they are read again after each change."""
+        """Return the places of a home by root key; they are read again after each change."""
         with self._lock:
             places, changes = shelf.places, shelf.place_changes
         if places is None:
@@ -504,7 +510,7 @@ class SearchService:
         return places
 
     def _hit(self, doc: Doc, query: SearchQuery) -> SearchHit | None:
-        """Build the hit for a row; None if its file is no longer there."""
+        """Build the hit for a row; None if its file no longer exists."""
         read = self._read(doc, _GLANCE)
         if read is None:
             return None
@@ -516,9 +522,10 @@ class SearchService:
         return self._made(doc, place, shelf, cut, query)
 
     def _read(self, doc: Doc, size: int) -> tuple[IndexedPlace, _Shelf, str, bool] | None:
-        """Read the beginning of a file, at most `size` bytes, as it is shown.
+        """Read the beginning of a file, at most `size` bytes, as text for display.
 
-        Returns its place, its home, the text, and whether that is all of it; None if the file is gone.
+        Returns its place, its home, the text, and whether this is the whole text; None if the file no longer
+        exists.
         """
         shelf = self._shelves.get(doc.home)
         if shelf is None:
@@ -590,7 +597,10 @@ class SearchService:
         *,
         complete: bool,
     ) -> SearchAnswer:
-        """Try a pattern on one file after another until enough hits are found."""
+        """Try a pattern on one file after another; return the answer once enough hits are found.
+
+        `report` is called with what was found so far.
+        """
         pattern = re.compile(query.regex, re.IGNORECASE)
         hits: list[SearchHit] = []
         at = time.monotonic()
@@ -636,7 +646,7 @@ Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None
 
 
 def feed_catalogue(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-    """Bring the rows of one home up to date: for changes at `dirty`, or all (None).
+    """Update the rows of one home: those of the paths in `dirty`, or all (None).
 
     Raises `UpdateStopped`, `UserError`.
     """

@@ -1,11 +1,11 @@
 """Templates of new memories: Reverie's for each scope, and a person's own files `<config>/templates/*.md`.
 
-A template is plain text in which `{{title}}` and `{{date}}` are filled in. Files in a person's directory may
-come from anywhere. Accepted are regular files whose name the agents would accept and that can be shown as it
-is, that are text and not large; the others are left out, and the log says so.
+A template is plain text in which `{{title}}` and `{{date}}` are filled in. A person's directory may contain
+any files. A file is accepted if it is a regular text file of limited size with a name that the agents accept
+and that is printable. Other files are left out, which is logged.
 
-Threading: any thread but the GUI's (`filled` and `title_of` are pure). Failure: what cannot be read is left
-out; a missing resource of Reverie's is a bug.
+Threading: any thread but the GUI's (`filled` and `title_of` are pure). Failure: files that cannot be read are
+left out; a missing resource of Reverie's is a bug.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_NAME = 60
 def all_templates(own: Path) -> tuple[Template, ...]:
     """Return Reverie's templates by scope and name, then a person's own from the directory `own`.
 
-    `own` need not exist.
+    `own` may be missing.
     """
     ours = [
         Template(file.stem, file.read_text(encoding="utf-8"), scope)
@@ -42,7 +42,10 @@ def all_templates(own: Path) -> tuple[Template, ...]:
 
 
 def filled(text: str, path: str, now_ms: int) -> str:
-    """Fill in the template of a new memory at `path`. The date is in this machine's time zone."""
+    """Return the content of a new memory at `path`: `text` with title and date filled in.
+
+    The date is in this machine's time zone.
+    """
     date = time.strftime("%Y-%m-%d", time.localtime(now_ms / 1000))
     return text.replace("{{date}}", date).replace("{{title}}", title_of(path))
 
@@ -84,7 +87,7 @@ def _text(directory: Directory, name: str) -> str | None:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether agents would accept this name for a memory, and it is short, visible and printable."""
+    """Return whether agents would accept this name for a memory, and it is short and printable."""
     try:
         parse_memory_path(f"/memories/global/{name}")
     except PathRuleError:

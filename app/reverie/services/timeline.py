@@ -1,17 +1,17 @@
 """The history of one home, as a person browses it.
 
-It tells what happened to a file, a folder or a scope, who did it, what differs between two points, who
-brought each line, and what bringing a point back would change.
+It shows the changes of a file, a folder or a scope, their authors, the difference between two points in time,
+the author of each line, and the changes that restoring a point would make.
 
-Names are followed through renames and moves between scopes (`memory.history.reader`). Who did something is
-what the history says, never a guess. Looking reads the history and, for "now", the files; it writes nothing
-anywhere. A restore is planned here and carried out by `Workbench.apply_changes`: a plan holds the hash of
-what stood on disk, so whatever changes in between is not overwritten but reported.
+Files are followed through renames and moves between scopes (`memory.history.reader`). Authors are taken from
+the history, never guessed. Only the history and, for "now", the files are read; nothing is written. A restore
+is planned here and carried out by `Workbench.apply_changes`: a plan has the hash of each file on disk, so
+that a file that changes in between is reported and not overwritten.
 
 Threading: blocks on disk; any thread but the GUI's. `check` is called between files and may raise to stop.
 Failure: `UserError`.
 
-What a timeline shows is frozen values, safe to hand between threads. Times are UTC ms.
+The results are frozen values, safe to pass between threads. Times are UTC ms.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ WHO: tuple[Who, ...] = ("you", "agent", *get_args(RunKind), "outside", "other")
 Verb = Literal["create", "change", "delete"]
 
 NOW = ""
-"""The `State.commit` of the content on disk."""
+"""The value of `State.commit` that means the content on disk."""
 
 
 class TimelineTarget(Struct, frozen=True):
-    """A file, a folder or a whole scope (empty `place.rel`) whose history is looked at.
+    """A file, a folder or a whole scope (if `place.rel` is empty) whose history is shown.
 
-    `beside`: it is a companion, `path` the one on the disk.
+    `beside`: it is a companion, and `path` is its path on disk.
     """
 
     context: ScopeContext
@@ -62,7 +62,10 @@ class TimelineTarget(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """The content of `place` in a commit; `NOW`: on disk; None: before the beginning, nothing."""
+    """The content of `place` at a commit.
+
+    `commit` is `NOW` for the content on disk, None for the time before the first commit, without content.
+    """
 
     commit: str | None
     place: HistoryPlace
@@ -71,7 +74,8 @@ class State(Struct, frozen=True):
 class LineAuthor(Struct, frozen=True):
     """The author of a line.
 
-    `change` names the change set, a run or a commit; `actor` is the history's own word for `who`.
+    `change` is the change set: a run or a commit. `actor` is the author as the history names it; `who` is
+    derived from it.
     """
 
     change: str
@@ -82,7 +86,10 @@ class LineAuthor(Struct, frozen=True):
 
 
 class BlameRow(Struct, frozen=True):
-    """One line. `author`: its place in `BlameView.authors`, -1 for what is not in the history yet."""
+    """One line with its author.
+
+    `author`: an index into `BlameView.authors`; -1 for a line that is not in the history yet.
+    """
 
     text: str
     author: int
@@ -96,7 +103,11 @@ class BlameView(Struct, frozen=True):
 
 
 class RestoredFile(Struct, frozen=True):
-    """One file of a restore: `blob` None: it goes; `expected_sha256`: what stands there now."""
+    """One file of a restore.
+
+    `blob`: the content to restore, None to delete the file; `expected_sha256`: the hash of the file on disk
+    now.
+    """
 
     path: str
     verb: Verb
@@ -109,8 +120,8 @@ class RestoredFile(Struct, frozen=True):
 class RestorePlan(Struct, frozen=True):
     """The effect of a restore.
 
-    `files` come back, `newer` came since and would go if a person wants that; `refused`: (path, why) of what
-    cannot be brought back.
+    `files` are restored. `newer` were created since then and are deleted only if a person wants that.
+    `refused`: (path, reason) for each file that cannot be restored.
     """
 
     target: TimelineTarget
@@ -123,19 +134,19 @@ class RestorePlan(Struct, frozen=True):
 
 
 class OnDisk(Struct, frozen=True):
-    """One file as it is now, described by its content id as in the history."""
+    """One file as it is now, with the id of its content."""
 
     inner: str
-    """Its path below the place."""
+    """The path of the file below the place."""
     blob: str
-    """The id that the history gives its bytes."""
+    """The id of its content, computed as in the history."""
     sha256: str | None
 
 
 def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
     """Yield every file at a place and below it; `check` is called before each and may raise to stop.
 
-    A folder that cannot be read in full is an error: half of it would look like a deletion of the rest.
+    A folder that cannot be read completely is an error, because missing files would look deleted.
     """
     files = rooted_files(root)
     entry = files.entry(place.rel)
@@ -155,7 +166,7 @@ def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) ->
 
 
 def inner_of(place: HistoryPlace, rel: str) -> str:
-    """Return the part of a path below a place."""
+    """Return the part of `rel` that is below a place."""
     return rel[len(place.rel) :].lstrip("/")
 
 
@@ -165,7 +176,7 @@ def joined(rel: str, inner: str) -> str:
 
 
 def name_problem(path: str) -> str:
-    """Explain why nothing can be written under this path, as a sentence; empty if it can."""
+    """Return the reason why no file can be written at this path, as a sentence; empty if one can."""
     try:
         parse_memory_path(path)
     except UserError as error:
@@ -178,7 +189,7 @@ _WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
 
 
 class TimelineService:
-    """The timelines of one home."""
+    """The timelines of the files and folders of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -187,8 +198,9 @@ class TimelineService:
     # Looking
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
-        """Resolve a path: of a memory, folder or scope, there or gone, or of a companion of the context.
+        """Resolve a path to a target.
 
+        The path is that of a memory, folder or scope, existing or deleted, or of a companion of the context.
         Raises `ScopeUnavailable`, `StoreError`.
         """
         if not path.startswith(f"{ROOT}/"):
@@ -211,15 +223,18 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """Return the state of a place on disk now."""
+        """Return the state that stands for the content of a place on disk."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
-        """Return the memory path of a file of a state."""
+        """Return the memory path of a file in a state."""
         return self._path_of(state.place, inner)
 
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
-        """Map paths below the state's place ("" for a file itself) to content ids."""
+        """Return the files of a state, as path below its place -> content id.
+
+        The path is "" if the place is itself a file.
+        """
         if state.commit is None:
             return {}
         if state.commit == NOW:
@@ -230,9 +245,9 @@ class TimelineService:
         }
 
     def read(self, state: State, inner: str = "") -> bytes | None:
-        """Read a file of a state; None where there is none.
+        """Return the content of a file in a state; None if it does not exist there.
 
-        Raises `StoreError` (reason "omitted") for a file that was too large to keep.
+        Raises `StoreError` (reason "omitted") if the file was too large for the history.
         """
         rel = joined(state.place.rel, inner)
         if state.commit is None or not rel:
@@ -245,9 +260,9 @@ class TimelineService:
         return files.read(rel) if files is not None and entry is not None and entry.kind == "file" else None
 
     def difference(self, old: State, new: State) -> str:
-        """Return a unified diff of two states of a file; a sentence where it cannot be shown so.
+        """Return a unified diff of two states of a file, or a sentence if there can be no diff.
 
-        Empty when nothing differs.
+        Empty if nothing differs.
         """
         try:
             before, after = self.read(old), self.read(new)
@@ -260,9 +275,9 @@ class TimelineService:
     def blame(
         self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = no_check
     ) -> BlameView:
-        """Return the author of each line of a file as of a state, or now.
+        """Return the author of each line of a file in a state, or now if `at` is None.
 
-        Empty for a file that is no text.
+        Empty if the file is not text.
         """
         content = self.read(at or self.on_disk(target.place))
         if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
@@ -307,8 +322,8 @@ class TimelineService:
     ) -> RestorePlan:
         """Plan the changes that restore `state`.
 
-        A file that was renamed since is brought back under its name of today; one that is gone, where it
-        stood then. Raises `StoreError` for a state without content and for the current one.
+        A file that was renamed since is restored under its present name, a deleted file at its former path.
+        Raises `StoreError` if the state has no content or is the current one.
         """
         if state.commit in (None, NOW):
             raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
@@ -358,9 +373,9 @@ class TimelineService:
     def changes(
         self, plan: RestorePlan, *, remove_newer: bool = False
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
-        """Convert a plan to changes by hand, and the pins that come back with them.
+        """Convert a plan to changes by hand, and the pins that are restored with them.
 
-        `remove_newer`: files that came since are removed.
+        `remove_newer`: files that were created since are deleted.
         """
         made = [
             HandChange(file.path, self._bytes(file), file.expected_sha256, file.mode) for file in plan.files
@@ -370,7 +385,7 @@ class TimelineService:
         return made, {file.path: True for file in plan.files if file.pinned}
 
     def _problem(self, target: TimelineTarget, path: str) -> str:
-        """Explain why nothing can be brought back to this path; empty where it can."""
+        """Return the reason why nothing can be restored to this path; empty if it can."""
         if not target.beside:
             return name_problem(path)
         beside = self._parts.home.companions(target.context)
@@ -405,7 +420,7 @@ class TimelineService:
         return files_at(root, place, check) if root is not None else iter(())
 
     def _path_of(self, place: HistoryPlace, inner: str) -> str:
-        """Return the memory path of a place of the history; for a companion, its path on disk.
+        """Return the memory path of a place in the history; for a companion, its path on disk.
 
         The key of a place begins with the name of its scope (`ScopeRoot.key`).
         """
@@ -418,7 +433,7 @@ class TimelineService:
     # Who
 
     def who(self, commit: Commit) -> Who:
-        """Return who made a commit, as far as the history says."""
+        """Return the author of a commit, as far as the history names one."""
         return _WHO.get(commit.actor) or _WHO.get(self._kind(commit.run_id)) or "other"
 
     def _author(self, commit: Commit) -> LineAuthor:
@@ -426,7 +441,7 @@ class TimelineService:
         return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
     def _kind(self, run_id: str | None) -> str:
-        """Return the kind of a run; empty where its record is gone."""
+        """Return the kind of a run; empty if its record no longer exists."""
         try:
             return self._parts.runs.load(run_id).kind if run_id is not None else ""
         except StoreError:

@@ -1,15 +1,15 @@
 """The traces of a home: dumps of the agent's memory writer, and traces of Reverie's own runs.
 
-The dumps are in the home, the traces in Reverie's data directory. A list is made of names first (`entries`),
-newest first; a line of it (`row`) reads one file within bounds, so that a list of many large dumps begins at
-once. What was read is kept as long as the file is the same. A run of Reverie that also left a dump in the
-home is one line: its own trace, which says more.
+The dumps are in the home, the traces in Reverie's data directory. The list is first made from file names
+alone (`entries`), newest first; each row (`row`) then reads a limited part of one file, so that even a list
+of many large dumps appears at once. What was read is cached until the file changes. A run of Reverie that
+also left a dump in the home is one row: its own trace, which has more detail.
 
-What is shown of a trace is a value of bounded size (`TraceDetail`). Its document may be as large as it likes:
-that stays here, and its parts are asked for.
+A trace is shown as a value of limited size (`TraceDetail`). The document itself may be of any size; it stays
+in this process, and its parts are read on request.
 
-Looking only: nothing is written in the home. Threading: blocks on disk; any thread but the GUI's. Failure:
-`UserError`; a dump that cannot be read is a line that says so, not an error.
+Nothing is written in the home. Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; a
+dump that cannot be read is a row with the reason, not an error.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 5_000
 MOST_EVENTS = 80
-"""The number of messages of the conversation that are shown of a trace."""
+"""The maximum number of messages of the conversation that are shown with a trace."""
 _REPORT_S = 0.1
 _KEPT_DOCUMENTS = 4
 _NAME = re.compile(r"(?P<started>\d{1,16})(?P<rest>[-_].*)?\.json", re.ASCII)
@@ -87,7 +87,10 @@ FileStamp = tuple[int, int, int]
 
 
 class TraceEntry(Struct, frozen=True):
-    """One trace as its name tells. `stamp` changes when the file does."""
+    """One trace, as far as its file name and file status describe it.
+
+    `stamp` changes whenever the file does.
+    """
 
     id: str
     path: Path
@@ -99,7 +102,10 @@ class TraceEntry(Struct, frozen=True):
 
 
 class TraceSummary(Struct, frozen=True):
-    """One line of the list. `evidence` is a sentence; `place` points where it is."""
+    """One row of the list.
+
+    `evidence` is a sentence; `place` points to that evidence in the trace.
+    """
 
     id: str
     path: Path
@@ -116,7 +122,7 @@ class TraceSummary(Struct, frozen=True):
     # Fields that are known only from the document.
     workspace_name: str = ""
     project_path: str = ""
-    """The path in the document; many have none."""
+    """The project path that the document names; often empty."""
     duration_ms: int | None = None
     attempts: int = 0
     model: str = ""
@@ -125,7 +131,7 @@ class TraceSummary(Struct, frozen=True):
     damage: str = ""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
-        """Return the row with the facts of its document and the verdict on the run."""
+        """Return this row with the facts of its document and the verdict on the run added."""
         return replace(
             self,
             duration_ms=facts.duration_ms,
@@ -141,7 +147,7 @@ class TraceSummary(Struct, frozen=True):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as `reverie traces` lists it."""
+        """Return the row as `reverie traces` prints it."""
         return {
             "id": self.id,
             "path": str(self.path),
@@ -176,8 +182,9 @@ class TraceEvent(Struct, frozen=True):
 class MissedEdit(Struct, frozen=True):
     """A write that did not fit the memory.
 
-    `problem`: what the tool answered, if anything; `wanted`: the text to be replaced, if any; `found`: the
-    lines of the memory nearest to it; `new`: what it would have written.
+    `problem`: the tool's reply, if any; `wanted`: the text that it should have replaced, if any; `found`: the
+    most similar lines of the memory; `new`: the text that it would have written. `wanted_marks` and
+    `found_marks`: the spans of words, by line, that the other of the two texts lacks.
     """
 
     attempt: int
@@ -188,38 +195,38 @@ class MissedEdit(Struct, frozen=True):
     new: str
     wanted_marks: WordSpans = ()
     found_marks: WordSpans = ()
-    """The words of either that the other lacks."""
+    """The words of `found`, by line, that `wanted` lacks; `wanted_marks` is the reverse."""
 
 
 class TraceDetail(Struct, frozen=True):
-    """One trace as it is shown, as far as the bounds of reading allow."""
+    """One trace as it is shown, within the size limits of reading."""
 
     row: TraceSummary
     facts: TraceFacts
-    """The facts; the input and output of tools are text here, cut where it is long."""
+    """The facts; the input and output of tools are converted to text and truncated if long."""
     timeline: Timeline
     answers: tuple[str, ...]
-    """The texts and calls of the model, attempt by attempt."""
+    """The texts and calls of the model, one entry for each attempt."""
     texts: Mapping[str, str]
-    """The texts that the model was given, by the names of the document."""
+    """The texts that the model was given, by their names in the document."""
     events: tuple[TraceEvent, ...]
-    """The first `MOST_EVENTS` of them."""
+    """The first `MOST_EVENTS` messages of the conversation around the run."""
     event_count: int
     tried: str
-    """The memory against what was tried and fits it, as a diff."""
+    """A diff between the memory and the memory after the writes that fit it."""
     missed: tuple[MissedEdit, ...]
     no_replay: str
-    """Why it cannot be asked again; empty if it can."""
+    """The reason why the run cannot be replayed; empty if it can."""
     shortened: bool
-    """Long texts are cut, here and not in the document."""
+    """Whether long texts are truncated here; the document still has them in full."""
     root: JsonNode | None
-    """The whole document, to ask for its parts; None: nothing of it could be read."""
+    """The whole document, whose parts can be requested; None if no part of it could be read."""
     stamp: FileStamp = (0, 0, 0)
-    """Changes when the file does."""
+    """A stamp that changes whenever the file does."""
 
 
 class _ReadTrace(Struct, frozen=True):
-    """One trace as it was read."""
+    """One trace after its file was read."""
 
     row: TraceSummary
     dump: Dump
@@ -256,7 +263,7 @@ class TraceService:
         self._lock = threading.Lock()
 
     def entries(self) -> tuple[TraceEntry, ...]:
-        """Return every trace there is, newest first, read from directories alone."""
+        """Return all traces, newest first, from directory listings alone."""
         found = list(self._own_entries())
         writer = self._parts.home.writer
         for workspace_id, directory in () if writer is None else writer.dump_places().directories:
@@ -266,7 +273,7 @@ class TraceService:
         )
 
     def row(self, entry: TraceEntry) -> TraceSummary:
-        """Return the line of one trace; it is read again only if the file changed."""
+        """Return the row of one trace; its file is read again only if it changed."""
         known = self._known.get(entry.path)
         if known is not None and known[0] == entry.stamp:
             return known[1]
@@ -283,9 +290,9 @@ class TraceService:
         progress: Callable[[tuple[TraceSummary, ...]], None] = lambda _rows: None,
         check: Callable[[], None] = no_check,
     ) -> tuple[TraceSummary, ...]:
-        """Return the lines of the list, newest first.
+        """Return the rows of the list, newest first.
 
-        `progress` is called with the lines that were read since its last call.
+        `progress` is called with the rows that were read since its last call.
         """
         entries = self.entries()
         own_ids = {entry.id for entry in entries if entry.own}
@@ -306,9 +313,10 @@ class TraceService:
         return tuple(rows)
 
     def open(self, trace_id: str) -> TraceDetail:
-        """Read one trace in full, by its id (as listed, or the unique beginning of one).
+        """Read one trace in full.
 
-        Raises `StoreError` and `Ambiguous`, `UserError` where it cannot be read.
+        `trace_id` is the id in the list, or a unique prefix of it. Raises `StoreError` and `Ambiguous`, and
+        `UserError` if the trace cannot be read.
         """
         entry = self.find(trace_id)
         read = self._read(entry)
@@ -316,19 +324,19 @@ class TraceService:
         return read.detail(entry.stamp)
 
     def document(self, trace_id: str) -> Mapping[str, Any]:
-        """Return the content of a trace; long texts are cut. Raises as `open`."""
+        """Return the content of a trace, with long texts truncated. Raises as `open` does."""
         return self._read(self.find(trace_id)).dump.document
 
     def text(self, trace_id: str) -> str:
-        """Return all of a trace that it is compared by. Raises as `open`."""
+        """Return the text of a trace by which it is compared with others. Raises as `open` does."""
         return trace_text(self._read(self.find(trace_id)).facts)
 
     def difference(self, trace_id: str, other: str) -> str:
-        """Compare a trace with the text of another one; return a diff. Raises as `open`."""
+        """Return a diff between the texts of two traces. Raises as `open` does."""
         return _diff(self.text(trace_id), other, "trace")
 
     def export(self, trace_id: str, target: Path) -> None:
-        """Copy a document, byte for byte, to a file that a person chose."""
+        """Copy the document of a trace, byte for byte, to a file that a person chose."""
         source = self.find(trace_id).path
         try:
             shutil.copyfile(source, target)
@@ -336,19 +344,22 @@ class TraceService:
             raise user_error_from_os(error, f"The trace was not exported to {target}.") from error
 
     def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
-        """Return a page of members of the document, from the one numbered `skip` on. Raises `UserError`."""
+        """Return a page of members of a part of the document; the first `skip` are left out.
+
+        Raises `UserError`.
+        """
         with _reading():
             return page_of(self._document(trace_id)[0], node, skip)
 
     def document_value(self, trace_id: str, node: JsonNode) -> Excerpt:
-        """Return a value of the document to read and to copy. Raises `UserError`."""
+        """Return a value of the document as text for reading and copying. Raises `UserError`."""
         with _reading():
             return value_of(self._document(trace_id)[0], node)
 
     def search_document(
         self, trace_id: str, needle: str, *, check: Callable[[], None] = no_check
     ) -> tuple[DocumentHit, ...]:
-        """Find the places of `needle` in names and values of the document. Raises `UserError`."""
+        """Return the names and values in the document that contain `needle`. Raises `UserError`."""
         with _reading():
             source, root = self._document(trace_id)
             return () if root is None else places_of(source, root, needle, check)
@@ -362,9 +373,9 @@ class TraceService:
         return self._keep(entry, read_dump(entry.path))
 
     def _keep(self, entry: TraceEntry, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
-        """Cache the document of a trace, whose parts are usually asked for next.
+        """Cache the document of a trace and return it, because its parts are usually requested next.
 
-        Only the last few are kept: a damaged document is in memory.
+        Only the last few are cached, because a damaged document is held in memory as a whole.
         """
         with self._lock:
             self._documents[str(entry.path)] = kept = (dump.source, dump.root)
@@ -378,9 +389,10 @@ class TraceService:
         return _ReadTrace(self._row_of(entry, dump), dump, facts_of(dump.document))
 
     def find(self, trace_id: str) -> TraceEntry:
-        """Return one trace by its id, the unambiguous beginning of it, or its path.
+        """Return the entry of a trace.
 
-        Raises `StoreError`, `Ambiguous`.
+        `trace_id` is its id, a unique prefix of it, or the path of its file. Raises `StoreError`,
+        `Ambiguous`.
         """
         entries = self.entries()
         exact = [entry for entry in entries if trace_id in (entry.id, str(entry.path))]
@@ -424,7 +436,7 @@ class TraceService:
         return replace(self._bare(entry, verdict), damage=str(error))
 
     def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:
-        """Build the row of a trace from its entry alone, without its document."""
+        """Build the row of a trace from its entry alone, if its document could not be used."""
         return TraceSummary(
             id=entry.id,
             path=entry.path,
@@ -477,7 +489,10 @@ def _event(event: Mapping[str, Any]) -> TraceEvent:
 
 
 def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]:
-    """List the dumps of one directory; empty if it cannot be listed."""
+    """Return the dumps in one directory; empty if it cannot be listed.
+
+    `own`: they are traces of Reverie's own runs.
+    """
     found: list[TraceEntry] = []
     with contextlib.suppress(OSError), os.scandir(directory) as files:
         for file in files:
@@ -505,9 +520,9 @@ _VALUE_CHARS = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """Return a unified diff of the existing memory and the writes of the run that fit it.
+    """Return a diff between the existing memory and the memory after the run's writes that fit it.
 
-    Empty if nothing was changed.
+    Empty if nothing changed.
     """
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
@@ -515,7 +530,7 @@ def tried_diff(facts: TraceFacts) -> str:
 
 
 def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
-    """Return the writes that do not fit the memory, each beside the lines that it must have meant."""
+    """Return the writes that do not fit the memory, each with the most similar lines of the memory."""
     if facts.kind != WRITER:
         return ()
     made = []
@@ -528,20 +543,24 @@ def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
 
 
 def answer_text(attempt: Attempt) -> str:
-    """Return what a model said and called in an attempt, in order."""
+    """Return the texts and calls of a model in an attempt, in order, as text."""
     return "\n\n".join(part for step in attempt.steps for part in _step_parts(step.text, step.calls))
 
 
 def trace_text(facts: TraceFacts) -> str:
-    """Render all of a trace that two of them are compared by: prompt, memory, messages, answers.
+    """Render the parts of a trace by which two traces are compared: prompt, memory, messages, answers.
 
-    The text comes from a model and a dump: it is data, bounded, to be shown as plain text. Pure.
+    The text comes from a model and a dump: treat it as untrusted data of limited size, and show it only as
+    plain text. Pure.
     """
     return "\n".join(_sections(facts))[:_MOST_CHARS]
 
 
 def pretty(value: Any) -> str:
-    """Format a value as indented JSON, a text unchanged; long results are cut."""
+    """Format a value as indented JSON; return a text unchanged.
+
+    Long results are truncated.
+    """
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return text if len(text) <= _VALUE_CHARS else f"{text[:_VALUE_CHARS]}… [{len(text):,} characters in all]"
 
@@ -577,7 +596,10 @@ def _strings(call: Call) -> tuple[str, str]:
 
 
 def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
-    """Return the memory after the writes that fit it, and the writes that do not, with their two texts."""
+    """Apply the writes of a run to its memory; return the result and the writes that do not fit.
+
+    Each write that does not fit is given as the call, the text to be replaced, and the new text.
+    """
     after, misfits = facts.existing_memory, []
     for call in _tried(facts):
         old, new = _strings(call)
@@ -589,7 +611,7 @@ def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
 
 
 def _call_diff(call: Call) -> str:
-    """Render one memory command of a consolidation as the change that it would have made."""
+    """Render one memory command of a consolidation as a diff of the change that it requests."""
     given: Mapping[str, Any] = call.input if isinstance(call.input, Mapping) else {}
     command, path = str(given.get("command") or ""), str(given.get("path") or given.get("old_path") or "")
     texts = [
@@ -613,7 +635,10 @@ _MEMORY_BYTES = 1 << 20
 
 
 def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
-    """Explain why a trace cannot be replayed; empty if it can."""
+    """Return the reason why a trace cannot be replayed, as a sentence; empty if it can.
+
+    `shortened`: the texts of the trace were truncated.
+    """
     if facts.kind != WRITER:
         return "Only runs of the memory writer are replayed; a consolidation has its own preview."
     if not facts.user_message:
@@ -624,17 +649,18 @@ def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
 
 
 class Replay(Struct, frozen=True):
-    """The trace of a replay, and what differs from the original as a diff."""
+    """The trace of a replay, and a diff between the original trace and the replayed one."""
 
     detail: TraceDetail
     difference: str
 
 
 class Replays:
-    """Replays of a home's traces: the prompt of a memory writer sent again, on a copy of the memory.
+    """Replays of a home's traces: the prompt of a memory writer is sent again, with a copy of the memory.
 
-    It goes to another model or in other words. Nothing of a home is read or written, no schedule advances,
-    and no trace is kept. The tools and the vault are the writer's own; nothing is sent without consent.
+    The prompt goes to another model or has been edited. No file of a home is read or written, no schedule
+    advances, and no trace is stored. Tools and vault are the same as for the memory writer; nothing is sent
+    without consent.
     """
 
     def __init__(self, traces: TraceService, models: Models, clock: Clock) -> None:
@@ -643,9 +669,9 @@ class Replays:
         self._clock = clock
 
     def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
-        """Return what would be sent to a destination that nobody has agreed to; None if no consent is needed.
+        """Return the data that would be sent to a destination without consent so far.
 
-        Raises `UserError` for a model that cannot be asked.
+        None if no consent is needed. Raises `UserError` if the model cannot be used.
         """
         try:
             self._models.require_consent(request.engine)
@@ -670,7 +696,10 @@ class Replays:
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
     ) -> Replay:
-        """Repeat the request of a run. Raises `UserError` where it cannot begin."""
+        """Send the request of a run again; return the new trace.
+
+        Raises `UserError` if the replay cannot start.
+        """
         original = self._traces._read(self._traces.find(trace_id))
         problem = why_no_replay(original.facts, shortened=original.dump.shortened)
         if problem:
@@ -699,7 +728,7 @@ async def _asked(
     cancel: threading.Event,
     progress: Callable[[str], None],
 ) -> bytes:
-    """Make the writer's own two attempts on a copy of the memory; return the trace as a document."""
+    """Make the two attempts of a memory writer with a copy of the memory; return the trace as a document."""
 
     memory = facts.existing_memory.encode("utf-8", "replace")
     draft = MemoryDraft(lambda: memory, max_bytes=_MEMORY_BYTES)
@@ -742,13 +771,13 @@ async def _asked(
 
 _MOST_READERS = 8
 _BEFORE = 30
-"""The number of messages that are shown before the requested one."""
+"""The number of messages that are shown before a requested message."""
 
 
 class TranscriptOpened(Struct, frozen=True):
-    """A transcript as it is opened.
+    """A transcript after it was opened.
 
-    `place`: the number of the message that was asked for; -1 where none was, or it is not there.
+    `place`: the number of the requested message; -1 if none was requested, or if it does not exist.
     """
 
     page: Page
@@ -757,14 +786,20 @@ class TranscriptOpened(Struct, frozen=True):
 
 
 class TranscriptGrowth(Struct, frozen=True):
-    """The state of a transcript now. `page` None: the same as before."""
+    """The present state of a transcript.
+
+    `page` is None if the transcript has not changed.
+    """
 
     stamp: Stamp
     page: Page | None
 
 
 class _Reader:
-    """A transcript that one client reads; it stays open, because reading on is cheaper than reading again."""
+    """A transcript that one client reads.
+
+    It stays open, because reading on costs less than reading from the start.
+    """
 
     def __init__(self, transcript: PagedTranscript) -> None:
         self.transcript = transcript
@@ -772,12 +807,13 @@ class _Reader:
 
 
 class TranscriptService:
-    """The transcripts of one home, and the books its agent keeps of jobs over them.
+    """The transcripts of one home, and the agent's own records of background jobs about them.
 
-    Each client reads for itself: where it is in a transcript is kept here, for the last few it read. What is
-    let go of is opened again when it is asked for, and read from the start.
+    Each client has its own position in a transcript, which is kept for the last few transcripts that it read.
+    A transcript that was closed is opened again when a client requests it, and read from the start.
 
-    Transcripts are listed without opening any; a title that only the beginning tells is read on demand.
+    Listing transcripts opens none of them; a title that only the beginning of a transcript has is read on
+    request.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -786,7 +822,7 @@ class TranscriptService:
         self._lock = threading.Lock()
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """Return the transcripts of one project, or all; newest first."""
+        """Return the transcripts of one project, or of all projects if it is None; newest first."""
         transcripts = self._parts.home.transcripts
         return () if transcripts is None else transcripts.sources(project_path)
 
@@ -795,7 +831,7 @@ class TranscriptService:
     ) -> tuple[TranscriptSource, ...]:
         """Return each source with title, project and state, read from its beginning if need be.
 
-        A source that cannot be read stays as it was.
+        A source that cannot be read is returned unchanged.
         """
         found = []
         for source in sources:
@@ -815,7 +851,10 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptOpened:
-        """Open a transcript: at its beginning, at its end, or at a message by the agent's own id."""
+        """Open a transcript at its beginning, at its end, or at the message with the agent's id `message_id`.
+
+        `client`: the client that reads it.
+        """
         self._forget(client, source)
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()
@@ -848,7 +887,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """Return a page that holds a message, with some before it unless these are too long."""
+        """Return a page that contains message `number`, with some earlier ones unless they are too long."""
         with self._reading(client, source) as transcript:
             return _page_with(transcript, number, check)
 
@@ -859,7 +898,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """Return the last messages."""
+        """Return the last page of messages of a transcript."""
         with self._reading(client, source) as transcript:
             return transcript.last(check)
 
@@ -872,10 +911,10 @@ class TranscriptService:
         back: bool = False,
         check: Callable[[], None] = no_check,
     ) -> int | None:
-        """Return the number of the next message after `number` that contains `words`.
+        """Return the number of the next message after `number` that contains `words`; None if there is none.
 
-        Without words, the next one that a person typed; `back`: the nearest before `number`. See
-        `PagedTranscript.find`.
+        If `words` is empty, return the next message that a person typed. `back`: return the nearest one
+        before `number` instead. See `PagedTranscript.find`.
         """
         # A search reads on its own, so that the client's place in the transcript does not change.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
@@ -891,9 +930,9 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptGrowth:
-        """Return whether a transcript changed since its stamp was `known`.
+        """Return whether a transcript has changed since its stamp was `known`.
 
-        If so, the result has its messages from `start` on.
+        If it has, the result contains its messages from number `start` on.
         """
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()
@@ -902,7 +941,7 @@ class TranscriptService:
             return TranscriptGrowth(stamp, transcript.page(start, check, messages=messages, chars=chars))
 
     def forget_client(self, client: Hashable) -> None:
-        """Close the transcripts that a client read, which is gone."""
+        """Close the transcripts that a client read, because the client has disconnected."""
         with self._lock:
             for key in [each for each in self._readers if each[0] == client]:
                 del self._readers[key]
@@ -941,7 +980,10 @@ class TranscriptService:
         return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
-        """Return the transcript of a workspace, listed or not; None if it has none. Raises `Unavailable`."""
+        """Return the transcript of a workspace, even if it is not in the list; None if it has none.
+
+        Raises `Unavailable`.
+        """
         for source in self.sources():
             if source.id == workspace_id:
                 return source

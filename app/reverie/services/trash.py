@@ -1,9 +1,10 @@
-"""Everything that was deleted from a home's memories, by whom, and bringing it back.
+"""The files that were deleted from a home's memories, with the author of each deletion, and restoring them.
 
-The history is the trash: whatever a person, a run, an agent or something outside deleted, a scan saw before,
-so its last version is there. Listing reads the history only. Bringing back goes through `ChangeSet`, which
-refuses to overwrite: what stands at the place by now is kept, and the file comes back beside it under another
-name. Entries of several contexts are brought back as one; if one cannot, none is.
+The history is the trash: whatever a person, a run, an agent or another program deleted, a snapshot had
+recorded it before, so the last version is in the history. Listing reads only the history. Restoring goes
+through `ChangeSet`, which never overwrites: a file that exists at the path by now is kept, and the deleted
+one is restored beside it under another name. Entries of several contexts are restored together; if one cannot
+be restored, none is.
 
 Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `UserError`.
 """
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
 
 _SUBJECT = "Restored from the trash"
 _LOOKED_AT = 50
-"""Versions of a file at a place that is taken again, among which the deleted content is looked for."""
+"""The number of history entries that a search goes back: versions of a file, or restores."""
 
 
 class TrashEntry(Struct, frozen=True):
     """One deleted file.
 
-    `path`: its memory path; `owner`: how people call the project or workspace, "" for global. `actor`,
-    `run_id`, `source`: as the history has them. `taken`: something stands at its place now. `reachable`
-    False: nothing in the home points at its scope any more.
+    `path`: its memory path; `owner`: the name of its project or workspace, "" for global. `actor`, `run_id`,
+    `source`: as in the history. `taken`: a file exists at its path now. `reachable` False: nothing in the
+    home refers to its scope any more.
     """
 
     deletion: Deletion
@@ -69,20 +70,26 @@ class TrashEntry(Struct, frozen=True):
 
 
 class TrashPage(Struct, frozen=True):
-    """A page of deletions, newest first; `next`: where to go on, None at the beginning of the history."""
+    """A page of deletions, newest first.
+
+    `next`: where the next page starts, None at the beginning of the history.
+    """
 
     entries: tuple[TrashEntry, ...] = ()
     next: str | None = None
 
 
 class TrashService:
-    """The trash of one home."""
+    """The deleted files of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
 
     def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
-        """Return the newest deletions, or those from `start` (an earlier page's `next`) back."""
+        """Return a page of deletions: the newest, or the ones from `start` on.
+
+        `start` is the `next` of an earlier page.
+        """
         page = self._parts.snapshots.history.deletions(start, check=check)
         contexts = Contexts(self._parts)
         roots = {root.key: root for root in self._parts.home.roots()}
@@ -102,7 +109,7 @@ class TrashService:
         return TrashPage(tuple(entries), page.next)
 
     def read(self, entry: TrashEntry) -> bytes:
-        """Return the bytes that were deleted. Raises `StoreError` for a file that was too large to keep."""
+        """Return the deleted content. Raises `StoreError` if the file was too large for the history."""
         place = entry.deletion.place
         data = self._parts.snapshots.history.read(entry.deletion.kept_in, place.key, place.rel)
         if data is None:
@@ -110,17 +117,20 @@ class TrashService:
         return data
 
     def names(self, entries: Sequence[TrashEntry]) -> dict[str, str]:
-        """Return where each entry would come back, by its id: its own path, or a free name beside it."""
+        """Return the path to which each entry would be restored, by entry id.
+
+        This is its own path, or a free name beside it.
+        """
         contexts, chosen = Contexts(self._parts), _Chosen()
         for entry in entries:
             chosen.add(entry, self._there(entry, contexts))
         return chosen.names
 
     def restore(self, entries: Sequence[TrashEntry], names: Mapping[str, str] | None = None) -> Undo:
-        """Bring back all of them or none.
+        """Restore all of these entries or none.
 
-        `names`: other paths than `self.names` would choose, by id. Raises `Unavailable` for a scope that
-        nothing points at, `Conflict` where a path is taken meanwhile.
+        `names`: entry id -> a path other than the one that `self.names` would choose. Raises `Unavailable` if
+        nothing refers to a scope any more, `Conflict` if a path was taken meanwhile.
         """
         if not entries:
             raise StoreError("Nothing is selected.", next_step="Select what is to be restored.")
@@ -184,9 +194,9 @@ class TrashService:
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
 
     def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
-        """Return when contents were restored under another name where they still are.
+        """Return the contents that were restored under another name and are still there.
 
-        The times are by root key and blob.
+        The result maps (root key, blob) to the time of the restore. It covers the newest restores only.
         """
         history = self._parts.snapshots.history
         found = {
@@ -201,7 +211,7 @@ class TrashService:
         return {(place.key, found[place][0]): found[place][1] for place in there}
 
     def _came_back(self, deletion: Deletion) -> bool:
-        """Return whether the file was back with the deleted content at some time, and changed later."""
+        """Return whether the file later existed again with the deleted content."""
         history = self._parts.snapshots.history
         log = history.log(deletion.place, limit=_LOOKED_AT, until=deletion.commit.id)
         return any(entry.blob == deletion.blob for entry in log.entries)
@@ -215,7 +225,7 @@ class TrashService:
 
 
 class _Chosen(Struct, dict=True):
-    """The free names that were chosen, none given twice."""
+    """The free names that were chosen so far; no name is given twice."""
 
     names: dict[str, str] = field(default_factory=dict)
     _used: set[tuple[str, str]] = field(default_factory=set)
@@ -230,7 +240,7 @@ class _Chosen(Struct, dict=True):
 
 
 class _Facts(Struct, frozen=True):
-    """The data in a commit about one root beside the bytes."""
+    """The data about one root in a commit, other than file contents."""
 
     versions: Mapping[str, FileVersion]
     pinned: Collection[str]

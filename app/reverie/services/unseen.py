@@ -1,8 +1,8 @@
-"""Memories that someone else made, changed or deleted since a person last saw them.
+"""Memories that someone else created, changed or deleted since a person last saw them.
 
-A memory is unseen when its content is neither what the person last saw or saved here, nor what the history
-held when the home was first opened, nor written by the person; the same for one that is gone. Opening a file
-is not seeing it: whoever shows it says when its changed lines were on screen.
+A memory is unseen unless its content is what the person last saw or saved here, or what the history had when
+the home was first opened, or was written by the person. The same applies to a deleted memory. Opening a file
+does not mark it as seen: the view reports when the changed lines were on the screen.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; a mark is never guessed.
 """
@@ -40,7 +40,7 @@ from reverie.values import replace
 
 _PERSON = "user"
 GONE = ""
-"""The value in place of a hash for a memory that is not there."""
+"""The value used in place of a hash for a memory that does not exist."""
 _PAGE = 50
 _MOST_PAGES = 4
 _Asked = tuple[str, str, str | None]
@@ -49,7 +49,7 @@ _Asked = tuple[str, str, str | None]
 class SeenLog:
     """The seen marks of one home.
 
-    `history` is asked for late, so that nothing is opened before it is needed.
+    `history` returns the history; it is called late, so that the history is not opened before it is needed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SeenLog:
         """Two commits and what changed from one to the other, which stays as it is."""
 
     def start(self) -> None:
-        """Mark everything as seen when a home is first opened, and again if its history began anew."""
+        """Mark everything as seen when a home is first opened, or after its history was recreated."""
         baseline, head = self._sidecar.read().data.get("baseline"), self._history().head()
         if head is not None and not self._is_known(baseline):
             self._sidecar.update(
@@ -73,7 +73,10 @@ class SeenLog:
             )
 
     def _is_known(self, baseline: object) -> bool:
-        """Return whether the history still holds this commit; a damaged one is set aside and begins anew."""
+        """Return whether the history still has this commit.
+
+        It does not after a damaged history was set aside and a new one was started.
+        """
         if not isinstance(baseline, str):
             return False
         try:
@@ -89,7 +92,10 @@ class SeenLog:
             self._sidecar.update(lambda _data: {"baseline": head, "files": {}})
 
     def mark(self, root: ScopeRoot, rel: str, sha256: str) -> None:
-        """Mark a memory as seen or saved with this content; `GONE`: its deletion was seen."""
+        """Mark a memory as seen with this content.
+
+        `GONE`: its deletion was seen.
+        """
         name = _name(root, rel)
 
         def change(data: dict[str, Any]) -> dict[str, Any] | None:
@@ -101,9 +107,9 @@ class SeenLog:
         self._sidecar.update(change)
 
     def unseen(self, roots: Mapping[str, ScopeRoot]) -> dict[tuple[str, str], UnseenKind]:
-        """Return the changes by others to memories in these roots since they were last seen.
+        """Return the memories in these roots that others changed since they were last seen.
 
-        The result is by `(root key, rel)`.
+        The result maps `(root key, rel)` to the kind of change.
         """
         data = self._sidecar.read().data
         baseline, head = data.get("baseline"), self._history().head()
@@ -136,7 +142,7 @@ class SeenLog:
         return found
 
     def _changed(self, baseline: str, head: str) -> tuple[VersionChange, ...]:
-        """Return the files whose content changed from one commit to the other."""
+        """Return the files whose content changed between the commits `baseline` and `head`."""
         between = self._between
         if between is None or between[0] != (baseline, head):
             changes = self._history().changes(baseline, head)
@@ -145,7 +151,7 @@ class SeenLog:
         return between[1]
 
     def kind_of(self, root: ScopeRoot, rel: str) -> UnseenKind | None:
-        """Return what others did to one memory since it was seen; None: nothing."""
+        """Return the kind of change that others made to a memory since it was seen; None if there is none."""
         hashes, by_person = self._hashes, self._by_person
         found = self.unseen({root.key: root})
         # What is known of the other roots is asked for again soon.
@@ -153,11 +159,11 @@ class SeenLog:
         return found.get((root.key, rel))
 
     def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
-        """Find the newest content of a memory that a person saw or wrote.
+        """Return the newest content of a memory that a person saw or wrote, and whether there was none.
 
-        Changes of runs that are undone since do not count. Returns None where there is none, and whether the
-        memory did not exist then: else the history has it no more. `commits` gets the commits of others that
-        came after it, newest first.
+        Changes of runs that have been undone since do not count. The second value is True if the memory did
+        not exist then; if the content is None and the second value is False, the history no longer has the
+        content. The commits of others that came after it are appended to `commits`, newest first.
         """
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
@@ -184,7 +190,7 @@ class SeenLog:
         return content, was_gone and content is None
 
     def version(self, root: ScopeRoot, rel: str, sha256: str) -> bytes | None:
-        """Return the content with this hash that a memory had; None if the history does not have it."""
+        """Return the earlier content of a memory that has this hash; None if the history does not have it."""
         for entry in self._versions(root, rel):
             content = self._history().blob(entry.blob) if entry.blob else None
             if content is not None and sha256_of_bytes(content) == sha256:
@@ -204,7 +210,8 @@ class SeenLog:
     def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
         """Return whether a person wrote this content.
 
-        The author is recorded before the content is written, so the answer does not change and is cached.
+        The result is cached: the author is recorded before the content is written, so it does not change
+        later.
         """
         known = self._by_person.get((root.key, rel, sha256))
         if known is None:
@@ -217,7 +224,10 @@ class SeenLog:
 
 
 def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
-    """Return `seen` after an undo made `undone` of `base`; on the same lines, what the undo left."""
+    """Apply an undo, which changed `base` to `undone`, to the content `seen`; return the result.
+
+    If both changed the same lines, return `undone`.
+    """
     if base is None or undone is None or seen is None:
         return undone
     merge = history.merge(base, seen, undone)
@@ -234,14 +244,14 @@ def _name(root: ScopeRoot, rel: str) -> str:
 
 
 class UnseenService:
-    """The unseen changes of one home, one by one."""
+    """Shows and undoes the unseen changes of single memories in one home."""
 
     def __init__(self, parts: HomeContainer, log: SeenLog) -> None:
         self._parts = parts
         self._log = log
 
     def change(self, context: ScopeContext, path: str) -> UnseenChange | None:
-        """Return what others changed in this memory since it was seen; None if nothing."""
+        """Return the changes by others to this memory since it was seen; None if there are none."""
         root, rel = self._place(context, path)
         self._parts.snapshots.preserve(root, rel)  # so that it is known who wrote what is there now
         kind = self._log.kind_of(root, rel)
@@ -257,9 +267,10 @@ class UnseenService:
         return _compared(UnseenChange(path, kind, old, actor, at_ms), now)
 
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
-        """Update a change after a person went on writing: Undo then keeps their lines.
+        """Update a change after a person continued to edit the memory, so that Undo keeps their lines.
 
-        None: nothing is left of the change. Where both are on the same lines it is returned as it is.
+        Returns None if nothing of the change is left. If both changed the same lines, `change` is returned
+        unchanged.
         """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)
@@ -275,7 +286,7 @@ class UnseenService:
     def _without(self, root: ScopeRoot, rel: str, change: UnseenChange, now: bytes | None) -> bytes | None:
         """Return the content of a memory without this change.
 
-        None where that is not known, or where the change is on the same lines as a later one.
+        None if that content is not known, or if a later change touched the same lines.
         """
         shown = self._log.version(root, rel, change.sha256)
         if now is None or shown is None or change.before is None:
@@ -284,15 +295,15 @@ class UnseenService:
         return None if merge.conflict else merge.content
 
     def mark(self, context: ScopeContext, path: str, sha256: str) -> None:
-        """Record that a person has seen this memory with this content; empty: that it is gone."""
+        """Mark this memory as seen with this content; an empty hash means that its deletion was seen."""
         root, rel = self._place(context, path)
         self._log.mark(root, rel, sha256)
 
     def take_back(self, context: ScopeContext, change: UnseenChange) -> Undo:
-        """Bring back the content from before `change`, and keep what came after it.
+        """Restore the content from before `change`, keeping later changes.
 
-        Raises `Conflict` where both are on the same lines, `StoreError` where the history has it no more or
-        nothing is left to undo.
+        Raises `Conflict` if a later change touched the same lines, `StoreError` if the history no longer has
+        the content or nothing is left to undo.
         """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)
@@ -324,7 +335,7 @@ class UnseenService:
 
 
 def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
-    """Return the change with the lines that differ between its `before` and the current content."""
+    """Return `change` with the lines that differ between its `before` and the current content `now`."""
     new = text_of(now) if now is not None else None
     lines: tuple[int, ...] = ()
     removed = 0
@@ -339,8 +350,8 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
     """Return everything that a watcher of a home watches.
 
     These are every memory root (those of `context` also while they do not exist yet), their parents,
-    sidecars, companions, the records and traces of runs, what was decided, and the repository state of the
-    project.
+    sidecars, companions, the records and traces of runs, the log of decisions, and the repository state of
+    the project.
     """
     home = parts.home
     targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
@@ -366,7 +377,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
 
 
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
-    """Return the views of a context that a set of changes touches; a rescan touches all."""
+    """Return which views of a context a set of changes affects; a rescan affects all."""
     if changes.rescan:
         return Relevance(True, True, True, True, True, True, True)
     # By text: paths take themselves apart to be compared, and when much changes at once there are thousands.
@@ -420,12 +431,11 @@ def _is_in(path: str, directory: str) -> bool:
 def author_of(
     parts: HomeContainer, context: ScopeContext, path: str, sha256: str, companion: Path | None = None
 ) -> str:
-    """Return the actor who wrote this content; empty if nobody is known.
+    """Return the actor who wrote this content; empty if the author is not known.
 
-    `sha256` is the content's, `companion` a file beside the memories, in place of `path`.
-
-    The author is known from Reverie's own log of writes, from a snapshot, and for the newest changes from the
-    agent's transcripts; it is never guessed.
+    `sha256` is the hash of the content. `companion` is a file beside the memories, used instead of `path`.
+    The author is taken from Reverie's own log of writes, from a snapshot, or, for the newest changes, from
+    the agent's transcripts; it is never guessed.
     """
     file = companion
     if file is None:
@@ -443,7 +453,7 @@ def author_of(
 
 
 def _bytes_of(file: Path) -> bytes | None:
-    """Read a file; None where it cannot be read, or is larger than the history keeps."""
+    """Read a file; return None if it cannot be read or is larger than the history allows."""
     try:
         with Directory.open(file.parent) as directory:
             content = directory.read(file.name, limit=LARGEST_BYTES + 1)

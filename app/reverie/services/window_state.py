@@ -1,7 +1,7 @@
-"""The state of the last window of a profile: a small JSON file that the next one starts from.
+"""The state of the last window of a profile, in a small JSON file that the next window reads.
 
-Reading it never fails: a field that is missing or of another type counts as its default, and unknown fields
-are ignored. No text of a memory is stored.
+Reading never fails: a field that is missing or has the wrong type gets its default, and unknown fields are
+ignored. The text of memories is not stored.
 
 Threading: any thread. Failure: `UserError` from writing.
 """
@@ -25,40 +25,40 @@ _FILE = "window.json"
 
 
 class Remembered(Struct, frozen=True):
-    """The window as it was closed.
+    """The state of the window when it was closed.
 
-    Rows of the tree are tuples of keys; lengths and scroll positions pixels.
+    Rows of the tree are tuples of keys; lengths and scroll positions are in pixels.
     """
 
     home: str = ""
     """The root of the home that was shown."""
     homes: tuple[str, ...] = ()
-    """The roots of every home that was open, in the order of the list."""
+    """The roots of all homes that were open, in the order of the list."""
     closed: tuple[str, ...] = ()
-    """The places of homes closed by hand; they stay closed until they are opened by hand."""
+    """The roots of homes that a person closed; they stay closed until a person opens them again."""
     workspace: str = ""
     project: str = ""
     geometry: str = ""
-    """Qt's own bytes, in base64."""
+    """The geometry of the window as Qt saves it, in base64."""
     picker: bool = True
     picker_width: int = 0
     tree_width: int = 0
     tab: int = 0
     sort: str = ""
     opened: tuple[tuple[str, ...], ...] | None = None
-    """The open rows of the tree; None for those that open by themselves."""
+    """The expanded rows of the tree; None for the rows that are expanded by default."""
     tree_scroll: int = 0
     file: str = ""
     """A memory path, or the path of a companion."""
     companion: bool = False
     cursor: int = 0
-    """In UTF-16 units, like `anchor`."""
+    """The position of the text cursor in UTF-16 units; `anchor` is in the same unit."""
     anchor: int = 0
     text_scroll: int = 0
 
 
 def remembered_file(profile: Profile) -> Path:
-    """Return the file of the state in a profile; it need not exist."""
+    """Return the path of the state file in a profile; the file may be missing."""
     return profile.state / _FILE
 
 

@@ -1,11 +1,11 @@
-"""`Workbench`: all that a window or a command can show of one home and do with it.
+"""`Workbench`: everything that a window or a command can show of one home or do with it.
 
-Nothing here tells a view to refresh: changes reach views through the watcher only (design.md principle 1).
-Reading creates nothing inside the home; what the first opening needs (history, what the user has seen) goes
-to Reverie's own directories.
+Nothing here refreshes a view: views learn of changes only from the watcher (design.md principle 1). Reading
+creates nothing inside the home; the data that the first opening creates (history, seen marks) goes to
+Reverie's own directories.
 
-Threading: every method blocks on disk; never call one on the GUI thread. Failure: `UserError` for what a
-person can fix; anything else is a bug and propagates.
+Threading: every method blocks on disk; never call one on the GUI thread. Failure: `UserError` for problems
+that a person can solve; any other exception is a bug and propagates.
 """
 
 from __future__ import annotations
@@ -63,15 +63,17 @@ if TYPE_CHECKING:
     from reverie.services.costs import PaidRun
 
 LOOK_AGAIN = "reverie-coverage"
-"""The thread that looks after a consolidation whether the agent overwrote its coverage record. A process that
-did the run for another one lets it end."""
+"""The name of the thread that checks after a consolidation whether the agent overwrote its coverage record.
+
+A process that carried out the run for another one waits for this thread before it exits.
+"""
 
 
 class Workbench(HomeServices):
     """One open home, for showing its memories and changing them.
 
     Larger subjects are services of their own, each built on first use: `timeline`, `traces`, `trash` and so
-    on. What belongs to the trees, the editor and runs is a method here.
+    on. The methods here are those for the trees, the editor and runs.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -86,7 +88,7 @@ class Workbench(HomeServices):
 
     @cached_property
     def lint(self) -> LintService:
-        """Problems in the memories of this home."""
+        """The service that finds problems in the memories of this home."""
         return LintService(self.parts.home_id, self.parts.home.caps, self.parts.catalogue)
 
     @cached_property
@@ -108,7 +110,10 @@ class Workbench(HomeServices):
         )
 
     def contents(self) -> HomeInfo:
-        """List the home. Raises `Unavailable` when it vanished or another one is in its place."""
+        """List the projects and workspaces of the home.
+
+        Raises `Unavailable` if the home no longer exists or another one has taken its place.
+        """
         self.parts.require_same_home()
         home = self.parts.home
         contents = home.contents()
@@ -125,8 +130,8 @@ class Workbench(HomeServices):
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
 
-        Whether any was read, and the list where it has anything new by that. Raises `Unavailable` when the
-        home vanished.
+        Returns whether any title was read, and the list of the home if that changed it, else None. Raises
+        `Unavailable` if the home no longer exists.
         """
         sessions = self.parts.home.sessions
         if sessions is None:
@@ -145,9 +150,9 @@ class Workbench(HomeServices):
         dirty: Collection[Path] | None = None,
         names_only: bool = False,
     ) -> MemoryView:
-        """Read the three trees.
+        """Read the trees of the three scopes.
 
-        With `previous` and `dirty` only what changed is read again; `names_only` is the quick first look,
+        With `previous` and `dirty`, only the changes are read again. `names_only`: a quick first reading,
         without descriptions, sizes and pins.
         """
         self.parts.require_same_home()
@@ -164,12 +169,15 @@ class Workbench(HomeServices):
     def permit_writing(self, refusal: Refusal) -> None:
         """Allow writing although a check refused it, after a person has read `refusal`.
 
-        The permission holds as long as exactly this is found.
+        The permission is valid as long as the check finds exactly the same.
         """
         self.parts.write_guard.permit([refusal])
 
     def status(self, context: ScopeContext) -> StatusView:
-        """Return the footer of a context, read from the sidecar and never from what a run returned."""
+        """Return the footer of a context.
+
+        It is read from the sidecar, never from the return value of a run.
+        """
         from reverie.services.run_views import status_view
 
         return status_view(self.parts, context, self._paid)
@@ -179,16 +187,16 @@ class Workbench(HomeServices):
         return self.edits.read(context, path)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Return the actor that gave a memory (or a companion) this content; empty if nobody is known."""
+        """Return the actor who wrote this content of a memory or companion; empty if unknown."""
         try:
             return author_of(self.parts, context, path, sha256, companion)
         except (StoreError, Unavailable):
             return ""  # who it was is only told, and whoever writes next is told of what is in the way
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Write a memory by compare-and-swap; `None` creates.
+        """Write a memory by compare-and-swap; if `expected_sha256` is None, create it.
 
-        Raises `Conflict` when the file is not what the editor loaded.
+        Raises `Conflict` if the file differs from what the editor loaded.
         """
         return self.edits.save(context, path, content, expected_sha256)
 
@@ -197,9 +205,9 @@ class Workbench(HomeServices):
         return all_templates(self.parts.profile.config / "templates")
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """Create a memory from the text of a template, with a description unless that is empty.
+        """Create a memory from the text of a template; add the description unless it is empty.
 
-        Raises `Conflict` where a file is there.
+        Raises `Conflict` if the file exists already.
         """
         content = filled(template, path, self.parts.clock())
         if description:
@@ -216,7 +224,10 @@ class Workbench(HomeServices):
 
     @property
     def facts(self) -> HomeFacts:
-        """Return the abilities of the agent of this home, without any cost."""
+        """Return the abilities of the agent of this home.
+
+        This reads no file.
+        """
         agent = self.parts.home
         return HomeFacts(
             takes_notes=agent.store_rules is not None,
@@ -241,11 +252,17 @@ class Workbench(HomeServices):
         subject: str,
         pins: Mapping[str, bool] | None = None,
     ) -> Undo:
-        """Make several changes as one: all or nothing. Raises `Conflict` when a file is not as expected."""
+        """Make several changes as one: all or nothing.
+
+        Raises `Conflict` if a file is not as expected.
+        """
         return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
 
     def restore(self, plan: RestorePlan, *, remove_newer: bool = False) -> Undo:
-        """Carry out a plan of `timeline`. Raises `Conflict` where something changed since."""
+        """Carry out a restore that `timeline` planned.
+
+        Raises `Conflict` if a file changed since then.
+        """
         changes, pins = self.timeline.changes(plan, remove_newer=remove_newer)
         context = plan.target.context
         if plan.target.beside:
@@ -254,11 +271,17 @@ class Workbench(HomeServices):
         return self.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
-        """Take a hand edit back; return a sentence on it. Raises `Conflict` if the place is taken."""
+        """Undo a change by hand; return a message about it.
+
+        Raises `Conflict` if another file has taken the place by now.
+        """
         return self.edits.undo(undo)
 
     def start_history(self) -> None:
-        """Catch up with what changed while nobody looked, and recover a dead run. Slow the first time."""
+        """Record the changes made while no watcher was running, and recover a run that was killed.
+
+        Slow the first time.
+        """
 
         from reverie.runs.run import recover
 
@@ -270,20 +293,20 @@ class Workbench(HomeServices):
             self._mark_started()
 
     def _mark_started(self) -> None:
-        """Note that the history has everything that changed while nobody was watching."""
+        """Record that the history now has everything that changed while no watcher was running."""
         self._seen.start()
         self._history_started.set()
 
     @property
     def history_started(self) -> bool:
-        """Whether `start_history` has come to its end."""
+        """Whether `start_history` has finished."""
         return self._history_started.is_set()
 
     def observe(self, changes: Changes) -> UsageRestored:
-        """Bring changes that were seen into the history.
+        """Record the changes that a watcher saw in the history.
 
-        Pins and usage that the agent overwrote are noted or put back; while something is `pending`, call
-        `keep_usage` a second later.
+        Pins and usage that the agent overwrote are noted or restored; while some are `pending`, the caller
+        must call `keep_usage` a second later.
         """
         history = self.parts.snapshots.history
         head = history.head()
@@ -296,11 +319,11 @@ class Workbench(HomeServices):
         return self.keep_usage()
 
     def keep_usage(self) -> UsageRestored:
-        """Put back pins and use that the agent overwrote, every few seconds at most."""
+        """Restore pins and usage that the agent overwrote, at most every few seconds."""
         return keep_usage(self.parts, patient=True)
 
     def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
-        """Return the writes of the last seconds that these changes overwrote.
+        """Return the writes of the last few seconds that these changes overwrote.
 
         Their texts are kept as drafts.
         """
@@ -320,10 +343,10 @@ class Workbench(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Consolidate by hand; blocks until the run has its outcome.
+        """Consolidate by hand; block until the run is over.
 
-        `engine`: `auto`, `rules` or `PROVIDER:MODEL`. Raises `StoreError` (reason "consent") for a
-        destination that nobody has agreed to.
+        `engine`: `auto`, `rules` or `PROVIDER:MODEL`. Raises `StoreError` (reason "consent") if a person has
+        not consented to the destination.
         """
         from reverie.jobs.consolidate.run import DreamRequest
 
@@ -339,21 +362,24 @@ class Workbench(HomeServices):
         return result
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
-        """Return the runs of this home, newest first; at most `limit`, None: all."""
+        """Return the newest runs of this home; at most `limit`, or all if it is None."""
         from reverie.services.run_views import run_summary
 
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo a run, or a part of it, three-way. Raises `UserError` when there is nothing to undo."""
+        """Undo a run, or a part of it, by a three-way merge.
+
+        Raises `UserError` if there is nothing to undo.
+        """
         return self.parts.reverter.revert(run_id, part)
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """Take a run back as `revert` does; return the step that undoes this."""
+        """Undo a run as `revert` does; return an `Undo` that applies the run again."""
         return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
-        """Create a watcher of this home and its runs, not started."""
+        """Create a watcher of this home and its runs; it is not started yet."""
         watch = self.parts.settings.watch
         watcher = Watcher(
             deliver,
@@ -371,7 +397,7 @@ class Workbench(HomeServices):
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:
-        """Return the views of a context that these changes touch; a rescan touches all."""
+        """Return which views of a context these changes affect; a rescan affects all."""
         return relevant(self.parts, context, changes)
 
     def _scope(
@@ -415,7 +441,7 @@ class Workbench(HomeServices):
     def unseen_in(self, roots: Mapping[str, ScopeRoot]) -> Mapping[str, UnseenKind]:
         """Return the changes by others to the memories in these roots since a person last saw them, by path.
 
-        The history is read only for what was not asked before.
+        The history is read only for roots that were not requested before.
         """
         found = self._seen.unseen(roots).items()
         return {str(memory_path(roots[key].scope, rel)): kind for (key, rel), kind in found}

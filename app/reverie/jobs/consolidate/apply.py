@@ -1,4 +1,4 @@
-"""The apply of a reviewed run: a run that makes the changes a person chose from a dry run or a held run.
+"""Applying a reviewed run: a new run makes the changes that a person chose from a dry run or a held run.
 
 `load_review` reads a stored run as a `Review`; `ApplyService.apply` carries out a `ReviewSelection`, as a job
 on the common run (`runs.run`). It differs from a consolidation only in the source of its changes: a three-way
@@ -63,26 +63,32 @@ REJECTED = "rejected in review"
 CAME_TO_NOTHING = "came to nothing"
 """The note of an op without an effect on any file."""
 Check = Callable[[ScopeRoot, str, bytes | None, bytes], None]
-"""Raises `UserError` if a file must not change from the first content to the second."""
+"""A function that raises `UserError` if a file must not change from the first content to the second."""
 _CHANGED_SINCE = "changed since the preview; both versions are kept"
 
 
 class ApplyPlan(Struct):
-    """The changes that applying a reviewed run makes, and the files that it leaves."""
+    """The changes that applying a reviewed run makes, and the files that it leaves unchanged."""
 
     changes: dict[str, FileChange] = field(default_factory=dict)
-    """Content now and content after the apply, by memory path."""
+    """Memory path -> its content now and its content after the apply."""
     done: dict[str, Mapping[str, bytes | None]] = field(default_factory=dict)
-    """The chosen contents of each file that gets or already has them, by `ReviewedFile.path`."""
+    """`ReviewedFile.path` -> the chosen contents of the file, by path.
+
+    Only files that get their chosen contents or already have them.
+    """
     left: dict[str, str] = field(default_factory=dict)
-    """Why a file is left unchanged."""
+    """`ReviewedFile.path` -> the reason why the file is left unchanged."""
     conflicts: list[str] = field(default_factory=list)
     """Those files of `left` that conflict with their present state."""
     unapplied: dict[str, bytes] = field(default_factory=dict)
-    """The chosen contents of files in conflict, by memory path."""
+    """Memory path -> the chosen content of a file in conflict."""
 
     def conflict(self, file: ReviewedFile, why: str, chosen: Mapping[str, bytes | None]) -> None:
-        """Leave the file unchanged because of its present state; add the `chosen` contents to `unapplied`."""
+        """Leave the file unchanged because its present state conflicts with the chosen contents.
+
+        These are added to `unapplied`.
+        """
         self.leave(file, why)
         self.conflicts.append(file.path)
         self.unapplied |= {path: data for path, data in chosen.items() if data is not None}
@@ -107,7 +113,7 @@ def plan_apply(
     essence: Callable[[str], str] = str,
     check: Check = lambda _root, _rel, _before, _after: None,
 ) -> ApplyPlan:
-    """Return the plan for the files in their present state; changes nothing on disk.
+    """Return the plan of an apply to the files in their present state; nothing on disk is changed.
 
     `source` holds the contents of the reviewed run, and `others` are the context's other memories now. No
     memory may become larger than `file_bytes`. `essence` returns the content of a text that must be
@@ -215,7 +221,7 @@ def _keep_lines(
     now: Mapping[str, str],
     essence: Callable[[str], str],
 ) -> None:
-    """Leave out each delete that would lose lines which are nowhere else by now."""
+    """Leave out each delete that would lose lines which no longer exist anywhere else."""
     before, after = dict(now), dict(now)
     for path, change in plan.changes.items():
         after.pop(path, None)
@@ -232,7 +238,7 @@ def _keep_lines(
 def ops_as_done(
     ops: Sequence[Mapping[str, Any]], review: Review, plan: ApplyPlan
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the reviewed run's ops with their outcomes under `plan`, in the shape of coverage records."""
+    """Return the reviewed run's ops with their outcomes under `plan`, in the format of coverage records."""
     group_of = {position: group for group in review.groups for position in group.ops}
     return tuple(
         _as_done(op, group_of.get(position), plan) if came_to_pass(op) else op
@@ -274,7 +280,10 @@ def _is_as_wanted(op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, 
 def _use_of(
     op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, bytes | None] | None
 ) -> Mapping[str, Any] | None:
-    """Return the op on one file that its actual change amounts to; None if the file is left unchanged."""
+    """Return the op that describes what was really done to one file; None if the file is unchanged.
+
+    `done`: the contents that were applied, by path.
+    """
     if done is None:
         return None
     gone, moved = done.get(file.source, b"") is None, len(done) > 1
@@ -313,7 +322,7 @@ def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan
 def _files_of(op: Mapping[str, Any], group: ReviewedGroup) -> list[ReviewedFile]:
     """Return the files of the group that an op is about.
 
-    These are all of them if the op names none, because its path only existed in between.
+    If the op names none of them (its path only existed during the run), these are all files.
     """
     names = [name for name in (op["path"], op.get("newPath")) if name]
     about = [file for file in group.files if any(covers(name, path) for name in names for path in file.paths)]
@@ -329,15 +338,21 @@ class LoadedReview(Struct, frozen=True):
     others: Mapping[str, str]
     """The present memories of the context that the run does not touch; empty if they were not needed."""
     why_not: str
-    """Why the run cannot be applied; empty if it can."""
+    """The reason why the run cannot be applied; empty if it can."""
     can_take_back: bool = False
     """Whether the run's changes are in effect, so that parts of them can be undone."""
     card: ReportCard | None = None
-    """The report card of the run; computed now, as far as possible, for a run that stored none."""
+    """The report card of the run.
+
+    If the run stored none, it is computed now, as far as possible.
+    """
 
 
 def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
-    """Return a run as a review; one that can be applied is checked against the present rails."""
+    """Return a run as a review.
+
+    If the run can be applied, the review is checked against the present rails.
+    """
     run = parts.runs.load(run_id)
     transaction = parts.transaction_for(run_id, "review")
     journal = transaction.load() or Journal(())
@@ -384,7 +399,7 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
 
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
-    """Return the context in which a run worked, even if the agent has changed the workspace since."""
+    """Return the context in which a run worked, even if the agent has since changed the workspace."""
     context = parts.home.context(
         workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
     )
@@ -407,7 +422,7 @@ def reasons_of(run: RunRecord) -> Sequence[str]:
 
 
 class ApplyService:
-    """The service that applies reviewed runs of one home."""
+    """Applies reviewed runs of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -420,7 +435,7 @@ class ApplyService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """Apply the selected changes of a run; if that cannot begin, the result is `skipped`."""
+        """Apply the selected changes of a run; if the run cannot start, the result is `skipped`."""
         parts = self._parts
         try:
             run = parts.runs.load(run_id)  # before any lease, to report a wrong id at once
@@ -468,11 +483,11 @@ class ApplyJob(Job[LoadedReview]):
             raise StoreError(why_not, reason="not-applicable")
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """Hold the agent's own lock."""
+        """Context manager: hold the agent's own lock."""
         return self._parts.agent_locks.hold(self._context, run_id, check)
 
     def begun(self, record: RunRecord) -> None:
-        """Add an entry to Activity that the apply has started."""
+        """Report in Activity that the apply has started."""
         self.say("started", f"What was chosen of run {self._reviewed.id} is being applied.", record)
 
     async def think(self, run: RunContext) -> LoadedReview | Plan:
@@ -539,11 +554,11 @@ class ApplyJob(Job[LoadedReview]):
         return self._done
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Add an entry to Activity that the apply was skipped, and return the result."""
+        """Report in Activity that the apply was skipped; return the result."""
         return skipped(self._parts, self.workspace_id, self.trigger, refusal)
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Add an entry to Activity."""
+        """Report an event of this run in Activity."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _coverage_record(self, summary: str, run: RunContext) -> dict[str, Any]:
@@ -593,7 +608,7 @@ class ApplyJob(Job[LoadedReview]):
 
 
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
-    """Return why a run cannot be applied; empty if it can."""
+    """Return the reason why a run cannot be applied; empty if it can."""
     if run.outcome == "running":
         return f"Run {run.id} is still at work."
     if not journal.intents:
@@ -625,7 +640,7 @@ def _others(overlay: DreamOverlay, touched: Collection[str]) -> dict[str, str]:
 
 
 def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tuple[ScopeRoot, str]]:
-    """Return those directories emptied by the reviewed run from which the plan deletes a file."""
+    """Return the directories that the reviewed run emptied and in which the plan deletes a file."""
     roots = {intent.directory: source.root_of(intent) for intent in reviewed.intents}
     gone = [(change.root.key, change.rel) for change in plan.changes.values() if change.after is None]
     return [
@@ -639,9 +654,9 @@ def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tu
 def _summary(
     reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]], in_other_words: str
 ) -> str:
-    """Return the run's own summary if all of it is applied, else how much of it is.
+    """Return the reviewed run's summary if all of it is applied, else how much of it is applied.
 
-    `in_other_words` is the text about files that differ from the reviewed run (`_differing`).
+    `in_other_words` is the part about files that differ from the reviewed run (`_differing`).
     """
     wanted = [op for before, op in zip(reviewed.ops, ops, strict=True) if came_to_pass(before)]
     done = sum(bool(op["applied"]) for op in wanted)
@@ -654,7 +669,10 @@ def _summary(
 
 
 def _differing(review: Review, selection: ReviewSelection, plan: ApplyPlan) -> str:
-    """Return `, 1 file in part, 1 file in other words` for the files that are written; else an empty text."""
+    """Return the part of a summary that counts the written files that differ from the proposal.
+
+    For example, `, 1 file in part, 1 file in other words`; empty if there are none.
+    """
     written = [file for file in review.files if file.path in plan.done]
     edited = sum(selection.is_edited(file.path) for file in written)
     part = sum(

@@ -1,11 +1,11 @@
 """The report card of a consolidation: computes from the texts before and after which facts were preserved.
 
-The author of the change does not matter: rules, a model, the agent itself. No model is involved, and doubt
-never favours the change: a fact that cannot be found again counts as lost, a sentence without a source as
-invented.
+Rules, a model or the agent itself may have made the change; it is graded the same way. Grading uses no model.
+In doubt it decides against the change: a fact that cannot be found again counts as lost, a sentence without a
+source as invented.
 
-Only facts of files that changed are graded. `kept` counts the facts that exist somewhere afterwards, even in
-other words; a fact whose meaning changed counts as kept and is also listed in `changed`.
+Only facts of files that changed are graded. `kept` counts the facts that exist somewhere afterwards, even
+reworded; a fact whose meaning changed counts as kept and is also listed in `changed`.
 
 Pure; any thread. `check` is called every few facts and may raise to stop.
 """
@@ -51,9 +51,9 @@ _REWORDED = 3.0
 
 Texts = Mapping[str, str]
 Loaded = Callable[[Texts], Texts]
-"""Returns the texts that an agent loads when a session starts, out of all `texts`.
+"""A function that returns the texts that an agent loads at the start of a session, out of all `texts`.
 
-Text that the agent makes itself, such as an index, has a name of its own in the result.
+A text that the agent generates, such as an index, has its own name in the result.
 """
 
 
@@ -98,7 +98,7 @@ def _placed(fact: Fact) -> PlacedFact:
 
 
 class _Partner(NamedTuple):
-    """A fact on the other side that may be another wording of a fact, with the comparison."""
+    """A fact on the other side that may be a rewording of a fact, with the comparison of both."""
 
     fact: Fact
     compared: Compared
@@ -135,7 +135,7 @@ class _Grader:
         self._partners: dict[int, list[_Partner]] = defaultdict(list)
 
     def run(self) -> None:
-        """Fill `lost` and `invented`, and the changes for `changed`."""
+        """Compare all facts; fill `lost`, `invented` and the changes for `changed`."""
         stands, stood = _by_key(self._after), _by_key(self._before)
         self._front_matter()
         self._moved(stands, stood)
@@ -243,7 +243,7 @@ class _Grader:
                 self.lost.append(fact)
 
     def _is_edited(self, fact: Fact, partner: _Partner) -> bool:
-        """Return whether the fact was rewritten at its place, so that other places need not be searched."""
+        """Return whether the fact was rewritten in place, so that other places need not be searched."""
         compared = partner.compared
         if compared.is_contained or self._names.heir(fact.path) != partner.fact.path:
             return compared.is_contained
@@ -261,7 +261,7 @@ class _Grader:
         self._changes[fact, other] = what
 
     def _sources(self, new: Sequence[Fact]) -> None:
-        """Find new facts without a source, and facts that combine values of two facts."""
+        """Find new facts without a source, and facts that mix the values of two facts."""
         index: FactIndex | None = None
         changed = {id(other) for _fact, other in self._changes}
         for fact in new:
@@ -290,7 +290,7 @@ class _Grader:
                     self._change(version, fact, compare(version, fact).what or "number")
 
     def _mixes(self, fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
-        """Return whether the fact combines values of two facts as if they were one; add it as a change."""
+        """Return whether the fact mixes values of two facts as if they were one; if so, record the change."""
         found = False
         for number, partner in enumerate(partners):
             others = [each.fact for each in partners if each is not partner]
@@ -318,7 +318,7 @@ def _comparable(fact: Fact, other: Fact) -> bool:
 
 
 def _excluding(place: str, other: str) -> bool:
-    """Return whether two places (headings) have words that exclude each other."""
+    """Return whether two places (headings) have words that exclude each other, such as opposites."""
     if place.casefold() == other.casefold() or not place or not other:
         return False
     return excludes(read_wording(place).seen, read_wording(other).seen)
@@ -337,14 +337,17 @@ class _Matcher:
         self._known: dict[int, Compared] = {}
 
     def to(self, other: Fact) -> Compared:
-        """Return the comparison with `other`, which must live as long as this object."""
+        """Return the comparison with `other`, which is cached.
+
+        `other` must not be deleted before this object.
+        """
         known = self._known.get(id(other))
         if known is None:
             known = self._known[id(other)] = compare(self.fact, other)
         return known
 
     def best(self, candidates: Iterable[Fact]) -> _Partner | None:
-        """Return the candidate that preserves most of the fact; None if none is about the same."""
+        """Return the candidate that preserves most of the fact; None if no candidate has the same subject."""
         partners = [_Partner(each, self.to(each)) for each in candidates if _comparable(self.fact, each)]
         return max(
             (each for each in partners if each.compared.is_about_the_same),
@@ -357,14 +360,17 @@ class _Matcher:
         )
 
     def stands_in(self, other: Fact) -> bool:
-        """Return whether `other` has all of the fact; a fact of few words must be in it word for word."""
+        """Return whether `other` has all of the fact.
+
+        A fact of few words must be in `other` word for word.
+        """
         if self.fact.wording.weight < _FEW_WORDS:
             return self.fact.key in other.key
         compared = self.to(other)
         return compared.is_contained and compared.of_first >= _WHOLE
 
     def is_split(self, candidates: Iterable[Fact]) -> bool:
-        """Return whether several candidates together have all of the fact, and each only a part of it."""
+        """Return whether several candidates have all of the fact only together, each one part of it."""
         candidates = list(dict.fromkeys(candidates))
         rest = self.fact.key
         for key in sorted({each.key for each in candidates}, key=len, reverse=True):
@@ -377,13 +383,13 @@ class _Matcher:
 
 
 def _left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
-    """Return the tokens of a fact that are in none of the sources, without weak words."""
+    """Return the tokens of a fact that none of the sources has, not counting weak words."""
     canons = set[str]().union(*(each.wording.canons for each in sources))
     return [each for each in fact.wording.tokens if each.canon not in canons and each.kind != "weak"]
 
 
 def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
-    """Return whether a fact says more than its known sources."""
+    """Return whether a fact states more than its known sources do."""
     left = _left(fact, (*(each.fact for each in partners), *sources))
     paired = {id(each) for partner in partners for each in partner.compared.more_second}
     left = [each for each in left if not partners or id(each) in paired]
@@ -439,7 +445,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Places:
-    """The memories of a store, to be found by the names that texts use for them."""
+    """The memories of a store, found by the names that texts use for them."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -472,9 +478,9 @@ def _scope(path: str) -> str:
 
 
 class Names:
-    """The present names of memories, to translate facts so that renaming a memory changes no meaning.
+    """The present names of memories, used to translate facts so that a rename does not change their meaning.
 
-    A deleted memory is represented by the one that has most of its facts.
+    A deleted memory is represented by the memory that has most of its facts.
     """
 
     def __init__(
@@ -502,11 +508,14 @@ class Names:
         return self._meant(fact, self._after)
 
     def heir(self, path: str) -> str:
-        """Return the memory that has the facts of `path` now: itself, or the one that took them over."""
+        """Return the memory that has the facts of `path` now: itself, or the one that received them."""
         return self._heirs.get(path, path)
 
     def is_entry_of_gone(self, fact: Fact) -> bool:
-        """Return whether the fact is an index line about a deleted memory; its own facts are graded."""
+        """Return whether the fact is an index line about a deleted memory.
+
+        Such a line is not graded, because the memory's own facts are.
+        """
         return (path := self._entry(fact, self._before)) != "" and not self._after.has(path)
 
     def is_entry_of(self, fact: Fact) -> str:
@@ -549,7 +558,7 @@ def _heirs(
 
 
 def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
-    """Return links and names that lead to no memory after the change, but did before or are new."""
+    """Yield links and names that lead to no memory after the change, but did so before or are new."""
     then, now = Places(before), Places(after)
     gone = [path for path in before if path not in after]
     moved = {target: path for path in gone for _line, target, _link in _links(before[path])}
@@ -568,7 +577,7 @@ def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
 
 
 def _links(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Return the line and target of each link or name of a memory, and whether it is a link."""
+    """Yield the line and target of each link or name of a memory, and whether it is a link."""
     if "](" not in text and "[[" not in text and ".md" not in text:
         return
     for number, line in enumerate(text.split("\n"), start=1):
@@ -587,7 +596,10 @@ def _links(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _below_cut(before: Texts, after: Texts, start_before: Texts, start_after: Texts) -> Iterator[PlacedFact]:
-    """Return facts that were loaded at the start of a session and still exist, but are no longer loaded."""
+    """Yield facts that a session loaded at its start before the change but not after it.
+
+    Only facts that still exist.
+    """
     if not start_before:
         return
     loaded = {fact.key for path, text in start_after.items() for fact in read_facts(path, text)}

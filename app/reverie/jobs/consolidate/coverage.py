@@ -1,10 +1,10 @@
 """The coverage sidecar: which consolidation last covered a workspace and a project, and which harvests ran.
 
 The sidecar belongs to the agent (formats/mux.md section 9), whose own loader is strict: one bad record
-empties a whole bucket. So reading is tolerant record by record and infers nothing: project coverage is read
-from `projects` only, and global coverage is the newest workspace record. Only records that the agent's loader
-accepts are written; others are moved to `<sidecar>.rejected.json` beside it, never dropped. Unknown fields
-survive.
+empties a whole bucket. Reverie's loader skips bad records one by one and infers nothing: project coverage is
+read from `projects` only, and global coverage is the newest workspace record. Only records that the agent's
+loader accepts are written; others are moved to `<sidecar>.rejected.json` beside it, never dropped. Unknown
+fields survive.
 
 A harvest record is saved as `pending` before the work starts, so that a killed harvest is noticed.
 
@@ -35,15 +35,15 @@ from reverie.values import Struct, replace
 _log = logging.getLogger("reverie.dream")
 
 Trigger = Literal["compaction", "launch", "archive", "manual"]
-"""The agent's four reasons for a consolidation."""
+"""The agent's four triggers of a consolidation."""
 OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
 
 STALE_PENDING_MS = 5 * 60_000
-"""The time after which a pending harvest counts as abandoned."""
+"""The time after which a pending harvest counts as abandoned, in ms."""
 HARVEST_ATTEMPTS = 3
 HARVESTS_KEPT = 20
 _SETTLED_S = 1.0
-"""The time after a save during which the agent may still overwrite it."""
+"""The time after a save during which the agent may still overwrite it, in seconds."""
 
 
 class _Loose(BaseModel):
@@ -56,7 +56,7 @@ class _Loose(BaseModel):
 
 
 class OpModel(_Loose):
-    """One operation of a consolidation, in the shape of the agent's own records."""
+    """One operation of a consolidation, in the format of the agent's own records."""
 
     command: OpCommand
     path: str
@@ -140,7 +140,7 @@ class Status(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON shape that `reverie status` prints (design.md section 5)."""
+        """Return the stable JSON format that `reverie status` prints (design.md section 5)."""
         return {
             "workspaceRecord": self.workspace_record,
             "projectRecord": self.project_record,
@@ -272,7 +272,7 @@ class _Saved(Struct, frozen=True):
     workspace_id: str | None
     project_path: str | None
     at: float
-    """Monotonic seconds."""
+    """The time of the save in monotonic seconds."""
 
     def into(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Add the record to a sidecar wherever the present record is missing or older; return the sidecar."""
@@ -318,8 +318,8 @@ class CoverageLog:
         """Save records again that the agent has overwritten since they were saved.
 
         The agent writes data that it read some milliseconds before, so this is checked one second after each
-        save; `wait` waits for a number of seconds. A newer record is not replaced. Raises nothing: the run is
-        over and its own record is complete, so errors are only logged.
+        save; `wait` waits for a number of seconds. A newer record is not replaced. Never raises: errors are
+        only logged, because the run is over and its own record is complete.
         """
         saved, self._saved = self._saved, []
         for each in saved:
@@ -412,7 +412,10 @@ _ERROR_CHARS = 500
 
 
 def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
-    """Return why the boundary with this record must not be harvested now; None if it may be."""
+    """Return the reason why a compaction cannot be harvested now; None if it can.
+
+    `record` is its harvest record, None if it was never harvested.
+    """
     if record is None:
         return None
     if record["status"] == "completed":
@@ -425,7 +428,7 @@ def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
 def pending(
     workspace_id: str, boundary: Boundary, previous: Mapping[str, Any] | None, *, now: int
 ) -> dict[str, Any]:
-    """Return the record of an attempt that begins; `previous` is the record of the attempt before."""
+    """Return the harvest record of a new attempt; `previous` is the record of the attempt before."""
     record: dict[str, Any] = {
         "status": "pending",
         "startedAt": now,
@@ -454,7 +457,7 @@ def pending(
 def completed(
     record: Mapping[str, Any], *, now: int, accepted: int, skipped: int, usage: Mapping[str, int] | None
 ) -> dict[str, Any]:
-    """Return the record of an attempt that succeeded; `usage` is `{inputTokens, outputTokens}`."""
+    """Return the harvest record after success; `usage` is `{inputTokens, outputTokens}`."""
     ended = {
         **record,
         "status": "completed",
@@ -466,7 +469,7 @@ def completed(
 
 
 def failed(record: Mapping[str, Any], *, now: int, error: str) -> dict[str, Any]:
-    """Return the record of an attempt that failed; `error` is redacted and cut."""
+    """Return the harvest record after a failure; `error` is redacted and truncated."""
     return {
         **record,
         "status": "failed",
@@ -542,12 +545,12 @@ _KNOWN = frozenset(field.alias or name for name, field in HarvestModel.model_fie
 
 
 def _attempt(record: object) -> tuple[object, ...] | None:
-    """Return values that identify the state of an attempt; None without a valid record."""
+    """Return values that identify the state of an attempt; None if the record is not valid."""
     if not isinstance(record, Mapping) or not is_harvest(record):
         return None
     return record["status"], record["startedAt"], record["attemptCount"]
 
 
 def _unknown(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of other versions, which a new attempt preserves."""
+    """Return the fields that this version does not know; a new attempt preserves them."""
     return {key: value for key, value in record.items() if key not in _KNOWN}

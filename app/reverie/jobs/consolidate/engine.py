@@ -3,10 +3,10 @@
 An `Engine` reads the overlay, makes every change through the guard and calls `StopCheck.check` every few
 milliseconds, so that cancelling and the time limit take effect. The rules engine carries out a plan
 (`rules.plan`) through the guard, just as a model would. The model engine is the agent loop with the memory
-tool behind the guard, so scopes, pins and budget hold whatever the model answers; secrets are masked by a
-vault before text is sent. The limits in the prompt are rendered from the guard's own `Rails`, so the two
-cannot disagree. Text of memories is put between marks with a random part, which no memory can guess and
-close.
+tool behind the guard, so scopes, pins and budget are enforced whatever the model does; secrets are masked by
+a vault before text is sent. The limits in the prompt are rendered from the guard's own `Rails`, so the two
+cannot disagree. The text of memories is enclosed in delimiters with a random part, so that no memory can
+contain the closing delimiter.
 
 Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
 """
@@ -37,7 +37,7 @@ from reverie.text.summaries import some
 
 
 class Engine(Protocol):
-    """The part of a consolidation that decides about changes: the embedded rules, or a model."""
+    """The part of a consolidation that decides on changes: the embedded rules, or a model."""
 
     name: str
 
@@ -127,7 +127,7 @@ _OF_DOCUMENTS = (
 
 
 class Fence(TextMarks, frozen=True):
-    """The marks that surround text of memories in a prompt."""
+    """The delimiters that enclose the text of memories in a prompt."""
 
     kind = "notes"
 
@@ -224,8 +224,8 @@ MAX_STEPS = 32
 class ModelEngine(ModelWork):
     """The engine that lets a model consolidate; implements `Engine`.
 
-    The run fails unless the model ends by itself. Usage and trace are recorded in any case; the trace is that
-    of the last attempt.
+    The run fails unless the model ends its work of its own accord, before a limit is reached. Usage and trace
+    are recorded in any case; the trace is that of the last attempt.
     """
 
     kind = "dream"
@@ -290,7 +290,7 @@ def memory_tool_spec(guard: Guard) -> ToolSpec:
 
 
 class _Watch:
-    """An observer of the agent loop that reports its events as progress of the run."""
+    """An observer of the agent loop; it reports the loop's events as progress of the run."""
 
     def __init__(self, guard: Guard, progress: Callable[[Progress], None]) -> None:
         self._guard = guard
