@@ -1,8 +1,8 @@
 """Entry point of `python -m reverie` and the `reverie` script.
 
 People start Reverie in other people's checkouts, so nothing may be imported from the current directory. The
-first lines of this module prevent it, before anything else is imported. Only `python -m` itself searches
-there first, for a `reverie` in the current directory; the script and the engine do not.
+first lines of this module prevent such imports before anything else is imported. Only `python -m` itself
+first searches the current directory for `reverie`; the script and the engine do not.
 """
 
 import os
@@ -36,8 +36,8 @@ if not getattr(sys, "frozen", False):
 def main() -> None:
     """Run the command line and exit with its code.
 
-    The path is made safe before any of our modules is imported, and of the engine and the commands only the
-    requested part is imported.
+    The import path is made safe before any of our modules is imported. Only the requested part is imported:
+    the engine, or one command.
     """
     if sys.argv[1:2] == ["_engine"]:
         from reverie.engine.process import main as engine_main

@@ -1,7 +1,7 @@
 """The composition root: builds a home with all its services from a profile, a clock and a directory.
 
-Nothing here is global, and nothing is imported or opened before it is needed: a command that lists a tree
-pays for neither history nor settings.
+Nothing here is global, and nothing is imported or opened before it is needed, so a command that lists a tree
+does not load the history or the settings.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def look_for_homes() -> DiscoveredHomes:
-    """Return the agents' homes of this user, and the places that could not be read."""
+    """Return the agents' homes of this user, and the directories that could not be read."""
     return find_homes(os.environ, Path.home())
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """Return the stores in the projects that the homes in `found` list, and places that could not be read."""
+    """Return the stores in the projects listed by the homes in `found`, and unreadable directories."""
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
 
@@ -45,8 +45,8 @@ def open_parts(
 ) -> HomeContainer:
     """Return the services of the home at `path`.
 
-    `env`: the environment of the agents; None for our own. Raises `Unavailable` if no kind of home is
-    recognised there.
+    `env`: the environment variables of the agents; None: those of this process. Raises `Unavailable` if
+    `path` is no home of a known kind.
     """
     # Late: a window imports this module but opens no home itself.
     from reverie.services.container import HomeContainer, HomeKey
@@ -92,7 +92,7 @@ def _loaded_files(parts: HomeContainer, context: ScopeContext, at: int) -> Mappi
 
 
 def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> None:
-    """Register the home at `path` as the known one that was moved there, with its history and runs.
+    """Register the home at `path` as the moved home `known_id`, which keeps its history and runs.
 
     Raises `StoreError` if that is impossible.
     """
@@ -101,7 +101,7 @@ def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> Non
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """Return the services that the Doctor uses: models, a real test of one, a run of the writer."""
+    """Return the functions that the Doctor calls: list models, test a model, run the writer."""
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models

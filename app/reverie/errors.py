@@ -2,7 +2,7 @@
 
 `UserError` is for what a person can fix: it always carries a title, a cause and a next step, and every
 surface (window, command line, Activity) shows those three. Any other exception is a bug and goes to the crash
-path. Each I/O layer makes this split once, at its edge; nothing above it catches `OSError`.
+path. Each I/O layer converts system errors once, at its edge; nothing above that layer catches `OSError`.
 
 `reason` is one machine word (`conflict`, `unavailable`, ...) that scripts and tests may rely on.
 """
@@ -15,7 +15,7 @@ import errno
 class UserError(Exception):
     """An error that a person can fix.
 
-    `title` says what did not happen, `cause` why, `next_step` what to do about it.
+    `title` names the operation that failed, `cause` is the reason, `next_step` the advice.
 
     A subclass with fields of its own declares them in its class, so that they cross the wire
     (`engine.codec`).
@@ -38,31 +38,31 @@ class UserError(Exception):
 
 
 class PathRuleError(UserError):
-    """A memory path that no agent would accept (formats/mux.md section 5)."""
+    """Raised for a memory path that no agent would accept (formats/mux.md section 5)."""
 
     reason = "path"
 
 
 class StoreError(UserError):
-    """A memory command that cannot be carried out as given; nothing was changed."""
+    """Raised for a memory command that cannot be carried out as given; nothing was changed."""
 
     reason = "store"
 
 
 class Conflict(UserError):
-    """A file that is no longer as the caller last read it; nothing was changed."""
+    """Raised if a file has changed since the caller last read it; nothing was changed."""
 
     reason = "conflict"
 
 
 class Unavailable(UserError):
-    """A home, scope, file or sidecar that cannot be reached now; it must never be treated as empty."""
+    """Raised if a home, scope, file or sidecar cannot be reached now; it must never be treated as empty."""
 
     reason = "unavailable"
 
 
 class Ambiguous(UserError):
-    """A question with more than one answer, or with none yet; `choices` lists the candidates.
+    """Raised if a request matches several candidates, or none yet; `choices` lists the candidates.
 
     The command line exits with code 2.
     """
@@ -77,19 +77,19 @@ class Ambiguous(UserError):
 
 
 class Busy(UserError):
-    """A resource that another run or process is holding."""
+    """Raised if another run or process is holding a resource."""
 
     reason = "busy"
 
 
 class NotRegularFileError(OSError):
-    """A fifo, socket or device in place of the expected file; it was not opened."""
+    """Raised for a fifo, socket or device in place of the expected file; it was not opened."""
 
 
 CHANGED_SINCE = "changed-since"
-"""The `reason` of a `Conflict` when the content to be undone has been changed again since."""
+"""The `reason` of a `Conflict` if the content to be undone has been changed again since."""
 AGENT_BUSY = "agent-busy"
-"""The `reason` of a `Busy` while the agent rewrites its own memory; callers may wait until it is done."""
+"""The `reason` of a `Busy` while the agent rewrites its own memory; callers may wait for the end."""
 
 
 _AWAY = ("The disk or the network share below it is gone.", "Connect it again, then try again.")
@@ -118,13 +118,16 @@ _NEXT_STEPS = {
 
 
 class RefusedFileError(OSError):
-    """A file or folder that Reverie's own rules do not read; `strerror` says why, without a full stop."""
+    """Raised for a file or folder that Reverie's own rules forbid to read.
+
+    `strerror` is the reason, without a full stop.
+    """
 
 
 def user_error_from_os(error: OSError, title: str) -> UserError:
     """Return the `UserError` for an operating system error.
 
-    Called once, at the edge where the error occurs. `title` says what was not done.
+    Called once, at the edge where the error occurs. `title` names the operation that failed.
     """
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."

@@ -1,8 +1,8 @@
 """Paths of Reverie's own files: four directories and the names inside them.
 
-A profile is a value; creating one touches nothing on the disk. A directory appears only when `ensure` is
-called for it, just before something is written there, with mode 0700 (it holds memory text or history). None
-of Reverie's own files lies inside an agent's home.
+A profile is a value; creating a `Profile` object touches nothing on the disk. A directory appears only when
+`ensure` is called for it, just before something is written there, with mode 0700 (it holds memory text or
+history). None of Reverie's own files lies inside an agent's home.
 
 Threading: immutable, any thread. Failure: `ensure` raises `UserError` when it cannot create a directory.
 """
@@ -98,7 +98,10 @@ class Profile(Struct, frozen=True):
         return self.data / "runs" / home_id
 
     def edits(self, home_id: str) -> Path:
-        """Return the directory of the journal of a home's manual change; empty unless one is in progress."""
+        """Return the directory for the journal of a manual change in a home.
+
+        The directory is empty unless a change is in progress.
+        """
         return self.data / "edits" / home_id
 
     def traces(self, home_id: str) -> Path:
@@ -108,7 +111,7 @@ class Profile(Struct, frozen=True):
     def images(self, home_id: str) -> Path:
         """Return the directory of file contents before and after a home's runs, named by hash.
 
-        They are kept apart from the run records, which hold no memory text.
+        They are stored apart from the run records, which contain no memory text.
         """
         return self.data / "images" / home_id
 

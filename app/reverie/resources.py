@@ -1,6 +1,6 @@
 """Files that come with the program.
 
-They are icons, prompts, templates, prices, tables of words and of secret formats, the demo home and
+These files are icons, prompts, templates, prices, tables of words and of secret formats, the demo home and
 translations. In a source tree they are in `resources/` at the top, in an installed wheel inside the package.
 Nothing here writes to them: a caller that changes the demo home works on a copy. This module is on the lowest
 layer and apart from `profile`, because the redactor reads its table from here and an agent's hook must start
@@ -24,7 +24,8 @@ _PACKAGE = Path(__file__).resolve().parent
 def resources_directory() -> Path:
     """Return the directory that holds the resources.
 
-    An installed copy takes precedence, so that a wheel never looks outside itself.
+    The copy inside an installed package takes precedence, so that an installed wheel never reads files
+    outside itself.
     """
     installed = _PACKAGE / "_resources"
     return installed if installed.is_dir() else _PACKAGE.parents[1] / "resources"
@@ -33,8 +34,8 @@ def resources_directory() -> Path:
 def resource(name: str) -> Path:
     """Return the path of one resource; `name` separates its parts with `/` (`icons/pin.svg`).
 
-    Raises `FileNotFoundError` for a name that does not exist and `ValueError` for one that leaves the
-    directory: both are bugs of ours.
+    Raises `FileNotFoundError` for a name that does not exist and `ValueError` for a name that leads out of
+    the directory; both mean a bug in Reverie.
     """
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or PurePosixPath(name).is_absolute():
@@ -69,7 +70,7 @@ def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
 
 
 DEMO_FILE = "/memories/project/bike-states.md"
-"""A memory of the demo home whose content another one repeats."""
+"""A memory of the demo home; another memory has the same content."""
 
 
 def copy_demo_home(directory: Path) -> Path:

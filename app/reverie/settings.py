@@ -1,8 +1,8 @@
 """Typed settings with their defaults, in one TOML file that people also edit by hand.
 
-Loading never fails: an invalid key is ignored on its own, its default applies, and a sentence reports it.
-Saving touches only the keys whose value differs, so comments, order, keys of other versions and invalid text
-stay as written; a file that is not TOML at all is kept beside its successor.
+Loading never fails: each invalid key is ignored and reported in a sentence, and its default applies. Saving
+touches only the keys whose value differs, so comments, order, keys of other versions and invalid text stay as
+written; a file that is not TOML at all is kept under another name beside the new file.
 
 Importing this module takes a tenth of a second (pydantic), so nothing that runs before the first paint of the
 window imports it. Any thread. Failure: only saving raises, `UserError`.
@@ -30,7 +30,7 @@ class _Section(BaseModel):
 
 
 class _TomlTable(RootModel[dict[str, Any]]):
-    """Sections of one type under names that people choose (`[providers.work]`). Subclasses give the type."""
+    """Sections of one type under names that people choose (`[providers.work]`); subclasses set the type."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -45,7 +45,7 @@ class WatchSettings(_Section):
     reconcile_minutes: Annotated[float, Field(ge=0, le=1440)] = 5
     """Minutes between full comparisons with the disk; 0 turns them off."""
     polling: Literal["auto", "always", "never"] = "auto"
-    """When to poll instead of using events: where there are no events, always, or never."""
+    """When to poll instead of using events: only where there are no events, always, or never."""
 
 
 class DreamSettings(_Section):
@@ -62,23 +62,23 @@ class HistorySettings(_Section):
     """Settings of the history."""
 
     pack_after: Annotated[int, Field(ge=100, le=1_000_000)] = 2000
-    """Number of loose objects at which the repository is packed."""
+    """Number of loose git objects at which the repository is packed."""
 
 
 class ProviderSettings(_Section):
-    """One model service: overrides the built-in one of that name, or adds one.
+    """One model service: overrides the built-in service of that name, or adds a service.
 
-    Keys never belong here. The values of headers are secrets as well and are never printed.
+    API keys never belong here. The values of headers are secrets as well and are never printed.
     """
 
     wire: Literal["", "openai", "anthropic", "openai-responses"] = ""
-    """The wire format; empty: that of the built-in service, else `openai`."""
+    """The wire format; empty: the wire format of the built-in service, else `openai`."""
     base_url: Annotated[str, Field(pattern=r"^(?:https?://\S+)?$")] = ""
-    """The URL before the wire format's own path; empty: that of the built-in service."""
+    """The URL before the wire format's own path; empty: the URL of the built-in service."""
     headers: Annotated[dict[str, str], Field(repr=False)] = {}
     """Headers to send with every request."""
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]*$")] = ""
-    """The environment variable that holds the key; empty: the usual one."""
+    """The environment variable that holds the API key; empty: the service's usual variable."""
     timeout_s: Annotated[float, Field(ge=0, le=3600)] = 0
     """Longest wait between two bytes, in seconds; 0: 120, or 600 for a server on this machine."""
     max_retries: Annotated[int, Field(ge=0, le=10)] = 3
@@ -144,14 +144,14 @@ class NotesSettings(_Section):
 
 
 class ExtractSettings(_Section):
-    """Settings of Codex extraction: rollouts become trace summaries, and those one handbook per directory."""
+    """Settings of Codex extraction, which turns rollouts into trace summaries and handbooks per directory."""
 
     at_launch: bool = False
     """Whether extraction starts together with the background services of a Codex home."""
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
     """`rules` or `PROVIDER:MODEL`; empty: the engine that a consolidation would use."""
     max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
-    """Most rollouts per run; the rest is left for the next one."""
+    """Maximum number of rollouts per run; the next run handles the rest."""
     concurrency: Annotated[int, Field(ge=1, le=16)] = 8
     idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
     """A rollout that changed within this time is still in use."""
@@ -174,7 +174,7 @@ class WindowSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings of this version; immutable, change with `model_copy`."""
+    """All settings of this version; immutable: change them with `model_copy`."""
 
     watch: WatchSettings = WatchSettings()
     dream: DreamSettings = DreamSettings()
@@ -191,9 +191,9 @@ _LARGEST = 4 << 20
 
 
 def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
-    """Return the settings in `path` and a sentence for each part of it that is ignored.
+    """Return the settings in the file `path`, and a sentence for each part of the file that is ignored.
 
-    Without a file, these are the defaults.
+    Without a file the settings are the defaults.
     """
     try:
         document, damage = _parse(_read(path))
@@ -231,7 +231,7 @@ def change_settings(
 
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
-    """Write the settings that differ from the file, atomically; a missing key stands for its default.
+    """Write the settings that differ from the file, atomically; a key that the file lacks has its default.
 
     Raises `UserError`.
     """
@@ -262,7 +262,7 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
 
 
 def _read(path: Path) -> bytes:
-    """Return the bytes of a regular file, or none if there is no file. Never blocks on a pipe or device."""
+    """Return the bytes of a regular file, empty if there is no file. Never blocks on a pipe or device."""
     try:
         return read_regular(path, _LARGEST)
     except FileNotFoundError:
@@ -284,8 +284,8 @@ _TABLE: Any = object()
 def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]:
     """Yield the name and value of every setting.
 
-    Each entry of a table of sections is yielded as `_TABLE`, followed by those of its values that are not the
-    default.
+    Each entry of a table of sections is yielded with the value `_TABLE`, followed by those of its values that
+    are not the default.
     """
     for key, value in section:
         if isinstance(value, _TomlTable):
@@ -302,7 +302,10 @@ def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]
 
 
 def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
-    """Set one value; anything else where its table belongs is replaced, because it had no effect."""
+    """Set one value in `document`, creating missing tables.
+
+    If something other than a table is in the place of a table, it is replaced; it had no effect anyway.
+    """
     table: Any = document
     for depth, part in enumerate(name if value is _TABLE else name[:-1]):
         if not isinstance(table.get(part), Mapping):
@@ -313,7 +316,7 @@ def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
 
 
 def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
-    """Return the settings in `raw`, and the reason for each value dropped from it, by dotted name."""
+    """Return the settings in `raw`, and the reasons for the values dropped from `raw`, by dotted name."""
     bad: dict[str, str] = {}
     while True:
         try:
@@ -325,7 +328,7 @@ def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
 
 
 def _drop(raw: dict[str, Any], place: list[str]) -> str:
-    """Remove from `raw` the smallest part that `place` names within a section; return its dotted name."""
+    """Remove the smallest part within a section that the path `place` names; return its dotted name."""
     limit = 3 if _is_table(place[0]) else 2
     table, name = raw, [place[0]]
     for part in place[1:limit]:

@@ -20,10 +20,11 @@ _STEPS = (
 
 
 def codex_redact(text: str) -> str:
-    """Return `text` with keys, tokens and passwords replaced as Codex does it, even across a line break.
+    """Return `text` with keys, tokens and passwords replaced as Codex does, even across a line break.
 
-    These are the four redactions that Codex applies to its memories, in its order (formats/codex.md section
-    2), so that files that Reverie writes in its place equal the agent's own. Callers apply `redact` besides.
+    The function applies the four redactions of Codex in the order in which Codex applies them
+    (formats/codex.md section 2), so that files that Reverie writes on behalf of Codex are equal to those that
+    Codex writes. Callers apply `redact` as well.
     """
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)

@@ -1,10 +1,10 @@
 """Finding the elements that two sequences share in the same order, with a limit on the work.
 
-`difflib` visits every pair of equal elements, and again after each match: for two lines of minified JSON,
-which are full of quotes and commas, that takes minutes. Here each visit is counted, and a stretch that is too
-expensive is divided at the elements that occur once on either side, or is left without a match. So the work
-grows with the length of the sequences, whatever their content. Where nothing is too expensive the result is
-`difflib`'s.
+`difflib` visits every pair of equal elements, and visits them again after each match. For two lines of
+minified JSON, which are full of quotes and commas, this takes minutes. Here each visit is counted, and a
+stretch that is too expensive is divided at the elements that occur exactly once on each side, or is left
+without a match. So the work grows with the length of the sequences, whatever their content. If nothing is too
+expensive, the result is the same as `difflib`'s.
 
 Pure; any thread.
 """
@@ -26,7 +26,7 @@ LEAST_STEPS = 1_000_000
 
 
 class _TooDear(Exception):
-    """The allowed steps are used up."""
+    """Raised when the allowed steps are used up."""
 
 
 class _CountedMatcher(SequenceMatcher[Hashable]):
@@ -52,7 +52,7 @@ class _CountedMatcher(SequenceMatcher[Hashable]):
 def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAST_STEPS) -> list[Run]:
     """Return the runs of equal elements, in order.
 
-    `least`: steps that are allowed however short the two are.
+    `least`: the number of steps that are allowed even for very short sequences.
     """
     left = max(least, STEPS_PER_ELEMENT * (len(old) + len(new)))
     runs: list[Run] = []
@@ -91,7 +91,7 @@ def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAS
 
 
 def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> float:
-    """Return the share of the elements of both sequences that is in the runs, from 0 to 1."""
+    """Return the fraction (0 to 1) of the elements of both sequences that are part of a run."""
     size = len(old) + len(new)
     return 2 * sum(length for _at, _new_at, length in runs) / size if size else 1.0
 
@@ -112,7 +112,11 @@ def differing(
 def _edges(
     old: Sequence[Hashable], low: int, high: int, new: Sequence[Hashable], new_low: int, new_high: int
 ) -> list[tuple[int, int]]:
-    """Return the elements that occur once on either side, in the longest common order (patience diff)."""
+    """Return the matches of a patience diff: elements that occur exactly once on each side.
+
+    Each item is a pair of indexes, in the old and in the new sequence. Of the unique elements only those of
+    the longest common order are returned. Searched are `old[low:high]` and `new[new_low:new_high]`.
+    """
     counts, new_counts = Counter(old[low:high]), Counter(new[new_low:new_high])
     places = {new[at]: at for at in range(new_low, new_high) if new_counts[new[at]] == 1}
     pairs = [(at, places[old[at]]) for at in range(low, high) if counts[old[at]] == 1 and old[at] in places]

@@ -1,11 +1,12 @@
-"""The redactor: finds secrets in text that leaves the memory files, and in memories that are shown.
+"""The redactor: finds secrets in text that leaves the memory files, and in memories that are displayed.
 
-Text that leaves is in requests, traces, logs and Activity; in shown memories secrets are marked. A secret is
-recognised by its own shape (`text.secret_shapes`, `text.secret_table`), by the name in front of it
-(`text.secret_values`), or by the sentence, table or command around it. Prose about secrets ("token budget:
-12000", "password policy"), checksums, commits, UUIDs and identifiers in code are left alone; in doubt the
-text is redacted, because a gap in a log costs less than a leaked key. Invisible characters, and letters of
-another width, hide nothing: a text is judged as a reader or a program reads it.
+Text leaves the memory files in requests, traces, logs and Activity; there secrets are replaced. In a
+displayed memory they are only marked. A secret is recognised by its own format (`text.secret_shapes`,
+`text.secret_table`), by the name in front of it (`text.secret_values`), or by the sentence, table or command
+around it. Prose about secrets ("token budget: 12000", "password policy"), checksums, commits, UUIDs and
+identifiers in code are left alone; in doubt the text is redacted, because a gap in a log costs less than a
+leaked key. A secret is also found if it contains invisible characters or letters of another width, because a
+text is examined in the form in which a reader or a program reads it.
 
 Invariants: time is linear in the length of the text (no pattern can start over inside its own match; tests
 use the worst inputs we know), found spans do not overlap, and redacting twice gives the same result as
@@ -113,7 +114,7 @@ _LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ 
 
 @cache
 def _secret_word() -> re.Pattern[str]:
-    """Return the pattern of words for a secret in lower-case text, even at the end of a longer name."""
+    """Return the pattern that finds words for a secret in lower-case text, also as the end of a name."""
     return re.compile(
         r"(?:(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])|(?<=[\"'`]--)|(?<=[a-z0-9_./-])(?=[^\x00-\x7fß-ÿ])"
         r"|(?<=/)(?=[^\W\d_]+ ))(?<!\$\()"
@@ -127,9 +128,10 @@ def _secret_word() -> re.Pattern[str]:
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
     """Yield the spans of the secrets in sentences, lists and the like on `lines`.
 
-    On lines with a word for a secret three rules apply: the word, then a verb or sign that gives a value
-    ("the staging password is ...", "Passwort (Test): ...", "密码是 ..."), then something that looks like one;
-    any word near it that looks random; the name of a service and a value in the form of its secrets
+    On lines with a word for a secret ("password") three rules apply. First: the word is followed by a
+    verb or sign that announces a value ("the staging password is ...", "Passwort (Test): ...", "密码是
+    ...") and then by text that looks like a value. Second: a word near it looks random. Third: the
+    line names a service and contains a value in the format of that service's secrets
     (`SecretTable.nearby`).
 
     A sentence about secrets is left alone ("The password is required"); checksums, commits, UUIDs and
@@ -243,12 +245,12 @@ def plain(
 
 
 def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the word is the key of a wireless network, which is made up as passwords are."""
+    """Return whether the word means the key of a wireless network, which people choose like a password."""
     return word[0] in _WIFI_KEYS and _WIFI.search(small, max(line, word.start() - 80), word.end()) is not None
 
 
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the word is the verb in "the tests pass"."""
+    """Return whether the word `pass` is a verb, as in "the tests pass", and not short for "password"."""
     before = max(line, word.start() - 80), word.start()
     return word[0] == "pass" and _ACCOUNT.search(small, *before) is None
 
@@ -268,7 +270,7 @@ def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 
 
 def is_lone_word(value: str) -> bool:
-    """Return whether a quoted word of letters is a value, not a description of one."""
+    """Return whether a quoted word of letters is a secret value, not a description of the value."""
     return (
         value.isalpha()
         and len(value) >= 6
@@ -304,7 +306,7 @@ def _trimmed(text: str, start: int, end: int, *, is_password: bool) -> SecretSpa
 
 
 def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
-    """Yield the value in front of the word: `hunter2 is the staging password`."""
+    """Yield the value that stands before the word for a secret: `hunter2 is the staging password`."""
     is_password = word["password"] is not None
     begin = max(line, word.start() - 120)
     match = _IS_THE.search(text[begin : word.start()])
@@ -316,7 +318,7 @@ def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]
     """Yield values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
 
     Such a name is one word with a word for a secret among its pieces. Neighbouring pieces that are neither
-    words nor short numbers are the value, if they look drawn, each or joined.
+    words nor short numbers are the value, if they look random, either each of them or all of them joined.
     """
     for name in _SEGMENT.finditer(text, start, end):
         word = _joined_word().search(small, *name.span())
@@ -346,9 +348,9 @@ def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]
 
 
 _SHORTEST_REST = 4
-"""What is shorter behind a sign is the end of the value that the sign is in."""
+"""Shorter text after a sign (such as `-`) is the end of the value that contains the sign, not a value."""
 _SHORTEST_PART = 10
-"""Shorter parts of a name look drawn too often."""
+"""Shorter parts of a name look random too often."""
 _SEGMENT = lazy_pattern(r"""[^\s\\"'`|<>()\[\]{},;:&?]{12,400}""")
 _PIECE_OF_NAME = lazy_pattern(r"[!-,0-<>-^`-~]+|[^\x00-\x7f]+")
 _WORD_OF_NAME = lazy_pattern(
@@ -371,8 +373,8 @@ def _net(
 ) -> Iterator[SecretSpan]:
     """Yield random-looking values and values like a named service's keys, near a word for a secret.
 
-    `is_password`: the word means a password, so that the value may be short. `is_below`: the word is on a
-    line above, so that a value with a name of its own (`uses: ...`) is another's.
+    `is_password`: the word means a password, so the value may be short. `is_below`: the word is on a line
+    above, so a value that has a name of its own (`uses: ...`) does not belong to the word.
     """
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:
@@ -453,7 +455,7 @@ def _is_drawn_there(value: str, *, is_password: bool) -> bool:
 
 
 def _is_all_kinds(part: str) -> bool:
-    """Return whether a part of a name mixes digits and letters of both cases, as no name does."""
+    """Return whether a part of a name mixes digits and letters of both cases, which ordinary names do not."""
     return _ALL_KINDS.match(part) is not None and _NUMBERED_NAME.fullmatch(part) is None
 
 
@@ -464,13 +466,13 @@ def _services() -> re.Pattern[str]:
 
 
 def _word_start(text: str, least: int, place: int) -> int:
-    """Return the start of the word at `place`, not before `least`."""
+    """Return the start of the word that contains position `place`; the search stops at `least`."""
     spaces = [text.rfind(space, least, place) for space in " \t\n"]
     return max(spaces) + 1 if max(spaces) >= 0 else place
 
 
 def _is_path(value: str) -> bool:
-    """Return whether it is several names with slashes or dots between them: a path, a host, a package."""
+    """Return whether a value is several names with slashes or dots between them: a path, host or package."""
     parts = re.split(r"[/.]", value)
     return len(parts) >= 3 and max(map(len, parts)) < 20
 
@@ -702,7 +704,7 @@ _ENCODED = lazy_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,}={0,2}")
 
 
 def _in_encodings(text: str) -> Iterator[SecretSpan]:
-    """Yield the runs of Base64 and hexadecimal digits that encode a text with a secret."""
+    """Yield the spans of Base64 or hexadecimal digits that encode a text with a secret."""
     for run in _ENCODED.finditer(text):
         plain = decoded_text(run[0])
         if plain and (kinds := [kind for start, end, kind in _spans(plain) if start < end]):
@@ -727,9 +729,10 @@ def decoded_text(value: str) -> str:
 
 _LINE_ENDS = dict.fromkeys(map(ord, "\n\r\t"), " ")
 _LEAST_ALONE = 20
-"""Shortest text of letters and digits alone that is examined: only longer keys have no other characters."""
+"""Minimum length of a text of only letters and digits to be examined: shorter keys have other characters as
+well."""
 _MOST_PASSES = 4
-"""Passes of `redact`: text beside a secret may look like one once that is replaced."""
+"""Maximum passes of `redact`: once a secret is replaced, the text beside it may look like a secret too."""
 
 
 def redact(text: str) -> str:
@@ -804,7 +807,7 @@ _READ_AS = {
 
 
 def _as_read(text: str) -> tuple[str, list[int] | None]:
-    """Return the text as a reader sees it, and the original index of each character; None: unchanged."""
+    """Return the text as a reader sees it, and the original index of each character; None if unchanged."""
     gaps: list[str] = []
     if not text.isascii():
         present = set(text)
@@ -852,7 +855,10 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
 
 
 def _inside_escapes(text: str) -> dict[int, int]:
-    """Map each place inside an escape to its end: a mark that began there would leave half an escape."""
+    """Map each position inside an escape sequence to the end of that sequence.
+
+    A redaction that began at such a position would leave half an escape sequence behind.
+    """
     return {
         place: escape.end()
         for escape in _ESCAPED.finditer(text)
@@ -920,11 +926,12 @@ _IN_ADDRESS = lazy_pattern(r"https?://[^\s?#=]*\Z")
 
 
 def marked_secrets(text: str) -> tuple[Secret, ...]:
-    """Return those secrets in a memory that a person should check.
+    """Return the secrets in a memory that a person should check.
 
-    Redaction hides anything that may be a secret; a mark asks for a person's time, so it leaves out
-    placeholders: values that describe themselves (`your-32-character-key`, `SecurePass123!`), default
-    passwords of databases (`postgres`), members of code, and values shortened by their author.
+    `redact` replaces anything that may be a secret. A marked secret costs a person's time, so these are not
+    returned: placeholders made of words that describe the missing value (`your-32-character-key`,
+    `SecurePass123!`), default passwords of databases (`postgres`), members of code, and values shortened by
+    their author.
     """
     return tuple(secret for secret in find_secrets(text) if not _stands_for_one(text, secret))
 
@@ -962,7 +969,7 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
 
 
 def _is_label(text: str, secret: Secret, value: str) -> bool:
-    """Return whether a value is the name of a setting, or a word that a window shows beside a field."""
+    """Return whether a value is the name of a setting, or the label of a field in a window."""
     if secret.kind not in ("password", "token") or any(map(str.isdigit, value)):
         return False
     if not value.isascii() or _CONSTANT_NAME.fullmatch(value):
@@ -974,7 +981,11 @@ def _is_label(text: str, secret: Secret, value: str) -> bool:
 
 
 def describes_itself(value: str) -> bool:
-    """Return whether a value consists of words that describe it and of obvious numbers."""
+    """Return whether a value is an obvious placeholder, not a secret, such as `your-password-123`.
+
+    Such a value consists of words for a missing secret (`SecretWords.self_naming`) and of obvious numbers, or
+    it repeats or counts (`xxxx`, `user/user`, `1234567890`).
+    """
     words = secret_words()
     parts = [part.lower() for part in _NAME_PART.findall(value)]
     if not parts or its.is_random(value):

@@ -34,7 +34,7 @@ PLANTED: tuple[tuple[str, str], ...] = (
 )
 """Test secrets by name, each in a text between the words `before` and `after`.
 
-All are invented, and split in the source so that secret scanners do not report them.
+All secrets are invented, and each is split in the source so that secret scanners do not report it.
 """
 
 _PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
@@ -44,10 +44,10 @@ _PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
 def failed_checks() -> tuple[str, ...]:
     """Return the names of the planted secrets that redaction fails to hide; `()` if it works.
 
-    The self-test runs before anything is sent: a broken regular expression engine, a damaged installation or
-    a wrong edit of a pattern would silently find nothing. So one secret of each kind is redacted: it must be
-    gone, and the words around it must still be there. It takes less than a millisecond once the patterns are
-    compiled; the result is cached for the life of the process.
+    The self-test runs before anything is sent, because with a broken regular expression engine, a damaged
+    installation or a wrong edit of a pattern, redaction would silently find nothing. One secret of each kind
+    is redacted: the secret must be gone, and the words around it must still be there. It takes less than a
+    millisecond once the patterns are compiled; the result is cached for the life of the process.
     """
     if _is_hidden("\n".join(text for _name, text in PLANTED)):
         return ()

@@ -1,10 +1,11 @@
-"""Secrets that are recognised by their own shape, whatever is around them.
+"""Secrets that are recognised by their own format, whatever the text around them.
 
-The prefixes and patterns of services are in `text.secret_table`; here are the forms that no table holds:
-private keys, signed tokens, headers, addresses and command lines, and logins, PINs, codes and licences that
-no word for a secret announces. Every pattern begins at a boundary, and its matches are bounded or followed by
-a character they cannot contain, so no input makes it slow. Possessive quantifiers and atomic groups are not
-used: Python before 3.11.5 matches them wrongly. Pure functions; spans are `(start, end, kind)`.
+The prefixes and patterns of services are in `text.secret_table`. This module has the formats that are not in
+a table: private keys, signed tokens, headers, URLs and command lines, and logins, PINs, recovery codes and
+licences without a word for a secret near them. Every pattern begins at a boundary, and its matches are
+bounded or followed by a character they cannot contain, so no input makes it slow. Possessive quantifiers and
+atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans are `(start, end,
+kind)`.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class _Rows(Struct, frozen=True):
     in_words: tuple[Shaped, ...]
     in_texts: tuple[Shaped, ...]
     least_word: int
-    """Length of the shortest word that may hold a secret of the table, which never contains a space."""
+    """Length of the shortest word that may contain a secret of the table; secrets never contain a space."""
 
 
 @cache
@@ -119,7 +120,7 @@ def _rows() -> _Rows:
 
 
 def shaped_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of all secrets with a shape of their own; they may overlap.
+    """Yield the spans of all secrets that are recognised by their own format; the spans may overlap.
 
     `small`: the text in lower case, of the same length.
     """
@@ -157,8 +158,8 @@ def places_of(text: str, part: str) -> Iterator[int]:
 def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str) -> Iterator[re.Match[str]]:
     """Yield the matches of `pattern` at the occurrences of `parts` in `searched`.
 
-    All matches of the pattern begin with one of `parts`. None begins inside another that begins with the same
-    part.
+    Every match of the pattern must begin with one of `parts`. Matches that begin with the same part do not
+    overlap.
     """
     for part in parts:
         if part not in searched:
@@ -218,14 +219,14 @@ def _in_addresses(text: str) -> Iterator[SecretSpan]:
 
 @cache
 def prefixes_pattern() -> re.Pattern[str]:
-    """Return the pattern that finds the table's prefixes after a boundary, the longest of similar ones."""
+    """Return the pattern that finds the table's prefixes after a boundary; the longest match wins."""
     return re.compile("(?<![A-Za-z0-9])" + any_of(_rows().by_prefix))
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return a pattern that finds the words, the longest where several have the same beginning.
+    """Return a pattern that finds any of the words; of words with the same beginning the longest one wins.
 
-    Hundreds of them take no longer than ten.
+    A search for hundreds of words takes no longer than one for ten.
     """
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for word in words:
@@ -302,7 +303,7 @@ def _headers(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _behind_p(text: str) -> Iterator[SecretSpan]:
-    """Yield passwords on the command lines of MySQL's clients."""
+    """Yield the spans of passwords after `-p` on the command lines of MySQL's clients."""
     done = 0
     for match in _MYSQL.finditer(text):
         if match.start() < done:
@@ -321,7 +322,7 @@ def _behind_p(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_header_value(scheme: str, value: str) -> bool:
-    """Return whether a match is a header, not a sentence that begins with "Authorization:"."""
+    """Return whether a match is an HTTP header, not a sentence that begins with "Authorization:"."""
     if scheme.lower() == "basic":
         return _is_credential(scheme, value)
     return scheme.lower() == "bearer" or len(value) >= 20 or any(map(str.isdigit, value))
@@ -333,7 +334,7 @@ def _is_netrc(host: str, value: str) -> bool:
 
 
 def _is_credential(scheme: str, value: str) -> bool:
-    """Return whether a match is a credential, not the next word of a sentence about bearers or basics."""
+    """Return whether a match is a credential, not a word of prose after "bearer" or "basic"."""
     if scheme.lower() == "bearer":
         return any(map(str.isdigit, value)) and not is_placeholder(value)
     try:
@@ -389,7 +390,7 @@ def _announced(name: str) -> re.Pattern[str]:
 
 
 def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of secrets that no word for a secret announces.
+    """Yield the spans of secrets without a word for a secret ("password", "token") near them.
 
     These are logins as `name / password`, PINs, recovery codes, licences, and keys used for signing. Each
     rule begins at a word of its own, in the languages that notes are written in, and then examines a bounded
@@ -438,7 +439,7 @@ def _logins(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _codes(text: str, position: int) -> Iterator[SecretSpan]:
-    """Yield consecutive codes, whether or not each is on a line of its own."""
+    """Yield the spans of the recovery codes that follow `position`, on one line or on several lines."""
     for _ in range(_MOST_CODES):
         code = _CODE.match(text, position)
         if code is None:

@@ -1,8 +1,8 @@
-"""The tables of redaction: forms of known secrets, and words that distinguish secrets from other values.
+"""The tables of redaction: formats of known secrets, and words that distinguish secrets from other values.
 
-The forms are the rows of `resources/secrets.toml`, the words the lists of `resources/secret_words.toml`. Both
-are immutable and read when first needed. A missing or damaged file raises `FileNotFoundError` or `ValueError`
-each time (a bug of ours): nothing is redacted with half a table.
+The formats are the rows of `resources/secrets.toml`; the words are the lists of
+`resources/secret_words.toml`. Both are immutable and read when first needed. A missing or damaged file raises
+`FileNotFoundError` or `ValueError` each time (a bug of ours): nothing is redacted with half a table.
 
 Any thread.
 """
@@ -47,7 +47,7 @@ _FLAGS = frozenset({"exact", "random"})
 
 
 class Prefixed(Struct, frozen=True):
-    """A secret that begins with `prefix`, a mark of its service."""
+    """A type of secret that begins with `prefix`, which identifies its service."""
 
     service: str
     prefix: str
@@ -57,37 +57,38 @@ class Prefixed(Struct, frozen=True):
     least: int
     """Fewest characters after the prefix that make a secret."""
     source: str
-    """Site and page of the documentation that describes the form."""
+    """Site and page of the documentation that describes the format."""
     exact: bool = False
-    """Whether exactly `least` characters follow, and then none of the alphabet."""
+    """Whether exactly `least` characters follow; the next character is then not one of `alphabet`."""
     random: bool = False
     """Whether the rest must look random, because the prefix is short or an ordinary word."""
 
 
 class Shaped(Struct, frozen=True):
-    """A secret with a form of its own. Group 1 of `pattern`, or its whole match, is the secret."""
+    """A type of secret with a format of its own. Group 1 of `pattern`, or its whole match, is the secret."""
 
     service: str
     word: str
-    """Part of every match of the pattern; texts without it are not searched."""
+    """A string that every match of the pattern contains; texts without the string are not searched."""
     pattern: str
     source: str
 
     @property
     def is_one_word(self) -> bool:
-        """Whether the secret is in one word of at least `LONG_WORD` characters.
+        """Whether the secret is always in one word of at least `LONG_WORD` characters.
 
-        Then only such words are searched. The `word` of every other pattern is long enough to be rare.
+        If so, the pattern is only applied to such words. The `word` of every other pattern is long enough to
+        be rare.
         """
         return len(self.word) < 4 or self.word in ("_mmk", "token-", "NRAL")
 
 
 class Nearby(Struct, frozen=True):
-    """A secret without any mark, recognised on a line that names the service and has a word for a secret."""
+    """A type of secret without a prefix, recognised beside the service's name and a word for a secret."""
 
     service: str
     names: tuple[str, ...]
-    """Names of the service in lower case, one of which is on the same line."""
+    """Names of the service in lower case; one of them must be on the same line."""
     pattern: str
     """Matches the secret as a whole word."""
     source: str
@@ -107,7 +108,7 @@ class SecretWords(Struct, frozen=True):
     gives: frozenset[str]
     """Words which, after a word for a secret, announce its value."""
     fillers: frozenset[str]
-    """Words that may be between those and the value."""
+    """Words that may be between a word of `gives` and the value."""
     examples: frozenset[str]
     """Values from documentation, without hyphens and underscores."""
     example_parts: tuple[str, ...]
@@ -115,9 +116,9 @@ class SecretWords(Struct, frozen=True):
     sentence: frozenset[str]
     """Words of sentences: a phrase with one of them is not a passphrase."""
     self_naming: frozenset[str]
-    """Words that make a value a description of the missing secret."""
+    """Words that show that a value only describes a missing secret, such as `your` or `example`."""
     self_naming_ends: tuple[str, ...]
-    """The same, at the end of a word."""
+    """Like `self_naming`, for endings of words."""
     defaults: frozenset[str]
     """Default passwords of programs."""
     open_keys: frozenset[str]
@@ -131,17 +132,17 @@ class SecretWords(Struct, frozen=True):
     token_endings: tuple[str, ...]
     """The same for tokens and keys."""
     foreign_passwords: tuple[str, ...]
-    """Ends of names for a password in other languages, with an underscore for a blank."""
+    """Endings of names for a password in other languages, with an underscore for each space."""
     foreign_tokens: tuple[str, ...]
     """The same for tokens and keys."""
     what_passes: frozenset[str]
-    """'If the tests pass: ...'"""
+    """Words before `pass` that make it a verb: 'If the tests pass: ...'."""
     no_pass: frozenset[str]
-    """Words that end with `pass` and mean none."""
+    """Words that end with `pass` but do not mean a password."""
     whose_pass: frozenset[str]
     """Words before `pass` that make it a password: 'the db pass: ...'."""
     account_hints: tuple[str, ...]
-    """One of them is in every text with a login as `name / password`."""
+    """Every text with a login as `name / password` contains one of these."""
     passwords: str
     """A pattern for the words for a password, in all languages."""
     letter_pairs: Mapping[str, int]
@@ -151,18 +152,18 @@ class SecretWords(Struct, frozen=True):
     options: Mapping[str, str]
     """Patterns for the option that takes a password, by name of the program; group 1 is the password."""
     announced: Mapping[str, str]
-    """Patterns for secrets that no word for a secret announces; the group `value` is the secret."""
+    """Patterns for secrets without a word for a secret near them; the group `value` is the secret."""
 
 
 @cache
 def secret_table() -> SecretTable:
-    """Return the table that comes with the program. Raises `FileNotFoundError` and `ValueError`: bugs."""
+    """Return the table that comes with the program. `FileNotFoundError` and `ValueError` mean a bug."""
     return load_table("secrets.toml", _table)
 
 
 @cache
 def secret_words() -> SecretWords:
-    """Return the words that come with the program. Raises `FileNotFoundError` and `ValueError`: bugs."""
+    """Return the words that come with the program. `FileNotFoundError` and `ValueError` mean a bug."""
     return load_table("secret_words.toml", _words)
 
 

@@ -1,8 +1,8 @@
-"""Judges single values, and finds secrets by the name in front of them.
+"""Tests of single values, and the search for secrets by the name in front of them.
 
-A value is a placeholder, or looks like a password, or like a random key; every rule of redaction uses these
-functions, so that a value is judged the same in a sentence, a table or an assignment. Pure; no possessive
-quantifier or atomic group anywhere (Python before 3.11.5 matches those wrongly).
+The tests decide whether a value is a placeholder, looks like a password or looks like a random key. Every
+rule of redaction uses them, so a value is judged the same in a sentence, a table or an assignment. Pure; no
+possessive quantifier or atomic group anywhere (Python before 3.11.5 matches those wrongly).
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ _KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value only takes the place of a secret.
+    """Return whether a value only stands in for a secret.
 
-    Such as a variable, a template, a mask, an example of a manual, or our own mark.
+    Such values are variables, templates, masks, examples from manuals, and our own redaction marks.
     """
     if _VARIABLE.match(value) is not None or len(set(value)) == 1:
         return True
@@ -106,7 +106,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_bracketed(value: str) -> bool:
-    """Return whether a value in angle brackets names the secret instead of being it."""
+    """Return whether a value in angle brackets is the name of a secret, not the secret."""
     return _IN_BRACKETS.match(value) is not None
 
 
@@ -126,12 +126,12 @@ def is_place(value: str) -> bool:
 
 
 def is_file_name(value: str) -> bool:
-    """Return whether a value ends like a name of a file or host."""
+    """Return whether a value ends like the name of a file or host."""
     return _FILE_NAME.match(value) is not None
 
 
 def is_identifier(value: str) -> bool:
-    """Return whether a value is a name in code, perhaps of a member of something."""
+    """Return whether a value is a name in code, perhaps with a member access (`config.password`)."""
     return _IDENTIFIER.match(value) is not None
 
 
@@ -148,7 +148,7 @@ def is_mixed(value: str) -> bool:
 def is_hash_like(value: str) -> bool:
     """Return whether a value may be a checksum, a commit or an identifier.
 
-    That is hexadecimal digits, a UUID, or the digest of a password.
+    Such values are hexadecimal digits, UUIDs and digests of passwords.
     """
     return any(pattern.match(value) is not None for pattern in (_HEX, _UUID, _CRYPT))
 
@@ -209,20 +209,21 @@ def is_password_like(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Return whether a value has the signs, letters and digits that people put into a password.
+    """Return whether a value mixes signs, letters and digits as people do in a password (`Winter2026+x`).
 
-    Words and names do not mix all three, as `Winter2026+x` does.
+    Words and names do not mix all three.
     """
     return _STRONG.match(value) is not None and not is_placeholder(value) and not _PLAIN_SIGNS.search(value)
 
 
 def drawn_bits(value: str) -> float:
-    """Return the surprise of a value per character, in bits.
+    """Return how random a value looks, as bits of information per character.
 
-    About 4 for words and names made of words, about 5.7 for random values. A piece (a word, delimited by
-    case, or a number) costs 6 bits to begin, and its pairs of letters the bits of `SecretWords.letter_pairs`;
-    the first number costs 4, and a piece after a sign half, because names contain them. Signs that names
-    contain do not count, others cost 5.
+    About 4 for words and names made of words, about 5.7 for random values. The value is split into pieces:
+    words (delimited by case) and numbers. Each piece adds 6 bits; a word also adds the bits of its pairs of
+    letters (`SecretWords.letter_pairs`), a number 3 bits per further digit. The first number adds only 4
+    bits, and a piece after `.`, `_`, `-` or `/` only 3, because names contain these too. Those signs add
+    nothing themselves; other signs add 5 bits each.
     """
     pairs = secret_words().letter_pairs
     bits = count = numbers = 0
@@ -246,7 +247,7 @@ def drawn_bits(value: str) -> float:
 def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
     """Return whether a value looks random letter by letter, even if it is short or has only letters.
 
-    Hexadecimal values do not count; they are checksums more often. Of 1,000 random values of 14 letters or
+    False for hexadecimal values, which are more often checksums. Of 1,000 random values of 14 letters or
     digits 990 reach 4.7 bits, of 1,000 words and names of that length 10.
     """
     if not least <= len(value) <= 200 or not value.isascii() or is_hash_like(value) or is_placeholder(value):
@@ -263,7 +264,7 @@ def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
 def is_random(value: str, least: int = 16) -> bool:
     """Return whether a value looks random: one long run of letters and digits that often alternate.
 
-    Hexadecimal values do not count; they are checksums more often.
+    False for hexadecimal values, which are more often checksums.
     """
     if len(value) < least or is_hash_like(value) or is_placeholder(value):
         return False
@@ -282,9 +283,10 @@ def _is_random_run(run: str) -> bool:
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
-    """Return whether `text` contains one of `parts`, without which a pattern cannot match.
+    """Return whether `text` contains one of `parts`.
 
-    Takes a hundredth of the time of the pattern.
+    Callers use it before a pattern that cannot match without one of the parts; it takes a hundredth of the
+    time.
     """
     for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
         if part in text:
@@ -295,8 +297,9 @@ def holds_any(text: str, parts: Iterable[str]) -> bool:
 Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
 """The kind of value that a name announces.
 
-`pass` and `key`: the name alone is not conclusive. `gpg-key`: a fingerprint more often than a key. `mention`:
-a word for a secret in the name (`TOKEN_GITHUB`, `password_hash`), but not at its end.
+`pass` and `key`: the name alone does not prove that the value is a secret. `gpg-key`: a fingerprint more
+often than a key. `mention`: a word for a secret in the name (`TOKEN_GITHUB`, `password_hash`), but not at its
+end.
 """
 
 # A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
@@ -392,7 +395,7 @@ def small_letters(text: str) -> str:
 
 
 def secret_lines(text: str, small: str) -> list[tuple[int, int]]:
-    """Return start and end of every line with a word for a secret. `small`: `small_letters(text)`."""
+    """Return start and end of every line with a word for a secret; `small` is `small_letters(text)`."""
     found = _lines_with(_HINT, small) if holds_any(small, _HINT_WORDS) else []
     if not text.isascii():
         found = sorted({*found, *_lines_with(_FOREIGN_HINT, small)})
@@ -414,11 +417,11 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
     """Yield the spans of all values on `lines` that are secrets because of their name.
 
     For example `DB_PASSWORD=...`, `API key: ...`, `--token ...`. A name is split into words (`dbPassword` is
-    "db", "password") and judged by the last of them; where that is not conclusive ("key"), also by the words
-    in front of it, even across a space. The value is judged by the usual values of such a name: a password
-    may look like anything, a token or key must look machine-made, because both words are common in prose and
-    code. Only lines with a word for a secret are searched (`secret_lines`), and each character is examined a
-    bounded number of times.
+    "db", "password") and judged by the last of these words; if that word is not conclusive ("key"), also by
+    the words in front of it, even across a space. The value is then compared with the usual values of such a
+    name: a password may look like anything, a token or key must look machine-made, because "token" and "key"
+    are common in prose and code. Only lines with a word for a secret are searched (`secret_lines`), and each
+    character is examined a bounded number of times.
     """
     position = 0
     for start, end in lines:
@@ -430,7 +433,7 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
 
 
 def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
-    """Return where to continue the search, and the value after a name if it is a secret."""
+    """Return the position at which to continue the search, and the span of the value; None: no secret."""
     position = named.end()
     name = named["name"]
     if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
@@ -553,7 +556,7 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
 
 
 def is_open_key(text: str, start: int, end: int, line: int) -> bool:
-    """Return whether the word `text[start:end]` is a key that is not secret, such as `cache_key`."""
+    """Return whether the word `text[start:end]` is a key or token that is not secret, such as `cache_key`."""
     own = [word.lower() for word in _WORDS.findall(text[start:end])]
     if not own or own[-1] not in ("key", "keys", "token", "tokens"):
         return False
@@ -613,9 +616,9 @@ def _may_be_secret(kind: Kind, name: str, value: str) -> bool:
 
 
 def _looks_made(kind: Kind, value: str) -> bool:
-    """Return whether a value looks made by a machine, or by a person imitating one.
+    """Return whether a value looks machine-made: letters and digits mixed, or one long run.
 
-    That is letters and digits mixed, or one long run. The less its name reveals, the longer it has to be.
+    The less the kind of its name proves, the longer the value must be.
     """
     if len(value) < _LEAST[kind] or PUBLIC_KEY.match(value):
         return False
@@ -647,7 +650,7 @@ _PAIR_REACH = 200
 
 
 def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values beside a field that names them, in either order.
+    """Yield the spans of secrets in pairs of fields, one with the name and one with the value, in any order.
 
     Kubernetes, CloudFormation and forms have such pairs. `small`: the text in lower case.
     """

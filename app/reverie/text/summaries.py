@@ -1,8 +1,8 @@
 """Translatable phrases, counts in sentences, lengths and white space as agents see them, and headings.
 
-Layers below the window use English: on the command line, in logs and in files. A `Phrase` is such a text that
-keeps its template and values, so that the window can look up the template's translation and insert the same
-values. `packaging/translations.py` finds the templates by the names `phrase` and `plural`. Values are
+Layers below the window use English: on the command line, in logs and in files. A `Phrase` is an English text
+that stores its template and values, so that the window can look up the template's translation and insert the
+same values. `packaging/translations.py` finds the templates by the names `phrase` and `plural`. Values are
 inserted by name alone: a template from another machine cannot access their attributes.
 
 Threading: pure. Failure: none.
@@ -40,7 +40,7 @@ def readable_text(data: bytes) -> str:
 
 
 def utf16_text(data: bytes) -> str | None:
-    """Return the text of a UTF-16 file; None if any of its bytes would be lost or it holds a NUL."""
+    """Return the text of a UTF-16 file; None if decoding would lose a byte, or if the text contains a NUL."""
     if not is_utf16(data):
         return None
     try:
@@ -68,7 +68,7 @@ def was_left(count: int) -> str:
 
 
 def with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """Return the summary of a run with the write-protected files that it left alone."""
+    """Return the summary of a run with a note on the write-protected files that the run did not change."""
     if not paths:
         return summary
     if summary and summary[-1] not in ".!?":
@@ -78,7 +78,7 @@ def with_write_protected(summary: str, paths: Sequence[str]) -> str:
 
 
 def with_pairs(summary: str, pairs: int) -> str:
-    """Return the summary of a run with the number of pairs of memories that it leaves to a person."""
+    """Return the summary of a run with a note on how many pairs of memories a person has to decide on."""
     if not pairs:
         return summary
     end = "" if summary.endswith((".", "!", "?")) else "."
@@ -95,7 +95,7 @@ def utf16_length(text: str) -> int:
 
 
 def cut_utf16(text: str, units: int) -> str:
-    """Return the longest beginning of `text` of at most `units` code units that splits no character."""
+    """Return the longest prefix of `text` of at most `units` UTF-16 code units that splits no character."""
     if utf16_length(text) <= units:
         return text
     used = 0
@@ -110,9 +110,9 @@ _LONGEST_WORD = 500
 
 
 def between_words(cut: str, text: str) -> str:
-    """Return `cut`, a beginning of `text`, without a word that is cut off at its end.
+    """Return `cut`, a prefix of `text`, without a last word that is cut off.
 
-    Half a key matches no known shape of a secret. A word of more than 500 characters stays cut.
+    Half a key would match no known format of a secret. A word of more than 500 characters stays cut.
     """
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
@@ -124,7 +124,7 @@ def between_words(cut: str, text: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return the tokens of a text that no provider counted: a quarter of its code units, rounded up.
+    """Return an estimate of the number of tokens in a text: a quarter of its UTF-16 code units, rounded up.
 
     The rule is from design.md section 5.
     """
@@ -137,7 +137,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def first_heading(beginning: bytes) -> str:
-    """Return the first top-level heading in the beginning of a file, else its first task; empty for none."""
+    """Return the first top-level heading in `beginning`, else the first task; empty if there is neither."""
     text = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
     found = _HEADING.search(text) or _TASK.search(text)
     return _CONTROLS.sub(" ", found[1]).strip() if found else ""
@@ -148,10 +148,10 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Phrase(str):
-    """An English text that keeps the parts it was made from.
+    """An English text that stores the parts from which it was made.
 
-    `template` has a place for each of `values`, which may be phrases too; `number` and `one` are the count
-    and singular of a plural.
+    `template` has a placeholder for each of `values`, which may be phrases too; `number` and `one` are the
+    count and singular of a plural.
     """
 
     __slots__ = ("number", "one", "template", "values")
@@ -176,7 +176,7 @@ class Phrase(str):
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """Return a template with its values inserted; a place without a value stays."""
+    """Return a template with its values inserted; a placeholder without a value is left as it is."""
     return _PLACE.sub(lambda found: values.get(found[1], found[0]), template) if values else template
 
 
