@@ -1,8 +1,8 @@
 """The window's connection to the engine: connects on demand and turns the engine's events into signals.
 
-A person's window uses the engine of its profile and environment, a process of its own, and one more on each
-remote machine whose homes it shows. Where no process may be started (a screenshot for the documentation, a
-fixed clock, tests), an engine in this process answers over the same wire protocol.
+Normally the window uses the engine of its profile and environment, which is another process, and one engine
+on each remote machine whose homes it shows. If no process may be started (for a screenshot of the
+documentation, a fixed clock, or tests), an engine in this process is used over the same wire protocol.
 
 Threading: signals are emitted in the thread of this object; the client is used in jobs. Failure: see
 `engine.client`.
@@ -33,9 +33,9 @@ log = logging.getLogger("reverie.engine")
 class EngineLink(QObject):
     """The connection of a window to one engine.
 
-    Signals: `heard(Event)`, an event of any home; `lost(UserError)`, emitted when the other machine cannot be
-    reached; `replaced()`, emitted when the connection leads to another engine, after the first died or was
-    unreachable.
+    Signals: `heard(Event)`, emitted for an event of any home; `lost(UserError)`, emitted when the remote
+    machine cannot be reached; `replaced()`, emitted when another engine is connected after the previous one
+    died or was unreachable.
     """
 
     heard = Signal(object)
@@ -53,7 +53,11 @@ class EngineLink(QObject):
         starting: StartingEngine | None = None,
         machine: RemoteMachine | None = None,
     ) -> None:
-        """Create the link without connecting; `machine` is where the engine runs, None for this machine."""
+        """Create the link without connecting.
+
+        `own_process`: whether the engine is a process of its own; `starting`: this engine, if it was started
+        already; `machine`: the remote machine on which the engine runs, None for this machine.
+        """
         super().__init__(parent)
         self._starting = starting
         self._profile = profile
@@ -73,16 +77,16 @@ class EngineLink(QObject):
 
     @property
     def machine_name(self) -> str:
-        """The person's name for the machine of the engine; empty for this machine."""
+        """The user's name for the machine on which the engine runs; empty for this machine."""
         return "" if self.machine is None else self.machine.address.name
 
     @property
     def pid(self) -> int:
-        """Process id of the engine that was last reached; 0 before the first."""
+        """The process id of the engine that was reached last; 0 if none has been reached."""
         return self.client.pid
 
     def stop(self) -> None:
-        """Close the connection, which fails calls in progress; repeated calls have no effect."""
+        """Close the connection, so that calls in progress fail; repeated calls have no effect."""
         self._closed = True
         self.client.stop()
         if self.inline is not None:
@@ -99,7 +103,10 @@ class EngineLink(QObject):
         return connect(self._profile, starting=starting)
 
     def _post(self, event: Event | UserError | None) -> None:
-        """Pass an event to the thread of this object; an error means no engine, None another engine."""
+        """Pass an event to the thread of this object.
+
+        An error means that the engine cannot be reached; None means that another engine is connected now.
+        """
         if not self._closed:
             try:
                 self._posted.emit(event)

@@ -1,8 +1,8 @@
 """The Failures tab: lessons, anti-patterns and crashes of the agent, with details and actions.
 
-Lessons that the next attempt gets are marked, and anti-patterns that say the same are grouped. `FailuresTab`
-shows the data and emits requests as signals; `FailuresControl` reads the data and makes the two possible
-changes.
+Lessons that the next attempt gets are marked, and anti-patterns with the same meaning are grouped.
+`FailuresTab` shows the data and emits requests as signals; `FailuresControl` reads the data and makes the two
+kinds of changes: it saves resolutions and merges anti-patterns.
 
 Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
 """
@@ -78,7 +78,7 @@ class FailureRow(Struct, frozen=True):
 
     @property
     def spoken(self) -> str:
-        """The row as text for screen readers."""
+        """The text of the row for screen readers."""
         return ", ".join(text for text in (self.look.title, self.look.right, self.look.below) if text)
 
 
@@ -92,7 +92,10 @@ def headline(view: FailuresView) -> str:
 
 
 def state(view: FailuresView) -> str:
-    """Return sentences about the switch, the store's own settings and unreadable records."""
+    """Return sentences about the state of recording.
+
+    They cover the switch in the environment, the store's own settings and unreadable records.
+    """
     said = [
         tr("LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.")
         if view.on
@@ -119,7 +122,7 @@ def part_title(key: PartKey, view: FailuresView) -> str:
 
 
 def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[FailureRow, ...]:
-    """Return the rows of one part; `now` in ms."""
+    """Return the rows of one part of the view; `now` is in milliseconds."""
     if key == "lessons":
         return tuple(_lesson_rows(view, goal, now))
     if key == "avoid":
@@ -211,12 +214,12 @@ def crash_key(group: CrashGroup) -> str:
 
 
 def crash_name(crash: Crash) -> str:
-    """Return the error class of a crash, else its friction, else a replacement text."""
+    """Return the displayed name of a crash: its error class, else its friction, else a replacement text."""
     return _short(crash.error_class) or _short(crash.friction) or tr("a crash without a class")
 
 
 def seen(count: int) -> str:
-    """Return how often something was seen, in words."""
+    """Return in words how often a failure was seen, given the count."""
     return counted("seen once", "seen %n times", count)
 
 
@@ -236,7 +239,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
 
 
 def records(found: Iterable[dict[str, Any]]) -> str:
-    """Return the patterns in words, one below the other."""
+    """Return the records of anti-patterns in words, one below the other."""
     return visible_lines(patterns_in_words(found))
 
 
@@ -323,7 +326,7 @@ class RowModel(LineModel):
 
 
 class RowList(LineList):
-    """List of the rows of one part.
+    """The list of the rows of one part.
 
     Signals: `picked(FailureRow | None)` on a change of the selection, `opened(FailureRow)` on activation.
     """
@@ -344,7 +347,7 @@ class RowList(LineList):
         return self.values
 
     def show_rows(self, found: Sequence[FailureRow]) -> None:
-        """Show the rows; the selection stays on its row if that is still among them, else it is the first."""
+        """Show the rows; keep the selected row if it is still among them, otherwise select the first."""
         self.set_values((row.key, row) for row in found)
         if not self.currentIndex().isValid() and found:
             self.setCurrentIndex(self.rows.index(0, 0))
@@ -364,7 +367,7 @@ _SHOWN_PROBLEMS = 20
 
 
 class FailuresTab(PartTab):
-    """View of the failures: parts, rows and details.
+    """The view of the failures: parts, rows and details.
 
     Signals: `resolve_wanted(LessonView)` and `merge_wanted(Repeated)`, requests for a change;
     `open_wanted(str)`, request to open a file below the memory root; `transcript_wanted(str)`, request to
@@ -451,7 +454,7 @@ class FailuresTab(PartTab):
         self.turn_to(self.blank)
 
     def show_view(self, view: FailuresView, now: int) -> None:
-        """Show the failures and preserve the selection; `now` in ms."""
+        """Show the failures and keep the selection; `now` is in milliseconds."""
         self.view, self._now = view, now
         self.title.say(headline(view))
         self.state.say(state(view))
@@ -533,7 +536,7 @@ class FailuresTab(PartTab):
 
     @Slot(object)
     def _on_opened(self, row: FailureRow) -> None:
-        """Start the most likely action for a row on Enter or double click."""
+        """Start the most likely action for the row that was activated by Enter or a double click."""
         if isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)
         elif isinstance(row.what, Repeated):
@@ -590,7 +593,7 @@ _SIDE_BY_SIDE = 560
 class _Dialog(QDialog):
     """Base class of the dialogs before a change, with the text before and after it.
 
-    The texts are beside each other, or below each other in a narrow dialog. `asked` is the input widget above
+    The texts are side by side, in a narrow dialog one above the other. `asked` is the input widget above
     them. Accepting only emits a signal; the controller makes the change.
     """
 
@@ -618,7 +621,7 @@ class _Dialog(QDialog):
         self.accept_button.setDefault(True)  # has no effect before the button is in its window
 
     def show_error(self, error: UserError) -> None:
-        """Show why the change failed; the input stays."""
+        """Show why the change failed; the user's input stays."""
         self.accept_button.setEnabled(True)
         self.message.say_error(error)
 
@@ -628,7 +631,7 @@ class _Dialog(QDialog):
 
 
 class ResolutionDialog(_Dialog):
-    """Dialog for the resolution of an error, with the block for the next attempt before and after.
+    """A dialog for the resolution of an error; it shows the block for the next attempt before and after.
 
     Signal: `wanted(LessonView, str)`, request to save this resolution.
     """
@@ -685,7 +688,7 @@ class ResolutionDialog(_Dialog):
 
 
 class MergeRecordsDialog(_Dialog):
-    """Dialog that shows anti-patterns that say the same, and the result of merging them.
+    """A dialog that shows anti-patterns with the same meaning, and the result of merging them.
 
     Signal: `wanted(Repeated)`, request to merge them.
     """
@@ -730,8 +733,8 @@ def _block(block: str) -> str:
 class FailuresControl(QObject):
     """Controller of the Failures tab: reads the failures, saves resolutions and merges anti-patterns.
 
-    It reads when the tab is shown, and when something changes while it is visible. Its changes are hand edits
-    like any other; they are shown after the watcher has seen them.
+    It reads when the tab is shown, and when something changes while it is visible. Its changes are edits by
+    the user like any other; they are shown after the watcher has seen them.
 
     Signals: `open_wanted(str)`, request to show this memory path in the editor; `changed()`, emitted when the
     set of changes that can be undone has changed. Threading: GUI thread; reading is a job on a lane of its
@@ -761,7 +764,7 @@ class FailuresControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab shows the present failures."""
+        """Whether the tab shows the current failures and nothing is being read."""
         return not self._stale and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
@@ -796,7 +799,7 @@ class FailuresControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Read the failures, even if nothing has changed: which lessons are sent depends on the time."""
+        """Read the failures, even if no file has changed, because the time decides which lessons are sent."""
         session = self._session
         if session is None:
             return

@@ -1,6 +1,6 @@
 """The watcher of a home, and the poll for the lease of another run.
 
-Threading: GUI thread; the engine is asked in jobs. Failure: emitted as `failed`.
+Threading: GUI thread; requests to the engine run as jobs. Failure: emitted as `failed`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 
 class HomeWatcher(QObject):
-    """The watcher of one home, which runs in the engine. Does nothing unless `enabled`.
+    """Controls the watcher of one home, which runs in the engine. It does nothing unless `enabled`.
 
-    A job on the scan lane starts it once something is shown. If that fails, the next call retries.
+    A job on the scan lane starts the watcher after the first content is shown. If that fails, the next call
+    retries.
 
     Signals:
         started(WatchState): The watcher runs.
@@ -64,7 +65,7 @@ class HomeWatcher(QObject):
         self._lane.submit("start watching", ask(workbench.watch_for, context), done=done, failed=failed)
 
     def lost(self) -> None:
-        """Forget the watcher of a dead engine; the next `start` asks the next one."""
+        """Forget the watcher of a dead engine; the next `start` starts a watcher in the next engine."""
         self._engines += 1
         self._starting = self.is_started = False
 
@@ -86,10 +87,11 @@ LEASE_POLL_MS = 2000
 class LeasePoll(QObject):
     """A poll for the lease of another run, every two seconds while one holds it.
 
-    Leases lie outside the home and change without a file event. It pauses while the scan lane is busy.
+    A poll is necessary because leases lie outside the home and change without a file event. It pauses while
+    the scan lane is busy.
 
     Signals:
-        status_read(StatusView): The given status with the run that is active now.
+        status_read(StatusView): The lease was read: the status of `follow`, with the run that is active now.
         failed(UserError): The lease could not be read.
     """
 
@@ -104,7 +106,7 @@ class LeasePoll(QObject):
         self._timer = repeating(self, LEASE_POLL_MS, self._ask)
 
     def follow(self, context: ScopeContext | None, status: StatusView) -> None:
-        """Poll for the status that is shown now."""
+        """Poll for the context and status that are shown now; None stops the poll."""
         self._about = (context, status) if context is not None else None
         if status.running is not None:
             self._timer.start()

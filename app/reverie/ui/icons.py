@@ -35,7 +35,7 @@ NAMES = (
 
 
 SIZE = 16
-"""The side of an icon, in pixels, beside text of the usual size; see `icon_size` for any other."""
+"""The side of an icon, in pixels, beside text of the default size; see `icon_size` for other text sizes."""
 
 
 _NOTHING = QColor(0, 0, 0, 0)
@@ -45,7 +45,7 @@ _MOST_PIXMAPS = 512
 
 
 class Icons:
-    """All icons of the window. One per process is enough; create it before anything is shown.
+    """All icons of the window. One instance per process is enough; create it before any widget is shown.
 
     Icons are SVG drawings whose `currentColor` is replaced by a colour of the palette when they are painted,
     so that an icon fits each palette, even if it changes, and each state of its control.
@@ -56,7 +56,7 @@ class Icons:
         self._pixmaps: dict[tuple[str, int, int, float], QPixmap] = {}
 
     def icon(self, name: str, color: QColor | None = None) -> QIcon:
-        """Return an icon in `color`, or in that of the application's palette; dimmed where it is disabled."""
+        """Return an icon in `color`, or in the palette's colour for None; it is dimmed while disabled."""
         return QIcon(_IconEngine(self, name, color))
 
     def sign(self, name: str, color: QColor, palette: QPalette) -> QIcon:
@@ -87,7 +87,7 @@ class Icons:
 
 
 class _IconEngine(QIconEngine):
-    """One drawing, coloured when it is painted."""
+    """An icon engine for one drawing, which is coloured when it is painted."""
 
     def __init__(self, icons: Icons, name: str, color: QColor | None) -> None:
         super().__init__()

@@ -1,16 +1,17 @@
-"""Jobs that the GUI thread does not wait for: they ask an engine and continue with the answers.
+"""Jobs that the GUI thread does not wait for: they send requests to an engine and continue with the results.
 
 A job is a coroutine (`async def work(control)`), or a single `Request`. A `Lane` runs its jobs one after the
 other. Every job ends in exactly one of done, failed or cancelled, delivered on the GUI thread, even if the
 lane is stopped or the job is superseded. Results of superseded and stopped jobs are dropped.
 
-Threading: the methods of `Lane` are for the GUI thread. A job runs on the thread of its lane, a QThread: the
-link, which all lanes share, since a job that waits for an answer does not block it; the writer and the
-consolidator have one each. Only methods of QObjects are connected (a lambda would run on the emitter's
-thread).
+Threading: the methods of `Lane` are for the GUI thread. A job runs on the thread of its lane, a QThread. The
+writer and the consolidator have a thread each. All other lanes share one thread, the link, because a job that
+waits for a result does not block its thread. Only methods of QObjects are connected to signals (a lambda
+would run on the emitter's thread).
 
-Failure: a `UserError` goes to the job's `failed` handler, to be shown inline. Anything else is a bug: it
-goes to `sys.excepthook` on the GUI thread and the job ends as failed, so that no view waits for ever.
+Failure: a `UserError` is passed to the job's `failed` handler, which shows it. Any other exception is a bug:
+it is passed to `sys.excepthook` on the GUI thread, and the job ends as failed, so that no view waits for
+ever.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Failure = Callable[[UserError], None]
 
 
 class JobCancelled(Exception):
-    """Raised by a job that noticed its token."""
+    """Raised inside a job that has been cancelled."""
 
 
 class JobControl:
@@ -59,7 +60,7 @@ class JobControl:
     def report(self, value: Any) -> None:
         """Report progress as a frozen value.
 
-        Any number of values costs one queued signal until they are collected.
+        Values reported before the next `collect` cost one queued signal together.
         """
         with self._lock:
             self._values.append(value)
@@ -86,7 +87,10 @@ class JobControl:
             stop_asking()
 
     def ask(self, request: Request[Any], ended: Callable[[Any, BaseException | None], None]) -> None:
-        """Send a request of the job to an engine; `ended` is called with the answer."""
+        """Send a request of the job to an engine.
+
+        `ended` is called with the result and the error, one of which is None.
+        """
         self._stop_asking = request.post(ended)
         if self.cancel.is_set():
             self._stop_asking()
@@ -131,7 +135,10 @@ class Ticket(Struct, eq=False):
     started: float = field(default_factory=time.monotonic)
 
     def cancel(self) -> None:
-        """Ask the job to stop. It still ends in exactly one way."""
+        """Ask the job to stop.
+
+        It still ends in exactly one of done, failed or cancelled.
+        """
         self.control.stop()
 
 
@@ -171,7 +178,7 @@ class _Worker(QObject):
 
     @Slot(object)
     def _go_on(self, answer: _Reply) -> None:
-        """Run the job until it makes a request or ends."""
+        """Pass `answer` to the job and run it until it makes the next request or ends."""
         job, coroutine = self._job, self._coroutine
         assert job is not None
         assert coroutine is not None
@@ -195,16 +202,19 @@ class _Worker(QObject):
         self._begin()
 
     def _answer(self, value: Any, error: BaseException | None) -> None:
-        """Pass an answer to the lane's thread; on the engine's reader thread.
+        """Pass an answer to the lane's thread. Called on the engine's reader thread.
 
-        The lock keeps it from a worker that is being deleted.
+        The lock ensures that a worker that is being deleted gets no answer.
         """
         with self._leaving:
             if not self._has_left:
                 self._resumed.emit(_Reply(value, error))
 
     def leave(self) -> None:
-        """Accept no more answers, and delete the worker. On the GUI thread."""
+        """Accept no more answers, and delete the worker.
+
+        Must be called on the GUI thread.
+        """
         with self._leaving:
             self._has_left = True
         self.deleteLater()
@@ -214,7 +224,7 @@ class Lane(QObject):
     """A queue of jobs that run one after the other. With `own_thread`, it has a QThread of its own.
 
     Signals:
-        busy_changed(bool): Whether a job is open.
+        busy_changed(bool): Whether a job has not ended yet.
         unclaimed(UserError): A job without a failure handler failed.
     """
 
@@ -225,7 +235,7 @@ class Lane(QObject):
     _ids = itertools.count(1)
     _link: ClassVar[QThread | None] = None
     _on_link: ClassVar[set[int]] = set()
-    """The lanes that share the link, which ends with the last of them."""
+    """The ids of the lanes that share the link; the link ends with the last of them."""
 
     def __init__(self, name: str, parent: QObject | None = None, *, own_thread: bool = False) -> None:
         super().__init__(parent)
@@ -241,7 +251,7 @@ class Lane(QObject):
         self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
 
     def _started(self) -> _Worker:
-        """Return the worker, created for the first job."""
+        """Return the worker; it is created when the first job is submitted."""
         if self._worker is None:
             worker = self._worker = _Worker()
             thread = self._thread = (
@@ -261,9 +271,10 @@ class Lane(QObject):
         return link
 
     def _leave_thread(self, limit_ms: int) -> bool:
-        """Delete the worker; return whether the thread ended, if it was to.
+        """Delete the worker, and end its thread if no other lane uses it.
 
-        The link never waits for a lane.
+        Return False if the thread did not end within `limit_ms`. A lane that leaves the shared thread to
+        others does not wait.
         """
         if self._worker is None or self._thread is None:
             return True
@@ -289,8 +300,8 @@ class Lane(QObject):
     ) -> Ticket:
         """Run `work` on this lane.
 
-        An open job of the same non-empty `group` is superseded: it ends as cancelled now and its result is
-        dropped. After `stop` a job ends as cancelled at once.
+        A job of the same non-empty `group` that has not ended is superseded: it ends as cancelled now, and
+        its result is dropped. After `stop`, a new job ends as cancelled at once.
         """
         job_id = next(self._ids)
         control = JobControl(job_id, self._started().stir if not self._stopping else _nobody)
@@ -312,7 +323,7 @@ class Lane(QObject):
         return ticket
 
     def abandon(self, group: str) -> None:
-        """Supersede the open job of `group` with nothing."""
+        """End the open job of `group` as cancelled, without starting another one."""
         for old in [old for old in self._open.values() if old.group == group]:
             self._drop(old)
 
@@ -328,8 +339,8 @@ class Lane(QObject):
     def stop(self, limit_ms: int | None = None) -> bool:
         """Refuse new work, cancel open jobs, and end the thread; idempotent.
 
-        Return False if it did not end within the limit, by default `STOP_LIMIT_MS`; the thread object must
-        then stay alive until the process ends.
+        Return False if the thread did not end within the limit, by default `STOP_LIMIT_MS`. The thread object
+        must then stay alive until the process ends.
         """
         if self._stopping:
             return True
@@ -406,7 +417,7 @@ class Lane(QObject):
 
 
 def _nobody(_job_id: int) -> None:
-    """Ignore progress."""
+    """Ignore a report of progress, for a job without a handler of it."""
 
 
 def _started(name: str) -> QThread:
@@ -455,7 +466,7 @@ _stuck: list[Lane] = []
 
 
 def stuck_lanes() -> tuple[Lane, ...]:
-    """Return the lanes that would not stop; the process must then end through `os._exit`."""
+    """Return the lanes whose threads did not stop. If there are any, the process must end with `os._exit`."""
     return tuple(_stuck)
 
 

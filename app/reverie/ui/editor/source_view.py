@@ -57,7 +57,8 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 def _is_command(event: QKeyEvent) -> bool:
     """Return whether Ctrl and Alt are held with a key that still produces its own character.
 
-    Qt would type it, because AltGr looks the same; but AltGr turns the key into another character, or none.
+    Qt would insert that character, because Ctrl with Alt looks like AltGr. But with AltGr, a key produces
+    another character or none.
     """
     typed = event.text().upper()
     return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()
@@ -66,14 +67,14 @@ def _is_command(event: QKeyEvent) -> bool:
 class SourceView(PlainTextBox):
     """The source text of a memory.
 
-    Marks and highlights belong to the shown document: another document drops them, and typing moves them (a
-    mark stays beside its line and disappears with it). Their owners know their meaning; here they only have
-    a kind, which selects a colour. A text with a line of more than `LONGEST_LINE` characters is never
-    wrapped, because breaking such a line would block the window.
+    Marks and highlights belong to the document that is shown: they are dropped when another document is
+    shown, and typing moves them (a mark stays beside its line and disappears with it). The view does not know
+    what they mean; each has a kind, which selects its colour. A text with a line of more than `LONGEST_LINE`
+    characters is never wrapped, because breaking such a line would block the window.
 
     Signals:
         geometry_changed(): Lines have moved in the viewport.
-        zoom_wanted(int): The number of steps of Ctrl+wheel.
+        zoom_wanted(int): Ctrl+wheel was used: the number of steps.
     """
 
     geometry_changed = Signal()
@@ -156,7 +157,7 @@ class SourceView(PlainTextBox):
 
     @property
     def marks(self) -> Mapping[int, str]:
-        """The kinds of the current marks by block number."""
+        """The kind of each current mark, by block number."""
         return self._marks
 
     def set_marks(self, marks: Mapping[int, str], tips: Mapping[int, str] | None = None) -> None:
@@ -176,7 +177,7 @@ class SourceView(PlainTextBox):
     def set_unseen_from(self, position: int | None, tip: str = "") -> None:
         """Draw the line where the agent stops reading, before the character at `position` (UTF-16 units).
 
-        None means that it reads all.
+        None means that the agent reads all.
         """
         if (position, tip) != (self._unseen, self._unseen_tip):
             self._unseen, self._unseen_tip = position, tip
@@ -185,7 +186,7 @@ class SourceView(PlainTextBox):
 
     @property
     def unseen_block(self) -> int | None:
-        """The first line that the agent does not read completely; None if it reads all."""
+        """The first line, from 0, that the agent does not read completely; None if it reads all."""
         return None if self._unseen is None else self._unseen_start().blockNumber()
 
     def _unseen_start(self) -> QTextBlock:
@@ -193,7 +194,7 @@ class SourceView(PlainTextBox):
         return self.document().findBlock(min(self._unseen or 0, last))
 
     def mark_at(self, block: int) -> tuple[str, str]:
-        """Return kind and tool tip of a line's mark, empty if it has none."""
+        """Return (kind, tool tip) of the mark of line `block`; both are empty if the line has no mark."""
         if block in self._marks:
             return self._marks[block], self._tips.get(block, "")
         unseen = self.unseen_block
@@ -218,7 +219,7 @@ class SourceView(PlainTextBox):
         self._text_tips = tuple(tips)
 
     def text_tip(self, position: int) -> str:
-        """Return the tool tip at a position of the text, empty for none."""
+        """Return the tool tip at a position of the text; empty if there is none."""
         return next((tip for start, end, tip in self._text_tips if start <= position <= end), "")
 
     def viewportEvent(self, event: QEvent) -> bool:
@@ -245,7 +246,7 @@ class SourceView(PlainTextBox):
 
     @property
     def zoom(self) -> int:
-        """The difference to the interface's type size, in points."""
+        """The difference between the text size and that of the interface, in points."""
         return self._zoom
 
     def set_zoom(self, points: int) -> None:
@@ -278,7 +279,7 @@ class SourceView(PlainTextBox):
         return self._wraps
 
     def set_wrap(self, on: bool) -> None:
-        """Wrap long lines, or scroll horizontally."""
+        """Wrap long lines if `on`, otherwise scroll horizontally."""
         self._wraps = on
         self._fit_wrap()
 
@@ -292,7 +293,8 @@ class SourceView(PlainTextBox):
     def block_top(self, block: int) -> int:
         """Return the top of a line, in pixels of the viewport.
 
-        It is exact within two viewports; further away it is only above or below.
+        The result is exact for lines within two viewports. For lines further away it is only certain to lie
+        above or below the viewport.
         """
         found = self.document().findBlockByNumber(block)
         if not found.isValid():
@@ -377,7 +379,7 @@ class SourceView(PlainTextBox):
         painter.drawLine(0, top, self.viewport().width(), top)
 
     def _unseen_top(self) -> int:
-        """Return the bottom of the row of text in which the agent stops reading."""
+        """Return the y coordinate of the lower edge of the row of text in which the agent stops reading."""
         block = self._unseen_start()
         inside = (self._unseen or 0) - block.position()
         row = block.layout().lineForTextPosition(max(0, inside))
@@ -414,7 +416,7 @@ class SourceView(PlainTextBox):
             block = block.next()
 
     def gutter_tip(self, at: QPoint) -> str:
-        """Return the tool tip of the mark at a point of the gutter, empty if there is none."""
+        """Return the tool tip of the mark at a point of the gutter; empty if there is no mark."""
         return self.mark_at(self.cursorForPosition(QPoint(0, at.y())).blockNumber())[1]
 
 
@@ -443,7 +445,10 @@ class _Gutter(QWidget):
 
 
 def _has_long_line(document: QTextDocument, position: int = 0, added: int | None = None) -> bool:
-    """Return whether a line is too long to be wrapped; if an edit is given, only its lines are checked."""
+    """Return whether any line is too long to be wrapped.
+
+    If `added` is given, only the lines of an edit are checked: `added` characters from `position` on.
+    """
     last = document.characterCount() - 1
     cursor = QTextCursor(document)
     cursor.setPosition(document.findBlock(min(position, last)).position())

@@ -1,18 +1,20 @@
 r"""Three-way merge of a text that two sides edit at the same time. Pure, no Qt.
 
-Three texts with line breaks `\n` only: `base`, from which both grew; `mine`, the typed one; `theirs`, the
-one on disk. Lines are what is between line breaks, so a missing line break at the end is a change like any
-other and `"\n".join(text.split("\n")) == text` holds for every text.
+The merge has three texts, whose line breaks are all `\n`: `base`, the common ancestor; `mine`, the typed
+text; `theirs`, the text on disk. Texts are split into lines at `\n`, so a missing line break at the end is a
+change like any other, and `"\n".join(text.split("\n")) == text` holds for every text.
 
-Changes of one side are applied. Changes of both sides that overlap or touch are a conflict: the merged text
-has mine there and the conflict holds theirs, until the user decides. The same change on both sides is
-applied once. No line that one side added is ever missing from both the merged text and the conflicts.
+Changes of one side are applied. Changes of both sides that overlap or touch are a conflict: until the user
+decides, the merged text has the lines of mine there, and the conflict holds the lines of theirs. The same
+change on both sides is applied once. No line that one side added is ever missing from both the merged text
+and the conflicts.
 
-`rebased` records a half-decided merge: it is theirs everywhere except in the conflicts, where it stays
-`base`. Merging the same three texts again gives the same conflicts, so a draft needs no list of them.
+`rebased` records a half-decided merge: it has the text of theirs everywhere except in the conflicts, where it
+has the text of `base`. Merging the same three texts again gives the same conflicts, so a draft needs no list
+of them.
 
-Threading: any thread. Time is about n log n: where lines repeat too much to be matched cheaply the differing
-stretch is one change, which makes a conflict larger but loses nothing.
+Threading: any thread. Time is about n log n: if lines repeat too often to be matched cheaply, the whole part
+that differs is one change. This makes a conflict larger but loses nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ MERGE_CHARS = 500_000
 
 
 class Region(Struct, frozen=True):
-    """Lines from `start` up to `end` of a text; empty where lines are missing."""
+    """The lines of a text from `start` up to `end` (exclusive).
+
+    A region can be empty: it is then the place at which another text has lines and this one has none.
+    """
 
     start: int
     end: int
@@ -42,9 +47,9 @@ class MergeConflict(Struct, frozen=True):
     """A place that both sides changed."""
 
     at: Region
-    """Its lines in the merged text, which has mine there."""
+    """The lines of the conflict in the merged text, which are those of mine."""
     base: Region
-    """Its lines in the base."""
+    """The lines of the conflict in the base."""
     mine: tuple[str, ...]
     """The typed lines."""
     theirs: tuple[str, ...]
@@ -59,11 +64,11 @@ class Merged(Struct, frozen=True):
     """The lines of `text` that came from theirs; an empty region is a deletion."""
     conflicts: tuple[MergeConflict, ...]
     rebased: str
-    """The new base of `text`; it is theirs once there is no conflict."""
+    """The new base of `text`; equal to theirs if there is no conflict."""
 
 
 class _Change(Struct, frozen=True):
-    """A stretch that is not the same in all three texts."""
+    """A sequence of lines that is not the same in all three texts."""
 
     kind: _Kind
     base: Region
@@ -79,13 +84,18 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
 def open_conflicts(base: str, mine: str, theirs: str) -> tuple[MergeConflict, ...]:
     """Return the undecided conflicts between a half-decided base (`Merged.rebased`) and theirs.
 
-    Every place counts where they differ and mine is not theirs: typing the old lines again is no decision.
+    Each place where base and theirs differ and mine is not equal to theirs is a conflict, even if the user
+    has typed the old lines again.
     """
     return _built(base, mine, theirs, take=False).conflicts
 
 
 def settled(base: str, mine: str, theirs: str) -> str:
-    """Return the half-decided base after typing: where mine equals theirs, nothing is left to decide."""
+    """Return the half-decided base after typing.
+
+    A place where mine has become equal to theirs is no longer a conflict; there the result has these lines,
+    too.
+    """
     return _built(base, mine, theirs, take=False).rebased
 
 
@@ -107,7 +117,7 @@ def chosen(conflict: MergeConflict, side: Side) -> list[str]:
 
 
 def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
-    """Return the differences as (lines in `old`, lines in `new`)."""
+    """Return the differences as pairs (lines in `old`, lines in `new`)."""
     runs = matching(old, new, TYPING_STEPS)
     return [
         (Region(start, end), Region(new_start, new_end))
@@ -116,7 +126,7 @@ def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
 
 
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
-    """Build the merge; without `take`, changes of theirs alone are conflicts too."""
+    """Build the merge; without `take`, changes that only theirs has are conflicts too."""
     base_lines, mine_lines, their_lines = base.split("\n"), mine.split("\n"), theirs.split("\n")
     text: list[str] = []
     rebased: list[str] = []

@@ -20,7 +20,7 @@ from reverie.ui.editor.line_breaks import restored
 from reverie.ui.widgets.text_boxes import PlainTextBox
 
 Path = tuple[str, ...]
-"""A key, or a mapping's key and a key in it."""
+"""The path of a value: a key, or the key of a mapping and a key in that mapping."""
 
 
 LONGEST = 100_000
@@ -86,7 +86,7 @@ class FittingArea(QScrollArea):
         return done
 
     def fit(self) -> None:
-        """Fit the height after rows were added or removed."""
+        """Adapt the height to the content after rows were added or removed."""
         tall = min(_TALLEST, self._inside.sizeHint().height())
         if tall != self.height():
             self.setFixedHeight(tall)

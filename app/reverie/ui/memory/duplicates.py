@@ -71,7 +71,10 @@ _ALIKE = 0.3
 Spans = tuple[tuple[int, int], ...]
 """Start and end of each part of a line, in characters."""
 _MOST_ROWS, _LONGEST_ROW, _MOST_TINTED, _MOST_SPANS = 2_000, 1_000, 500, 50
-"""Limits of rows, characters and marks per row, and marks that are drawn: more would block the window."""
+"""Limits of the comparison, because more would block the window.
+
+In this order: rows, characters of a row, tinted rows, and marked spans.
+"""
 
 
 class AlignedSide(Struct, frozen=True):
@@ -102,8 +105,8 @@ def aligned(
 ) -> tuple[AlignedRow, ...]:
     """Align two texts line by line, and return the rows with the words that differ. Pure.
 
-    `at` names a line of each text, from 1, that must be in the same row; (0, 0) for none. `check` is called
-    between parts and may raise to stop.
+    `at` is a pair of line numbers, counted from 1, that must be in the same row; (0, 0) for no such pair.
+    `check` is called again and again and can raise to stop the work.
     """
     one, other = _lines(left), _lines(right)
     if not (0 < at[0] <= len(one) and 0 < at[1] <= len(other)):
@@ -148,7 +151,7 @@ def _lines(text: str) -> list[str]:
 def _same(
     one: Sequence[str], at_one: int, other: Sequence[str], at_other: int, count: int
 ) -> list[AlignedRow]:
-    """Return `count` rows of equal lines, from the indexes `at_one` and `at_other` on."""
+    """Return rows for `count` equal lines, from `at_one` in `one` and `at_other` in `other` on."""
     return [
         AlignedRow(
             AlignedSide(one[at_one + step], at_one + step + 1),
@@ -187,7 +190,10 @@ def _changed(
 
 
 def word_marks(left: str, right: str) -> tuple[Spans, Spans]:
-    """Return the parts of two lines that differ, by word; the whole lines if they have little in common."""
+    """Return, for each of two lines, the spans of the words that differ.
+
+    If the lines have little in common, each span is the whole line.
+    """
     spans = word_spans(left, right, alike=_ALIKE)
     if left != right and not any(spans):
         return ((0, len(left)),), ((0, len(right)),)
@@ -257,7 +263,11 @@ class _Half(PlainTextBox):
         self._marked: int | None = None
 
     def show_sides(self, sides: Sequence[tuple[AlignedSide, bool]], first: int | None, is_cut: bool) -> None:
-        """Show one side of each row, scrolled to the row `first`; `is_cut` adds a note about the rest."""
+        """Show one side of each row, scrolled to the row `first` (None: the top).
+
+        The flag beside each side tells whether the row is the same on both sides. With `is_cut`, a note says
+        that there are more rows.
+        """
         self._sides = list(sides)
         self._first = self._marked = first
         shown = "\n".join(_shown(side.text) for side, _same in sides)
@@ -269,11 +279,11 @@ class _Half(PlainTextBox):
         self._look_at_first()
 
     def forget_first(self) -> None:
-        """Stop scrolling to the first row on a resize: the reader has scrolled."""
+        """Stop scrolling to the first row on a resize, because the user has scrolled."""
         self._first = None
 
     def _look_at_first(self) -> None:
-        """Scroll to the first row to show, unless the reader has scrolled."""
+        """Scroll to the first row to show, unless the user has scrolled."""
         if self._first is not None:
             self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._first)))
             self.centerCursor()
@@ -393,7 +403,10 @@ class DuplicatesPage(QWidget):
     # Finding
 
     def show_home(self, workbench: Workbench, context: ScopeContext, label: str) -> None:
-        """Search for duplicates in a home; the groups of the same context stay until there is a result."""
+        """Search for duplicates in a home.
+
+        Groups of the same context stay listed until there is a result. `label` is the name of the home.
+        """
         if (workbench, context) != (self._workbench, self._context):
             self._report = None
             self.message.clear()
@@ -464,7 +477,10 @@ class DuplicatesPage(QWidget):
         self._fill()
 
     def _on_stopped(self) -> None:
-        """Show that the user stopped the search; a search that replaces another does not call this."""
+        """Show that the user stopped the search.
+
+        This is not called if one search replaces another.
+        """
         self._end()
         self._fill()
 
@@ -474,7 +490,7 @@ class DuplicatesPage(QWidget):
         self.finder.say(self.tr("&Find"), self.tr("Look for duplicates again"))
 
     def _say_none(self, sentence: str) -> None:
-        """Show a sentence above the list; "" hides it."""
+        """Show a sentence above the list; "" hides the label."""
         self.none.say(sentence)
         self.none.setVisible(bool(sentence))
 
@@ -602,7 +618,7 @@ def _facts(group: DuplicateGroup) -> str:
 
 
 def _file_name(file: DuplicateFile) -> str:
-    """Return the displayed name of a file: path, scope, size and owner."""
+    """Return the displayed name of a file: its path, scope, size and owner."""
     where = f"{visible(file.rel)} · {words.scope_name(file.scope)} · {human_size(file.size)}"
     return f"{where} · {visible(file.owner)}" if file.owner else where
 
@@ -616,9 +632,9 @@ _SHOWN_LOST = 200
 class MergeMemoriesDialog(QDialog):
     """A dialog for merging memories: the files to merge, the one that stays, and its new text.
 
-    The text starts as the union of all files. While the user edits it, every line that would be lost is
-    listed; merging requires that there is none, or that the user agrees. Reading and checking run in jobs; a
-    result about an older text is dropped.
+    The text starts as the union of all files. While the user edits the text, every line that would be lost is
+    listed. Merging is possible only if no line would be lost, or if the user agrees to the loss. Reading and
+    checking run in jobs; a result for an older text is dropped.
     """
 
     merge = Signal(object, str)
@@ -668,7 +684,7 @@ class MergeMemoriesDialog(QDialog):
         self._read()
 
     def _add(self, file: DuplicateFile) -> None:
-        """Add a file to the possible targets and, checked, to the files to merge."""
+        """Add a file to the list of files that can stay, and, checked, to the list of files to merge."""
         name = visible(file.path)
         self.target.addItem(name, file)
         item = QListWidgetItem(f"{name} · {human_size(file.size)}")
@@ -833,9 +849,9 @@ class DuplicatesControl(QObject):
     changed = Signal()
     """Emitted after memories were merged."""
     merged = Signal(object, str)
-    """Emitted with `Undo` and a sentence after a merge, if the page is not visible to report it."""
+    """Emitted with `Undo` and a sentence after a merge, if the page is hidden and cannot report it."""
     page_wanted = Signal(object)
-    """Emitted with the page when it is to be shown; with None to show the editor again."""
+    """Emitted with the page to show it, or with None to show the editor again."""
 
     def __init__(self, edits: Edits, icons: Icons, owner: QWidget) -> None:
         super().__init__(owner)

@@ -85,11 +85,11 @@ class JudgedDialog(QDialog):
 
     @Slot()
     def judge(self) -> None:
-        """Validate the fields, and show the result with `say`."""
+        """Validate the fields, and show the result with `say`. Subclasses implement it."""
         raise NotImplementedError
 
     def say(self, sentence: str, *, fine: bool, bad: bool) -> None:
-        """Show `sentence` in the hint, as an error if `bad`; `fine` enables the accept button."""
+        """Show `sentence` in the hint, as an error if `bad`; enable the accept button if `fine`."""
         theme = theme_of(self.palette())
         palette = QPalette(self.hint.palette())
         palette.setColor(self.hint.foregroundRole(), theme.bad_text if bad else theme.dim_window)
@@ -129,7 +129,7 @@ class TemplateChoice(QComboBox):
         self.show_for(scope)
 
     def show_for(self, scope: Scope) -> None:
-        """List Reverie's templates for `scope`, then the user's own; the choice is kept if it is listed."""
+        """List Reverie's templates for `scope`, then the user's own; keep the choice if still listed."""
         chosen = self.chosen
         while self.count() > 1:
             self.removeItem(1)
@@ -345,7 +345,10 @@ class MoveDialog(JudgedDialog):
         self.judge()
 
     def plan(self) -> MovePlan:
-        """Return the moves that the fields describe, with numbered names if the user chose to keep both."""
+        """Return the moves that the fields describe.
+
+        Names that are taken get a number if the user chose to keep both memories.
+        """
         scope = self.chosen_scope.value
         rel = "/".join(part for part in self.folder.currentText().strip().split("/") if part)
         folder = f"{ROOT}/{scope}/{rel}".rstrip("/")
@@ -356,7 +359,7 @@ class MoveDialog(JudgedDialog):
         return numbered(plan, self._taken) if self.keep_both.isChecked() else plan
 
     def _plan_one(self, path: str, folder: str, name: str) -> MovePlan:
-        """Return the move of one memory or folder to `folder` as `name`, or why it is refused."""
+        """Return the plan to move one memory or folder to `folder` as `name`, or the reason against it."""
         target = f"{folder}/{name}"
         if not name or "/" in name:
             return MovePlan({}, refused=self.tr("Give it a name."))
@@ -380,7 +383,7 @@ class MoveDialog(JudgedDialog):
 
     @Slot()
     def _fill_folders(self) -> None:
-        """List the folders of the chosen scope, and keep the typed one."""
+        """List the folders of the chosen scope, and keep the folder that the user typed."""
         typed = self.folder.currentText()
         self.folder.clear()
         self.folder.addItems(["", *self._folders[self.chosen_scope]])
@@ -415,7 +418,7 @@ class MoveDialog(JudgedDialog):
 
 
 def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
-    """Ask whether memories whose `names` are taken should be numbered; False means that nothing moves."""
+    """Ask whether to move memories under numbered names, because `names` are taken; False: nothing moves."""
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")

@@ -39,11 +39,14 @@ if TYPE_CHECKING:
 
 
 class ShownPlace(Struct):
-    """The place that the Memory tab shows. Written by the tab, read by its controllers; GUI thread."""
+    """The place (home and context) that the Memory tab shows.
+
+    The tab writes it, its controllers read it; GUI thread.
+    """
 
     session: HomeSession | None = None
     update: TreeUpdate | None = None
-    """The latest update of the trees; None until those of the selected place have been read."""
+    """The latest update of the trees; None until the trees of the selected place have been read."""
 
 
 REMEMBERED = 50
@@ -51,7 +54,7 @@ REMEMBERED = 50
 
 
 class _TreeChange(Struct, frozen=True):
-    """A change by the user, with the means to undo and redo it."""
+    """A change by the user, with the data needed to undo and redo it."""
 
     session: HomeSession
     undo: Undo
@@ -64,7 +67,8 @@ class _TreeChange(Struct, frozen=True):
 class Edits(QObject):
     """The changes by the user: runs them as jobs, and can undo and redo them.
 
-    When a job ends, another place may be shown; the arguments of a signal name the place of the change.
+    When a job ends, another home or context may be shown; the arguments of a signal therefore include those
+    of the change.
     """
 
     created = Signal(object, object, str)
@@ -76,7 +80,7 @@ class Edits(QObject):
     moved = Signal(object, object, object)
     """Emitted with `HomeSession`, `ScopeContext` and {old path: new path}.
 
-    After any change, undo or redo that moved something.
+    Emitted after any change, undo or redo that moved memories or folders.
     """
     removed = Signal(object, object)
     """Emitted with `HomeSession` and `Undo` after any change or redo that deleted memories or folders."""
@@ -103,7 +107,7 @@ class Edits(QObject):
 
     @property
     def can_redo(self) -> bool:
-        """Whether there is a change to make again."""
+        """Whether there is an undone change that can be made again."""
         return bool(self._redos)
 
     def create(self, session: HomeSession, context: ScopeContext, asked: NewMemory) -> None:
@@ -164,7 +168,8 @@ class Edits(QObject):
     ) -> None:
         """Run a change on the session's scan lane, and make its result the next one to undo.
 
-        A result goes to `done`, an error to `failed`; None for `failed` emits the signal of that name.
+        `done` is called with the result, `failed` with an error; if `failed` is None, the signal `failed` is
+        emitted.
         """
         forgotten = self._forgotten
 
@@ -183,7 +188,7 @@ class Edits(QObject):
         self._take(_TreeChange(session, undo, name, job), self._forgotten)
 
     def undo(self) -> None:
-        """Undo the last change; emits `undone`, or `failed` and the change stays the next one to undo."""
+        """Undo the last change; emits `undone`, or `failed`, after which the change can still be undone."""
         if not self._undos:
             return
         change = self._undos.pop()
@@ -206,7 +211,7 @@ class Edits(QObject):
         session.lanes.scan.submit("undo", ask(workbench.undo, undo), done=done, failed=failed)
 
     def redo(self) -> None:
-        """Make the change that was undone last again, unless another change was made since."""
+        """Redo the change that was undone last, unless another change was made since."""
         if not self._redos:
             return
         change, forgotten = self._redos.pop(), self._forgotten
@@ -249,8 +254,8 @@ _UNDO = "undo"
 class TakeBack(QObject):
     """An Undo button in a message bar, beside the report of a change.
 
-    It works only as long as no other change was made by the user since: there is one list of changes to undo,
-    and its last one is undone first.
+    The button works only until the user makes another change, because there is one list of changes to undo,
+    and the last one is undone first.
     """
 
     def __init__(self, bar: MessageBar, edits: Edits) -> None:
@@ -276,7 +281,7 @@ class TakeBack(QObject):
         self._bar.say(with_warning(sentence, undo), tone=tone, buttons=buttons)
 
     def forget(self) -> None:
-        """Stop offering to undo the earlier change."""
+        """Stop offering the change, so that the button no longer undoes it."""
         self._undo = None
 
     @property
@@ -322,7 +327,7 @@ def with_warning(sentence: str, undo: Undo) -> str:
 RenameWithLinks = Callable[[Mapping[str, str], Callable[[str], None]], None]
 """Moves {old path: new path} with the links that point there.
 
-If no link has to change, it calls its second argument instead, with a warning or "".
+If no link has to change, it moves nothing and calls its second argument, with a warning or "".
 """
 
 
@@ -330,7 +335,7 @@ class HandControl(QObject):
     """Controller of the edits of the selected memories. The action registry connects its slots by name."""
 
     state_changed = Signal()
-    """Emitted when the change to undo, or a pin, has changed."""
+    """Emitted when the change that can be undone next, or a pin, has changed."""
 
     def __init__(
         self,
@@ -342,7 +347,7 @@ class HandControl(QObject):
         rename: RenameWithLinks,
         window: QWidget,
     ) -> None:
-        """Connect the parts; `rename` moves memories and, where the home has an index, the links to them."""
+        """Connect the parts; `rename` moves memories and, if the home has an index, the links to them."""
         super().__init__(window)
         self._shown = shown
         self.edits = edits
@@ -414,7 +419,7 @@ class HandControl(QObject):
 
     @Slot(str, str)
     def _rename(self, path: str, name: str) -> None:
-        """Rename a memory or folder in its place, with the links to it."""
+        """Rename a memory or folder within its folder, and update the links to it."""
         place = self._place_now()
         if place is not None:
             session, update = place
@@ -455,7 +460,7 @@ class HandControl(QObject):
 
     @Slot()
     def refuse_other_place(self) -> None:
-        """Explain that memories cannot be moved by dropping them onto the list of homes."""
+        """Show that memories cannot be moved by dropping them onto the list of homes."""
         self._refuse(
             self.tr(
                 "Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its "
@@ -464,7 +469,7 @@ class HandControl(QObject):
         )
 
     def _keep_both(self, plan: MovePlan) -> bool:
-        """Ask whether memories with taken names should be moved with a number."""
+        """Ask whether to move memories whose names are taken under numbered names."""
         return ask_keep_both(self._window, [path.rpartition("/")[2] for path in plan.clashes])
 
     def _refuse(self, reason: str) -> None:
@@ -472,7 +477,7 @@ class HandControl(QObject):
         self._undo_bar.say(self.tr("Nothing was moved. {reason}").format(reason=visible(reason)), tone="warn")
 
     def _move(self, targets: Mapping[str, str]) -> None:
-        """Move {old path: new path}, with the links to them."""
+        """Move memories and folders, given as {old path: new path}, and update the links to them."""
         place = self._place_now()
         if place is None:
             return
@@ -539,7 +544,7 @@ class HandControl(QObject):
     # Selection
 
     def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
-        """Return the shown home and its trees; None if either is missing."""
+        """Return (home session, trees) of the shown place; None if either is missing."""
         session, update = self._shown.session, self._shown.update
         return (session, update) if session is not None and update is not None else None
 
@@ -564,7 +569,7 @@ class HandControl(QObject):
         return sorted(path.removeprefix(prefix) for path in update.tree.folders if path.startswith(prefix))
 
     def _folder_selected(self) -> tuple[Scope, str]:
-        """Return scope and folder for a new memory: the selected folder, or that of the selected file."""
+        """Return (scope, folder) for a new memory: the selected folder, or that of the selected file."""
         data = self._tree.current_data()
         path = path_of(data)
         parsed = parse_shown(path) if path else None
@@ -577,7 +582,7 @@ class HandControl(QObject):
     # Results
 
     def _is_shown(self, session: HomeSession, context: ScopeContext) -> bool:
-        """Return whether the Memory tab shows this place."""
+        """Return whether the Memory tab shows this context of this home."""
         update = self._shown.update
         return session is self._shown.session and update is not None and update.context == context
 
@@ -588,7 +593,10 @@ class HandControl(QObject):
 
     @Slot(object, object, object)
     def _on_moved(self, session: HomeSession, context: ScopeContext, paths: Mapping[str, str]) -> None:
-        """Update the open editors to the new paths, and select the first one if its place is shown."""
+        """Update the open editors to the new paths.
+
+        If the place of the move is shown, also select the first moved path.
+        """
         for old, new in paths.items():
             self._editor.renamed(session, context, old, new)
         if self._is_shown(session, context):
@@ -600,7 +608,7 @@ class HandControl(QObject):
 
     @Slot(object)
     def offer_moved(self, undo: Undo, *, not_followed: str = "") -> None:
-        """Report a move, with Undo; `not_followed` is a warning about links that were not changed."""
+        """Report a move and offer to undo it; `not_followed` is a warning about links not updated."""
         old, new = next(iter(undo.moved.items()))
         folder = visible(new.rpartition("/")[0].removeprefix(ROOT + "/"))
         what = things(undo.count) if undo.count > 1 else _name(old)
@@ -622,7 +630,7 @@ class HandControl(QObject):
 
     @Slot(object, object)
     def _on_removed(self, session: HomeSession, undo: Undo) -> None:
-        """Close deleted memories in the editor without asking: the user deleted them."""
+        """Close deleted memories in the editor, without asking because the user deleted them."""
         if self._is_shown(session, undo.context):
             self._editor.removed(undo.removed)
 
@@ -639,7 +647,7 @@ class HandControl(QObject):
 
     @Slot(object, object)
     def _on_redone(self, session: HomeSession, undo: Undo) -> None:
-        """Report a change that was made again in the same words as the first time."""
+        """Report a redone change with the same message as when it was first made."""
         pairs = list(undo.moved.items())
         if len(pairs) == 1 and pairs[0][0].rpartition("/")[0] == pairs[0][1].rpartition("/")[0]:
             self._on_renamed(undo, *pairs[0])
@@ -661,7 +669,10 @@ class HandControl(QObject):
 
     @Slot(object, str)
     def offer_undo(self, undo: Undo, sentence: str) -> None:
-        """Show `sentence` with Undo if the change is the next one to undo: not after a change of the home."""
+        """Show `sentence` and an Undo button, if the change is the next one to undo.
+
+        It is not if another home is shown since.
+        """
         if self.edits.last is undo:
             self._back.offer(undo, sentence)
         self.state_changed.emit()
@@ -673,17 +684,17 @@ class HandControl(QObject):
         sentence: str,
         failed: Callable[[UserError], None],
     ) -> None:
-        """Run `request`, which reverts or fixes memories, and show `sentence` with an Undo of its own."""
+        """Run `request`, which reverts or fixes memories; then show `sentence` and a button to undo that."""
         self.edits.apply(session, "take back", request, lambda undo: self.offer_undo(undo, sentence), failed)
 
     @Slot(str)
     def _select_soon(self, path: str, *, focus: bool = False) -> None:
-        """Select `path` once the trees contain it; with `focus`, open it in the editor."""
+        """Select `path` as soon as the trees contain it; with `focus`, also open it in the editor."""
         self._wanted, self._focus = path, focus
         self.select_wanted()
 
     def select_wanted(self) -> None:
-        """Select the path that waits for selection if the trees contain it now, even if a filter hides it."""
+        """Select the path that is to be selected if the trees contain it now, even if a filter hides it."""
         session = self._shown.session
         if not self._wanted or session is None:
             return

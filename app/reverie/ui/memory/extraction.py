@@ -1,8 +1,8 @@
 """Extraction of the rollouts of a Codex home: the line in the footer, the dialog, and its controller.
 
-The status of the extraction is read after each update of the footer's status, with a pause in between, since
-it requires reading the first lines of rollouts. Runs use the writer's lane, one at a time. The user is asked
-for consent before a model on another machine is used for the first time.
+The status of the extraction is read after each update of the footer's status. Between two reads there is a
+pause, because each requires reading the first lines of rollouts. Runs use the writer's lane, one at a time.
+The user is asked for consent before a model on another machine is used for the first time.
 
 Threading: GUI thread; the workbench is used only inside jobs. Failure: shown in the dialog.
 """
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def stage(name: str) -> str:
-    """Return the displayed name of a stage of a rollout or directory; an unknown one as it is."""
+    """Return the displayed name of a stage of a rollout or directory; an unknown name is not changed."""
     return {
         "next": tr("comes next"),
         "left-out": tr("skipped"),
@@ -78,7 +78,7 @@ def waiting(count: int) -> str:
 
 
 def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
-    """Return the footer's line about extraction: waiting threads, last outcome, and who holds the lease."""
+    """Return the footer's line about extraction: waiting threads, last outcome, holder of the lease."""
     state: Literal["ok", "running", "warn", "fail"] = "ok"
     parts = [waiting(view.waiting)]
     if view.to_notes:
@@ -159,7 +159,7 @@ class ExtractControl(QObject):
             session.status_changed.connect(self._soon)
 
     def forget(self) -> None:
-        """Clear the status, when another context is being read."""
+        """Clear the status, because another context is being read."""
         self._view = None
         self._rest.stop()
         self._lanes.scan.abandon("extract status")
@@ -169,7 +169,7 @@ class ExtractControl(QObject):
 
     @Slot()
     def _soon(self) -> None:
-        """Read the status now if it is unknown, else after `REST_MS`."""
+        """Read the status now if it is not known yet, otherwise after `REST_MS`."""
         if not self.available:
             return
         if self._view is None:
@@ -231,7 +231,7 @@ class ExtractControl(QObject):
             self.dialog.show()
 
     def _made(self) -> ExtractDialog:
-        """Create the dialog, and connect its buttons."""
+        """Return a new dialog with its buttons connected."""
         dialog = ExtractDialog(self._icons, self._now, self._window)
         dialog.run.clicked.connect(self.run)
         dialog.run_rules.clicked.connect(self.run_rules)
@@ -286,7 +286,10 @@ class ExtractControl(QObject):
         self._begin(RULES)
 
     def _begin(self, engine: str) -> None:
-        """Start an extraction; one with a model resolves the engine and asks for consent first."""
+        """Start an extraction with `engine`.
+
+        If that is not the rules engine, first resolve the engine and, if needed, ask for consent.
+        """
         session = self._session
         if self.running or session is None or session.context is None or not self.available:
             return
@@ -408,9 +411,9 @@ _TOLD = Qt.ItemDataRole.UserRole + 1
 class ExtractDialog(QDialog):
     """The dialog of an extraction, which stays open beside the window.
 
-    Before a run it lists the threads to extract, and those that are skipped with the reason; then the
-    progress and the result of each. It only displays: the controller connects `run`, `run_rules` and
-    `cancel_button`.
+    Before a run it lists the threads to extract, and the skipped threads with the reason. During and after
+    the run it shows the progress and the result of each thread. It only displays; the controller connects
+    `run`, `run_rules` and `cancel_button`.
     """
 
     review = Signal(str)
@@ -475,7 +478,10 @@ class ExtractDialog(QDialog):
         self.bar.setVisible(running)
 
     def say_standing(self, view: ExtractView) -> None:
-        """Show the number of waiting threads, the engine and its reason, and whether results become notes."""
+        """Show the number of waiting threads and the engine.
+
+        Also shown are why that engine was chosen, and whether the results become notes.
+        """
         outcome = self.tr(
             "Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates."
         )
@@ -544,7 +550,11 @@ class ExtractDialog(QDialog):
     def _row(
         self, key: str, state: str, title: str, project: str, at: int | None, told: str
     ) -> QTreeWidgetItem:
-        """Add a row; `at` is the last change of the thread in milliseconds, None for a directory."""
+        """Add a row and return its item.
+
+        `at` is the time of the thread's last change in milliseconds, None for a directory; `told` is the
+        message of the row.
+        """
         name = project.rstrip("/").rpartition("/")[2] or "–"
         age = display_text.age(self._now(), at) if at is not None else "–"
         item = QTreeWidgetItem(["", visible(title), visible(name), age, ""])

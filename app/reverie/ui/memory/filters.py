@@ -1,12 +1,12 @@
-"""Filters and sort order of the trees: the row of filter chips above them, and the sort menu.
+"""The filters and the sort order of the trees: the row of filter chips above the trees, and the sort menu.
 
 The chips are All, Loaded, Changed, Pinned, Stale and Warnings, each with its count. This module only holds
 the choice; a job of the session builds the trees accordingly. The choice belongs to the window, not to a
-home: the next session uses it, too.
+  home, so it also applies to the next home that is shown.
 
-The counts of pinned and changed files come from the tree, those of loaded files from the context, those of
-stale files and warnings from the checks; the last three may arrive later. A filter for which the home has no
-data is hidden.
+The counts of pinned and changed files come from the tree. The count of loaded files comes from the context,
+the counts of stale files and warnings from the checks; these three can arrive later. A filter for which the
+home has no data is hidden.
 
 Threading: GUI thread; files are read only by jobs. The counts are updated a moment after the trees, so that
 a burst of changes is counted once.
@@ -42,7 +42,7 @@ log = logging.getLogger("reverie.filters")
 COUNT_MS = 120
 LOADED_MS = 400
 EXPECTED_MS = 10_000
-"""Milliseconds after a save in which a change of the loaded files is attributed to it."""
+"""Milliseconds after a save during which a change of the loaded files is attributed to the save."""
 
 
 ORDER_MENU = ("view.sort-name", "view.sort-recent", "view.sort-use", "view.sort-size", "view.only-changed")
@@ -82,13 +82,16 @@ class TreeOrder(QObject):
 
     @sort_key.setter
     def sort_key(self, key: str) -> None:
-        """Choose the sort order; an unknown key is ignored: an older version may have stored it."""
+        """Choose the sort order.
+
+        An unknown key, which another version may have stored, is ignored.
+        """
         for known in SORT_KEYS:
             if known == key:
                 self._choose(self.arrangement._replace(sort=known))
 
     def show(self, show: Show, only: frozenset[str] = frozenset()) -> None:
-        """Choose the filter; `only` holds the paths that "loaded", "stale" and "warnings" show."""
+        """Choose the filter; for "loaded", "stale" and "warnings", `only` holds the paths to show."""
         self._choose(self.arrangement._replace(show=show, only=only))
 
     @Slot()
@@ -302,7 +305,7 @@ class FilterControl(QObject):
         self._chips.choose(self._order.arrangement.show)
 
     def _paths(self, show: Show) -> frozenset[str]:
-        """Return the paths that "loaded", "stale" or "warnings" shows; empty for the other filters."""
+        """Return the paths that the filter "loaded", "stale" or "warnings" shows; empty for other filters."""
         if show == "loaded":
             states = (self._loaded or {}).items()
             return frozenset(path for path, state in states if state in ("full", "part"))
@@ -312,7 +315,7 @@ class FilterControl(QObject):
 
     @Slot()
     def _count(self) -> None:
-        """Update the counts of the chips, and the files that the active filter shows."""
+        """Update the counts of the chips, and the paths that the active filter shows."""
         update = self._update
         if update is None:
             return

@@ -5,7 +5,8 @@ change, on a thread of its own, and marks rows of the tree. `IndexControl` check
 plans renames that keep links valid; its changes go through `Edits`, so that Undo works. The views update
 through the watcher.
 
-Threading: GUI thread; checks are jobs. Failure: a notice of the session, or the bar under the tree.
+Threading: GUI thread; checks are jobs. Failure: shown as a notice of the session, or in the bar under the
+tree.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ _LINE_ROLE = int(Qt.ItemDataRole.UserRole)
 class FindingsList(QWidget):
     """A short list of the findings in the open memory, under the heading of the editor.
 
-    A row names the finding and its line. The list is hidden without findings, and folded to its one-line
-    heading if all of them are notes. The findings are those of the version on disk.
+    A row names the finding and its line. The list is hidden if there are no findings, and folded to its
+    one-line heading if all findings are notes. The findings are about the version on disk.
     """
 
     jump = Signal(int)
@@ -102,7 +103,7 @@ class FindingsList(QWidget):
         return self._findings
 
     def show_findings(self, findings: Sequence[LintFinding]) -> None:
-        """List the findings of the shown memory; without any, hide the list."""
+        """List the findings of the shown memory; hide the list if there are none."""
         if tuple(findings) == self._findings:
             return
         was_marked = is_marked(self._findings)
@@ -194,7 +195,7 @@ class LintControl(QObject):
         self._quiet.start()
 
     def add(self, findings: Mapping[str, tuple[LintFinding, ...]]) -> None:
-        """Show the findings of another check, too; they replace those of the previous call."""
+        """Show `findings` of another check in addition; they replace those of the previous call."""
         if findings != self._more:
             self._more = findings
             self._mark()
@@ -206,7 +207,7 @@ class LintControl(QObject):
         self._lane.stop()
 
     def _forget(self) -> None:
-        """Clear the findings, when another place is shown."""
+        """Clear the findings, because another home or context is shown."""
         self._quiet.stop()
         self._update = None
         self._dirty.clear()
@@ -248,7 +249,7 @@ class LintControl(QObject):
             self._look()
 
     def _take(self, findings: dict[str, tuple[LintFinding, ...]] | None) -> None:
-        """Store the findings of a check; None while there are none."""
+        """Store the findings of a check, by path; None means that no check has finished yet."""
         self._known = findings or {}
         self._is_known = findings is not None
         self._mark()
@@ -265,7 +266,7 @@ class LintControl(QObject):
 
     @Slot()
     def _show(self) -> None:
-        """Show the findings of the open memory, with the reason if it exceeds a limit."""
+        """Show the findings of the open memory and, if the memory exceeds a limit, the reason."""
         file, session = self._pane.file, self._session
         here = file is not None and session is not None and file.buffer.ref.home == session.info.id
         path = file.buffer.address.path if file is not None and here else ""
@@ -302,14 +303,14 @@ class IndexPanel(QWidget):
     """A panel under the heading of the editor with the problems of an index, and buttons that fix them.
 
     It also shows how much of the index the agent loads. The buttons apply to the selected row. Problems that
-    can be fixed are listed first and the first row is selected, so that repeated clicks go down the list. The
-    panel is hidden without problems.
+    can be fixed are listed first and the first row is selected, so that repeated clicks fix one problem after
+    the other. The panel is hidden if there are no problems.
     """
 
     fix_wanted = Signal(object, str)
     """Emitted with an `IndexFinding` and a `FixKind` when the user clicks a fix."""
     place_wanted = Signal(object)
-    """Emitted with an `IndexFinding` when the user wants to see its line or memory."""
+    """Emitted with an `IndexFinding` when the user wants to see the finding's line or memory."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -351,7 +352,7 @@ class IndexPanel(QWidget):
 
     @property
     def look(self) -> IndexCheck | None:
-        """The shown result of a check; None if there is none."""
+        """The result of the check that is shown; None if there is none."""
         return self._look
 
     @property
@@ -394,7 +395,10 @@ class IndexPanel(QWidget):
         self.updateGeometry()
 
     def set_may_fix(self, may: bool) -> None:
-        """Enable or disable the fixes; they work on the file on disk, so unsaved text disables them."""
+        """Enable or disable the fixes.
+
+        They change the file on disk, so the caller disables them while there is unsaved text.
+        """
         self._may_fix = may
         self._on_row()
 
@@ -427,7 +431,7 @@ class IndexPanel(QWidget):
 def _in_order(look: IndexCheck) -> tuple[IndexFinding, ...]:
     """Return the findings to list: fixable ones first, entries that are not loaded last.
 
-    Findings about the length of the index are left out: the summary has them.
+    Findings about the length of the index are left out, because the summary mentions them.
     """
 
     def turn(finding: IndexFinding) -> int:
@@ -485,7 +489,7 @@ class IndexControl(QObject):
         self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Check the open index again, after a delay: the files that it lists may have changed."""
+        """Check the open index again after a delay, because the files that it lists may have changed."""
         if self._path and not update.names_only:
             self._quiet.start()
 
@@ -523,7 +527,7 @@ class IndexControl(QObject):
         return ""
 
     def _forget(self) -> None:
-        """Hide the panel, when no index is open."""
+        """Hide the panel, because no index is open."""
         self._quiet.stop()
         self._path = ""
         self.panel.show_look(None)
@@ -583,8 +587,9 @@ class IndexControl(QObject):
     def rename(self, targets: Mapping[str, str], plain: Callable[[str], None]) -> None:
         """Rename or move memories together with the links to them, after the user has confirmed the lines.
 
-        `targets` maps old to new paths. If no line has to change, call `plain`, which moves them alone, with
-        "" or with a warning about links that could not be updated.
+        `targets` maps old to new paths. If no line has to change, nothing is moved here; instead `plain` is
+        called, which moves the memories. Its argument is a warning about links that could not be updated, or
+        "".
         """
         session, update = self._session, self._shown.update
         if session is None or update is None or not any(map(self.keeps_index, targets)):
@@ -630,7 +635,7 @@ class IndexControl(QObject):
             self.dialog = None
 
     def _rename(self, session: HomeSession, context: ScopeContext, plan: RenamePlan) -> None:
-        """Carry out a rename with its links."""
+        """Carry out a rename and update the links."""
         job = ask(session.workbench.index_care.rename, context, plan)
 
         def done(undo: Undo) -> None:
@@ -711,7 +716,7 @@ GRAVE = frozenset({"over-lines", "over-chars", "no-file", "dangling"})
 
 
 def summary(report: IndexReport) -> str:
-    """Return how much of the index the agent loads, and the number of problems, as one text."""
+    """Return a text about how much of the index the agent loads, and about the number of problems."""
     cut = report.cut
     parts = []
     if cut.line is not None:

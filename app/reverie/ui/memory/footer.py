@@ -1,9 +1,9 @@
 """The footer below the trees: a row per scope, the harvest, agent jobs, the Consolidate button, and the run.
 
-The rows say when each scope was consolidated last and with what result. They come from a `StatusView` only:
-neither the button nor the result of a run fills them, since all content reaches the views through the watcher
-(design.md principle 1). A timer updates the relative times. The run panel shows the progress and the result
-of a job.
+The rows show when each scope was consolidated last and with what result. They are filled only from a
+`StatusView`, never by the button or the result of a run, because all content reaches the views through the
+watcher (design.md principle 1). A timer updates the relative times. The run panel shows the progress and the
+result of a job.
 
 The footer fits any width from 320 px: below `NARROW` the name of a row is part of its sentence.
 
@@ -79,7 +79,7 @@ def can_revert(run: RunSummary) -> bool:
 
 
 def conflict_words(result: RunResult) -> str:
-    """Return the result of undoing a run, with the paths that were left unchanged because of later edits."""
+    """Return a text about the result of undoing a run, with the paths not changed because of later edits."""
     changed = [path for path in result.conflicts if path not in result.details.get("refused", ())]
     if not changed:
         return summary_words(result.summary)
@@ -99,7 +99,7 @@ def kind_words(run: RunSummary) -> str:
 
 
 def applied_words(run: RunResult) -> str:
-    """Return the result of applying a review, as a text."""
+    """Return a text about the result of applying a review."""
     if run.outcome == "completed":
         done = [op for op in run.ops if op.get("applied")]
         files = {str(op.get("newPath") or op.get("path")) for op in done}
@@ -114,7 +114,7 @@ def applied_words(run: RunResult) -> str:
 
 
 def state_words(run: RunSummary) -> str:
-    """Return the displayed outcome of a run, or that it was undone."""
+    """Return the displayed outcome of a run; if it was undone, wholly or in part, a text that says so."""
     if run.reverted:
         return tr("undone")
     return tr("undone in part") if run.partly_undone else display_text.outcome(run.outcome)
@@ -131,7 +131,7 @@ def cost_words(run: RunSummary) -> str:
 
 
 def usage_words(usage: Mapping[str, Any] | None, cost_usd: float | None) -> str:
-    """Return a usage record and cost as text, such as `12.3k tokens, $0.04.`; empty for no tokens."""
+    """Return tokens and cost as text, such as `12.3k tokens, $0.04.`; empty if no tokens were used."""
     count = used_tokens(usage)
     if not count:
         return ""
@@ -162,7 +162,7 @@ _TONES: dict[str, Tone] = {
 class RunPanel(QWidget):
     """The progress of a run with its latest operations and a Cancel button, then its result in one line.
 
-    The panel only displays and asks by signals.
+    The panel only displays, and emits requests as signals.
     """
 
     cancel = Signal()
@@ -274,7 +274,10 @@ class RunPanel(QWidget):
     # Results
 
     def ended(self, run: RunResult, *, dry_run: bool, place: str = "") -> None:
-        """Show the result of a run; `place` is the title of its place if another one is shown now."""
+        """Show the result of a run.
+
+        `place` is the title of the run's workspace, project or home if another one is shown now, else "".
+        """
         self._live.hide()
         self._run_id = run.run_id
         said = (_result_words(run, dry_run=dry_run), _used_words(run), run.next_step)
@@ -347,7 +350,7 @@ class RunPanel(QWidget):
 
 
 def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return a journal entry as displayed: verb, path (with the new path of a rename), and note."""
+    """Return the displayed texts of a journal entry: verb, path (with the new path of a rename), note."""
     what = visible(str(op.get("path", "")))
     if op.get("newPath"):
         what = f"{what} → {visible(str(op['newPath']))}"
@@ -356,7 +359,7 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def step_words(step: str) -> str:
-    """Return the displayed name of a step of a run's `Progress`; an unknown one as it is."""
+    """Return the displayed name of a step of a run's `Progress`; an unknown step is returned as it is."""
     return {
         "applying": tr("Writing the changes…"),
         "reading": tr("Reading the memories…"),
@@ -395,12 +398,12 @@ LabelTone = Literal["plain", "quiet", "bad"]
 
 
 class RowWords(Struct, frozen=True):
-    """The displayed texts of a row."""
+    """The displayed texts of a row in the footer."""
 
     state: RowState
     text: str
     note: str = ""
-    """The dimmed second half."""
+    """The second half of the text, which is dimmed."""
     tooltip: str = ""
 
 
@@ -409,7 +412,8 @@ def row_words(
 ) -> RowWords:
     """Return the texts of a scope's row, such as `3 h ago · 4 changes`, with details in the tool tip.
 
-    `agent_too`: the agent consolidates this home, too, so a row without a record says "never by Reverie".
+    `agent_too`: whether the agent itself consolidates this home, too; a row without a record then says "never
+    by Reverie".
     """
     if not row.available:
         return RowWords("unavailable", tr("unavailable"), row.reason, as_tooltip(row.reason))
@@ -423,7 +427,7 @@ def row_words(
 
 
 def spent_words(spent: Spent | None) -> str:
-    """Return the tokens and cost of the last run of a model and of this month; empty if there was none.
+    """Return the tokens and cost of the last run with a model and of this month; empty without such a run.
 
     A sum with an unknown part is displayed as "at least".
     """
@@ -452,7 +456,7 @@ def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
 
 
 _SEPARATOR = "; "
-"""The separator of the two halves of a label, which also looks right at the end of a line."""
+"""The separator of the two halves of a label; it also suits the end of a line."""
 
 
 def _unbroken(part: str) -> str:
@@ -486,7 +490,7 @@ class TwoToneLabel(WrapLabel):
         self.update()
 
     def _layout(self, width: int) -> QTextLayout:
-        """Lay the text out on one line if it fits; else start the dimmed half on a new line."""
+        """Return the layout of the text: on one line if it fits, else the dimmed half on a new line."""
         if self._note and self._main and QFontMetrics(self.font()).horizontalAdvance(self.text()) > width:
             return self._laid_out(self.text()[: self._main] + "\u2028" + self._note, width)
         return super()._layout(width)
@@ -552,14 +556,17 @@ _SIGNS = {"ok": "check", "running": "refresh", "warn": "warning", "fail": "error
 
 
 def state_name(state: str) -> str:
-    """Return the state of an agent's job in one word, for users who cannot see the icon."""
+    """Return the state of an agent's job in one word.
+
+    The word is for users who cannot see the icon.
+    """
     return {"ok": tr("fine"), "running": tr("running"), "warn": tr("warning"), "fail": tr("failed")}[state]
 
 
 class AgentRow(QWidget):
     """The status of one job of the agent: an icon, a sentence, and its age.
 
-    The icon and its name show the state, never the colour alone.
+    The state is shown by the icon and its name, never by colour alone.
     """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
@@ -613,7 +620,7 @@ class AgentRows(QWidget):
         self.hide()
 
     def say(self, lines: tuple[StatusLine, ...], now_ms: int) -> None:
-        """Show exactly these lines."""
+        """Show `lines`, one per row, in place of the previous ones."""
         while len(self.rows) > len(lines):
             row = self.rows.pop()
             row.hide()  # `deleteLater` deletes it only in the next turn of the event loop
@@ -631,9 +638,9 @@ class AgentRows(QWidget):
 NARROW = 440
 """The width in pixels below which the names of rows are part of their sentences."""
 SENTENCE = 220
-"""The least width of a sentence beside a column of names, in pixels."""
+"""The minimum width of a sentence beside a column of names, in pixels."""
 SIDE = 150
-"""The width, in pixels, that the column with the button may always use."""
+"""The width, in pixels, that is always available to the column with the button."""
 AGES_MS = 20_000
 """Milliseconds between two updates of the relative times."""
 SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
@@ -697,10 +704,10 @@ class Footer(QWidget):
 
     @contextmanager
     def keeping_focus(self) -> Iterator[None]:
-        """Keep the focus in the footer while a run starts or ends in the block and buttons disappear.
+        """Context manager: keep the focus in the footer if buttons disappear in the block.
 
-        Qt would move the focus of a hidden or disabled button to the editor, where the next key would change
-        a memory.
+        Used when a run starts or ends. Otherwise Qt would move the focus of a hidden or disabled button to
+        the editor, where the next key would change a memory.
         """
         window = self.window()
         before = window.focusWidget()
@@ -721,7 +728,7 @@ class Footer(QWidget):
         self.say_engine()
 
     def offer(self, action: QAction | None) -> None:
-        """Put another action on the button; None restores Consolidate."""
+        """Let the button trigger another action; None restores Consolidate."""
         before, after = self.button.defaultAction(), action or self._run
         if after is not None and after is not before:
             self._other = action
@@ -731,14 +738,17 @@ class Footer(QWidget):
             self.say_engine()
 
     def say_other_engine(self, engine: str, *, to_notes: bool = False) -> None:
-        """Show the engine of the other action, "" if unknown; `to_notes`: its results are notes to Codex."""
+        """Show the engine of the action that was set by `offer`, "" if unknown.
+
+        `to_notes`: whether the results of the action become notes to Codex.
+        """
         self._other_engine = self._engine_words(engine) if engine else ""
         if engine and to_notes:
             self._other_engine = self.tr("as notes to Codex, {engine}").format(engine=self._other_engine)
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:
-        """Show the engine of the button or, if not empty, the `reason` why it is disabled."""
+        """Show the `reason` why the button is disabled or, if empty, the engine that it would use."""
         if self._other is not None:
             name = self._other_engine
             self.engine.say_parts("", "", name)
@@ -759,7 +769,7 @@ class Footer(QWidget):
     # Rows
 
     def forget(self) -> None:
-        """Show all rows as loading, until the status of the new context is read."""
+        """Show all rows as loading, because the status of another context is being read."""
         self._status = None
         for row in self.rows.values():
             row.set_visible(True)
@@ -825,7 +835,7 @@ class Footer(QWidget):
 
     @property
     def _roomy(self) -> int:
-        """The width from which the names of the rows fit into a column of their own."""
+        """The minimum width at which the names of the rows fit into a column of their own."""
         names = max(row.label.sizeHint().width() for row in (*self.rows.values(), self.harvest))
         return names + self.button.sizeHint().width() + SENTENCE
 

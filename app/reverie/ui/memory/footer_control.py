@@ -2,7 +2,7 @@
 
 `Consolidation` runs the jobs, one at a time, on the consolidator's thread: consolidations, the application of
 a review, and undos. Runs that use a model first resolve the engine and, if needed, ask for consent to send
-memory text to its provider. Only progress and outcomes are emitted; no view is refreshed from here.
+memory text to its provider. It emits only progress and outcomes; it refreshes no view.
 
 Threading: GUI thread; the workbench is used only inside jobs. Failure: shown in the footer.
 """
@@ -211,7 +211,10 @@ class Consolidation(QObject):
 
 
 def button_engine(workbench: Workbench, context: ScopeContext) -> Request[ModelChoice]:
-    """Return the request for the engine of the Consolidate button, even if it still needs consent."""
+    """Return the request for the engine of the Consolidate button.
+
+    An engine that still needs the user's consent is included.
+    """
     return ask(workbench.models.choose, context, AUTO, before_consent=True)
 
 
@@ -274,7 +277,10 @@ class FooterControl(QObject):
         self.forget()
 
     def forget(self, place: str = "") -> None:
-        """Clear the status, when the context with the title `place` is being read."""
+        """Clear the status, because another context is being read.
+
+        `place` is the title of that context; "" if no context is being read.
+        """
         self._place = place
         self.footer.forget()
         if not self.jobs.running:
@@ -289,7 +295,7 @@ class FooterControl(QObject):
         self.ask_engine()
 
     def set_available(self, available: bool) -> None:
-        """Set whether the home can be read."""
+        """Set whether the home can be read; if not, no consolidation can start."""
         self._available = available
         self._follow()
 
@@ -314,7 +320,7 @@ class FooterControl(QObject):
         return ""
 
     def _follow(self) -> None:
-        """Show the engine or the obstacle, and emit `state_changed`."""
+        """Show the engine or the reason why none can start, and emit `state_changed`."""
         self.footer.say_engine(self.obstacle, self._choice)
         self.state_changed.emit()
 
@@ -417,11 +423,15 @@ class FooterControl(QObject):
         return True
 
     def _begin(self, session: HomeSession) -> None:
-        """Store the home and the place of the run that starts."""
+        """Store the home and context of the run that starts."""
         self._of, self._run_place = session, self._place
 
     def _session_of(self, run_id: str) -> HomeSession:
-        """Return the home of a run: if the panel shows that run, its home, else the shown home."""
+        """Return the home that a run belongs to.
+
+        If the panel shows the run, it is the home for which the run was started; otherwise it is the shown
+        home.
+        """
         told = run_id == self.footer.panel.run_id and self._of is not None
         session = self._of if told else self._session
         assert session is not None
@@ -471,6 +481,6 @@ class FooterControl(QObject):
 
     @Slot(str)
     def review(self, run_id: str) -> None:
-        """Request the changes of a run in the Changes tab."""
+        """Request to show the changes of a run in the Changes tab."""
         if self._session is not None:
             self.review_wanted.emit(self._session_of(run_id), run_id)

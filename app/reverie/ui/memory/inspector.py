@@ -1,13 +1,14 @@
 """The inspector beside the open memory, and the bar about its unseen changes.
 
 The inspector shows how much of the memory the agent loads, its use, its size, its last changes and its
-warnings. Everything but the last changes comes from the trees; a job reads those a moment after a memory was
-opened or changed. The inspector is hidden if the editor would get too narrow, unless the user asked for it.
+warnings. The last changes are read by a job a moment after a memory was opened or changed; all other facts
+come from the trees. The inspector is hidden if the editor would get too narrow, unless the user has asked for
+the inspector.
 
 An unseen change is one that someone else made since the user last saw the memory. A bar names its author and
-time, with Undo, and the changed lines are marked. The mark in the trees is removed when the changed lines
-have been on screen for a moment, not when the file is opened, or when the user presses Seen. A deleted memory
-can be restored from here.
+time, with Undo, and the changed lines are marked. The mark in the trees is not removed when the file is
+opened, but when the changed lines have been on screen for a moment, or when the user presses Seen. A deleted
+memory can be restored from here.
 
 Threading: GUI thread; the engine is called in jobs. Failure: history that the inspector cannot read is left
 out and logged; a failure to mark a change as seen, or to undo it, is shown in the editor.
@@ -51,11 +52,11 @@ log = logging.getLogger("reverie.inspector")
 WIDTH = 220
 """The width of the inspector, in pixels at the default font size."""
 LEAST_EDITOR = 480
-"""The least width of the editor beside it, in pixels at the default font size."""
+"""The minimum width of the editor beside the inspector, in pixels at the default font size."""
 SHOWN = 3
 """The number of changes that are shown."""
 _ASKED = 20
-"""The number of changes that are read: more than `SHOWN`, since those of one minute are shown as one line."""
+"""The number of changes that are read; more than `SHOWN`, as all changes of one minute share a line."""
 ASK_MS = 250
 """The delay before the changes are read, in milliseconds."""
 
@@ -74,7 +75,7 @@ def who_words(change: LoggedChange) -> str:
 
 
 class InspectorSection(QWidget):
-    """A caption with at most `most` lines of text below it, followed by added widgets."""
+    """A caption, at most `most` lines of text below it, and the widgets that are added."""
 
     def __init__(self, title: str, most: int = 0) -> None:
         super().__init__()
@@ -130,7 +131,10 @@ class Inspector(QWidget):
         column(self, scrolled(inside), margin=(1, 0, 0, 0), gap=0)
 
     def set_action(self, pin: QAction) -> None:
-        """Add a Pin button for the open memory, with the text of `pin`, the action for the selected ones."""
+        """Add a Pin button for the open memory.
+
+        Its text is that of `pin`, the action for the selected memories.
+        """
         self.pin = QAction(pin.icon(), pin.text(), self)
         self.pin.setToolTip(pin.statusTip())
         self.pin.setCheckable(True)
@@ -140,13 +144,13 @@ class Inspector(QWidget):
         self.about.add(button)
 
     def show_history(self, changes: Sequence[LoggedChange], now: int) -> None:
-        """Show the latest of `changes`, which are sorted from newest to oldest; `now` in milliseconds."""
+        """Show the latest of `changes`, which are sorted from newest to oldest; `now` is in milliseconds."""
         told = (f"{who_words(change)} · {age(now, change.at_ms)}" for change in changes)
         lines = list(dict.fromkeys(told))[:SHOWN]  # several saves in a minute are one line
         self.history.say([line[:1].upper() + line[1:] for line in lines])
 
     def show_warnings(self, findings: tuple[LintFinding, ...]) -> None:
-        """Show a button for each finding that goes to its line."""
+        """Show a button for each finding; a click goes to the finding's line."""
         for button in self._warnings:
             button.hide()
             button.deleteLater()
@@ -196,7 +200,7 @@ class EditorAndInspector(QWidget):
 class InspectorControl(QObject):
     """Controller of the inspector: updates it from the editor, and hides it if there is too little room.
 
-    `wanted` is whether the user wants to see it if there is room.
+    `wanted`: whether the user wants to see the inspector if there is room.
     """
 
     pin_toggled = Signal(object)
@@ -244,7 +248,7 @@ class InspectorControl(QObject):
 
     @Slot()
     def _fit(self) -> None:
-        """Show the inspector if the user wants it and there is room, else hide it."""
+        """Show the inspector if the user wants to see it and there is room, otherwise hide it."""
         font = self.inspector.font()
         room = self.page.width() >= scaled(font, WIDTH + LEAST_EDITOR)
         was_shown = self.is_shown
@@ -354,7 +358,7 @@ LOOK_MS = 300
 """Milliseconds between two checks of which lines are on screen."""
 _NOTHING = ("", "", False)
 SEEN_AFTER = 4
-"""The number of checks before lines on screen count as seen."""
+"""The number of checks after which lines on screen count as seen."""
 
 
 class UnseenControl(QObject):
@@ -397,7 +401,7 @@ class UnseenControl(QObject):
     # Reading
 
     def follow(self, update: TreeUpdate) -> None:
-        """Update the bar from the unseen changes of the updated trees."""
+        """Update the bar to show the unseen changes in the updated trees."""
         change = self._change
         if change is not None and change.path not in update.view.unseen:
             self._looking.stop()
@@ -407,7 +411,7 @@ class UnseenControl(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Read the unseen change of the file in the editor if the file, its version or its mark changed."""
+        """Read the unseen change of the file in the editor if file, version or mark has changed."""
         file, update = self._pane.file, self._shown.update
         if file is None or update is None:
             return
@@ -542,7 +546,10 @@ class UnseenControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Count the visible lines as seen after `SEEN_AFTER` checks; when all are seen, mark the change."""
+        """Check which lines are visible; after `SEEN_AFTER` checks these count as seen.
+
+        Once all changed lines have been seen, the change is marked as seen.
+        """
         text = self._pane.text
         if not self._pane.isVisible() or not self._pane.window().isActiveWindow():
             return

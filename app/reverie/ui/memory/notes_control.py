@@ -1,8 +1,8 @@
 """The session notes of the selected session: their status, and updating them by hand.
 
-One row above the footer, for sessions whose agent keeps notes. The status requires reading the transcript, so
-a job reads it after each update of the trees. An update of the notes runs on the writer's lane, one at a
-time, and can be cancelled. The written file reaches the views through the watcher.
+They are shown in a row above the footer, for sessions whose agent keeps notes. The status requires reading
+the transcript, so a job reads it after each update of the trees. An update of the notes runs on the writer's
+lane, one at a time, and can be cancelled. The written file reaches the views through the watcher.
 
 Threading: GUI thread. The workbench is used only inside jobs. Failure: shown in the row.
 """
@@ -116,13 +116,13 @@ QUIET_MS = 400
 
 
 class _NotesSeen(Struct, frozen=True):
-    """The status of the notes of a session, and the engine for an update."""
+    """The status of a session's notes, and the engine that an update would use."""
 
     standing: NotesStanding
     engine: str
     """The engine that an update would use; empty if there is none."""
     why: str
-    """The reason for that engine, or for its absence."""
+    """The reason why this engine is used, or why there is none."""
 
 
 class NotesRow(QWidget):
@@ -248,7 +248,7 @@ class NotesControl(QObject):
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:
-        """Clear the status, when the session `session_id` is shown; "" for none."""
+        """Clear the status, because the session `session_id` is shown now ("" if none is)."""
         self._quiet.stop()
         self._session_id, self._seen, self._said, self._stale = session_id, None, "", False
         self._show()
@@ -287,7 +287,7 @@ class NotesControl(QObject):
         )
 
     def _show(self) -> None:
-        """Update the row."""
+        """Update the row from the status of the notes."""
         seen, row = self._seen, self.row
         row.setVisible(seen is not None and row.parentWidget() is not None)
         problems = seen.standing.problems if seen is not None and not self._stale else ()

@@ -101,7 +101,7 @@ def match_sentence(view: StoreView) -> str:
 
 
 def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> str:
-    """Return the entry of a project in the list of merge targets; `there`: its directory exists."""
+    """Return the entry of a project in the list of merge targets; `there`: whether its directory exists."""
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:
         return text + " · " + ", ".join(_short_evidence()[each.kind] for each in match.evidence)
@@ -109,7 +109,10 @@ def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> 
 
 
 def state(row: MergeRow, choice: MergeChoice | None) -> str:
-    """Return the result of the merge for one file, in a few words; without a choice it is left as it is."""
+    """Return the result of the merge for one file, in a few words.
+
+    Without a choice, a file that differs on both sides is not changed.
+    """
     if row.state == "differs":
         return {
             "both": tr("differs: both in one note"),
@@ -125,7 +128,10 @@ def state(row: MergeRow, choice: MergeChoice | None) -> str:
 
 
 def explained(row: MergeRow, choice: MergeChoice | None) -> str:
-    """Return the result of the merge for one file, as a sentence; without a choice it is left as it is."""
+    """Return the result of the merge for one file, as a sentence.
+
+    Without a choice, a file that differs on both sides is not changed.
+    """
     if row.state == "blocked":
         return _blocked(row)
     if row.state == "differs":
@@ -144,7 +150,7 @@ def explained(row: MergeRow, choice: MergeChoice | None) -> str:
 
 
 def choice_names() -> Mapping[MergeChoice, str]:
-    """Return the labels of the choices for a file that differs."""
+    """Return the label of each choice for a file that differs on both sides."""
     return {
         "both": tr("&Both in one note"),
         "beside": tr("A note be&side it"),
@@ -196,7 +202,7 @@ def _blocked(row: MergeRow) -> str:
 
 
 def _short_evidence() -> Mapping[str, str]:
-    """Return a few words for each kind of evidence."""
+    """Return a short description of each kind of evidence."""
     return {
         "owner": tr("named by the home"),
         "root": tr("same first commit"),
@@ -206,5 +212,5 @@ def _short_evidence() -> Mapping[str, str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as a list with "and" before the last one."""
+    """Return the names joined by commas, with "and" before the last one."""
     return tr("{first} and {last}").format(first=", ".join(names[:-1]), last=names[-1]) if names else ""

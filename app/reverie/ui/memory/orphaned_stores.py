@@ -60,11 +60,11 @@ _SHOWN_CHARS = 400_000
 class OrphansPage(QWidget):
     """The orphaned stores of one home: the list on the left, the contents of the selected one on the right.
 
-    In a narrow page they are below each other. The page reads and changes no file; it asks by signals.
+    In a narrow page they are stacked. The page reads and changes no file; it emits requests as signals.
     """
 
     file_wanted = Signal(object, str)
-    """Emitted with `StoreView` and relative path when the text of a file is to be read."""
+    """Emitted with `StoreView` and relative path to read the text of a file."""
     merge_wanted = Signal(object, str)
     """Emitted with `StoreView` and project path ("" for global memory) to preview a merge."""
     remove_wanted = Signal(object)
@@ -166,7 +166,7 @@ class OrphansPage(QWidget):
                 self.stores.setCurrentRow(row)
 
     def show_text(self, text: FileText) -> None:
-        """Show the text of a file if it is still the selected one; a long text is cut."""
+        """Show the text of a file if that file is still selected; a long text is cut."""
         if text.path == self._file:
             cut = text.content[:_SHOWN_CHARS]
             self.text.setPlainText(visible_lines(cut.removeprefix("\ufeff")))
@@ -234,7 +234,10 @@ class OrphansPage(QWidget):
         self._on_file()
 
     def _offer_targets(self, view: StoreView) -> None:
-        """List the targets: matches first, then all other projects; without a best match none is chosen."""
+        """List the possible targets: matches first, then all other projects.
+
+        If no match is the best one, no target is chosen.
+        """
         with QSignalBlocker(self.target):
             self.target.clear()
             if view.store.scope is Scope.GLOBAL:
@@ -330,7 +333,10 @@ class MergeStoreDialog(QDialog):
     """
 
     merge = Signal(object, object)
-    """Emitted with `MergePreview` and {rel: `MergeChoice`} of the files that differ, on confirmation."""
+    """Emitted on confirmation, with `MergePreview` and the choices {rel: `MergeChoice`}.
+
+    The choices are those for the files that differ on both sides.
+    """
 
     def __init__(
         self, preview: MergePreview, target: str, lane: Lane, icons: Icons, parent: QWidget | None = None
@@ -454,7 +460,7 @@ class MergeStoreDialog(QDialog):
 def _sides(row: MergeRow, choice: MergeChoice | None) -> tuple[bytes | None, bytes | None]:
     """Return the bytes of the target file before and after the merge, for the diff; None for no file.
 
-    For "leave" nothing is written; the two versions are compared instead.
+    For the choice "leave" nothing would be written, so the two existing versions are returned.
     """
     if row.state == "create" or choice == "beside":
         return None, row.lost
@@ -489,7 +495,7 @@ class OrphanSurvey(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Start a survey now; it replaces one that is running."""
+        """Start a survey now; if one is running, it is abandoned."""
         if self._closed:
             return
         self._timer.stop()
@@ -504,7 +510,7 @@ class OrphanSurvey(QObject):
         )
 
     def stop(self) -> None:
-        """Stop surveying, when the home or the window closes."""
+        """Stop surveying, because the home or the window closes."""
         self._closed = True
         self._timer.stop()
 
@@ -572,7 +578,7 @@ class OrphansControl(QObject):
         return survey is not None and survey.view is not None
 
     def look_again(self) -> None:
-        """Survey the shown home again: no event reports that the directory of a project has reappeared."""
+        """Survey the shown home again, as no event reports that a project's directory has reappeared."""
         survey = self._surveys.get(self._session.info.id) if self._session is not None else None
         if survey is not None:
             survey.look()
@@ -671,7 +677,10 @@ class OrphansControl(QObject):
 
     @Slot(object)
     def _show_history(self, view: StoreView) -> None:
-        """Request the history of the whole store, which leads to that of each note, deleted ones included."""
+        """Request to show the history of the whole store.
+
+        From there the user can reach the history of each note, even of deleted ones.
+        """
         store, session = view.store, self._session
         if store.context is not None and session is not None:
             self.history_wanted.emit(session, f"{ROOT}/{store.scope.value}", store.context)

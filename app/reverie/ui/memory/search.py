@@ -1,6 +1,6 @@
-"""The search field of the Memory tab and its results, over all open homes.
+"""The search field of the Memory tab, and the results of a search in all open homes.
 
-While the field holds a query, the results replace the trees. The engine searches and keeps its index up to
+While the field contains a query, the results replace the trees. The engine searches and keeps the index up to
 date; when the index has changed, the query is repeated.
 
 Threading: GUI thread. Searches run on a lane of their own, so that they never wait for other jobs. Failure:
@@ -67,7 +67,7 @@ Index = QModelIndex | QPersistentModelIndex
 HIT_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 _DOTS = "…"
 _PREVIEW_MS = 120
-"""Milliseconds that a row is selected before its memory is shown: a key that is held down opens nothing."""
+"""Milliseconds until the memory of a selected row is shown, so that a key that is held down opens none."""
 Ranges = Sequence[tuple[int, int]]
 """Start and end of each mark in a text."""
 
@@ -107,7 +107,7 @@ class ResultModel(QAbstractListModel):
         return None
 
     def place_of(self, hit: SearchHit) -> str:
-        """Return the scope of a hit, its workspace or project, and the home if several are open."""
+        """Return the displayed place of a hit: scope, workspace or project, and home if several are open."""
         whose = ""
         if hit.scope == "workspace":
             id_ = hit.workspace_id or ""
@@ -121,7 +121,8 @@ class ResultModel(QAbstractListModel):
 class ResultDelegate(QStyledItemDelegate):
     """A delegate that paints a hit in two lines: path and place, then the matching line with its hits marked.
 
-    Paths and lines come from disk, so hidden characters are escaped and the marks are shifted accordingly.
+    Paths and lines come from disk, so hidden characters are escaped, and the positions of the marks are
+    adjusted.
     """
 
     def __init__(self, model: ResultModel, icons: Icons, parent: QWidget) -> None:
@@ -270,7 +271,7 @@ def shown_with(text: str, marks: Ranges) -> tuple[str, list[tuple[int, int]]]:
 def ended_within(text: str, marks: Ranges, font: QFont, width: int) -> tuple[str, list[tuple[int, int]]]:
     """Shorten a path at its start to fit `width` pixels, and return it with its marks shifted.
 
-    The file name at the end is more useful than the folders.
+    The path is cut at its start because the file name at its end is more useful than the folders.
     """
     shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideLeft, width)
     return shown, _moved(marks, len(shown) - len(text), 1 if shown != text else 0, len(shown))
@@ -306,7 +307,7 @@ def _bold(font: QFont) -> QFont:
 def _draw(
     painter: QPainter, area: QRect, font: QFont, text: str, marks: Ranges, color: QColor, back: QColor
 ) -> None:
-    """Draw a text in one line, with its marks bold on the background `back`."""
+    """Draw a text on one line, with its marks in bold type on the background `back`."""
     layout = QTextLayout(text, font)
     formats = []
     for start, end in marks:
@@ -328,7 +329,7 @@ def _draw(
 
 
 def pattern_of(text: str) -> str:
-    """Return a regular expression that matches the terms of a query, to mark them; empty if it has none."""
+    """Return a regular expression that matches the terms of a query; empty if there are none."""
     query = parse_query(text)
     words = [
         r"(?<![^\W_])" + r"\W+".join(map(re.escape, names)) + ("" if term.goes_on else r"(?![^\W_])")
@@ -350,7 +351,7 @@ class MemorySearchField(SearchField):
     left = Signal()
     """Emitted on Escape."""
     moved = Signal(int)
-    """Emitted with the number of rows to move the selection down, negative for up."""
+    """Emitted with the number of rows by which to move the selection down; negative moves it up."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 10, Qt.Key.Key_PageUp: -10}
@@ -370,7 +371,7 @@ class MemorySearch(QObject):
     opened = Signal(object)
     """Emitted with a `SearchHit` when the user wants to edit it."""
     turned = Signal(bool)
-    """Emitted when the trees or the results are shown; True for the results."""
+    """Emitted when the stack turns to the results (True) or back to the trees (False)."""
     previewed = Signal(object)
     """Emitted with a `SearchHit` when the user only wants to see it."""
     left = Signal()
@@ -420,7 +421,7 @@ class MemorySearch(QObject):
         return self.pages.currentWidget() is self._found
 
     def pattern(self, hit: SearchHit) -> str:
-        """Return a regular expression for the words by which this hit was found."""
+        """Return a regular expression that matches the words by which this hit was found."""
         if hit.matched == "all":
             return pattern_of(self.field.text())
         found = {hit.snippet.text[start:end] for start, end in hit.snippet.hits}
@@ -499,7 +500,7 @@ class MemorySearch(QObject):
 
     @Slot()
     def _ask(self) -> None:
-        """Search for the text of the field in a job."""
+        """Search for the text of the field in a job, and show the result."""
         text, engine = self.field.text(), self._engine
         if engine is None or not text.strip() or self._stopped:
             return
@@ -592,10 +593,11 @@ async def _search_all(
     asked: Mapping[EngineLink, Mapping[str, str]],
     control: JobControl,
 ) -> SearchAnswer:
-    """Search with several engines and return the merged results; reports each partial result.
+    """Search with several engines and return the merged results; each partial result is reported as progress.
 
-    `asked` holds, for each engine, the labels of its homes by id. If a remote engine fails, its error is one
-    of the `problems` and the others still count; an error of the local engine is raised.
+    `asked` holds, for each engine, the labels of its homes by id. If a remote engine fails, its error is
+    added to the `problems`, and the results of the others are returned; an error of the local engine is
+    raised.
     """
     answers: dict[EngineLink, SearchAnswer] = {}
 
@@ -636,7 +638,7 @@ def _merged(text: str, answers: Iterable[SearchAnswer]) -> SearchAnswer:
 
 
 def _counts(hits: Sequence[SearchHit], *, is_one_word: bool) -> list[str]:
-    """Return texts with the numbers of full hits, and of hits with only some of the words or similar ones."""
+    """Return texts about the number of hits: full hits, then hits with only some, or similar, words."""
     whole = sum(hit.matched == "all" for hit in hits)
     some = len(hits) - whole
     if not some:
