@@ -73,7 +73,7 @@ class Home(ABC):
     """One agent's state directory.
 
     What every agent has is a member. What only some have is an optional capability: an attribute that is None
-    where the agent lacks it, and an object that implements one of the protocols below otherwise. Often the
+    if the agent lacks it, and an object that implements one of the protocols below otherwise. Often the
     home itself implements several. A method of a capability never reports "this agent has none"; only the
     attribute does.
     """
@@ -189,7 +189,7 @@ class Home(ABC):
         """Return the reasons why nothing may be written into `root`.
 
         With `root=None`, judges the sidecars and companions, which belong to the whole home; a refusal for
-        the whole home applies to every root. Empty where the layout and all versions are known. Reads the
+        the whole home applies to every root. Empty if the layout and all versions are known. Reads the
         disk at each call and ignores permissions that a person has given (`memory.store` checks those).
         """
         if root is None or not root.read_only:
@@ -219,7 +219,7 @@ class Home(ABC):
         return False
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """Return the logical key of a file in the usage sidecar, or None where the owner is unknown.
+        """Return the logical key of a file in the usage sidecar, or None if the owner is unknown.
 
         `rel` uses `/`.
         """
@@ -260,7 +260,7 @@ class Workspace(Struct, frozen=True):
     sub_project: str | None = None
     """The part of the bucket's project that it works in."""
     updated_at: int | None = None
-    """When it was used last (UTC ms); None where the list does not say."""
+    """When it was used last (UTC ms); None if the list does not say."""
     scratch: bool = False
     """Whether it is a chat without a project; its project memory belongs to its own `path`."""
     dreams_as: str | None = None
@@ -273,7 +273,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def memory_project(self) -> str | None:
-        """The path that its project memory belongs to; None where it has none."""
+        """The path that its project memory belongs to; None if it has none."""
         if self.multi_project:
             return None
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
@@ -346,7 +346,7 @@ def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState])
 
 
 def loaded_next_from(raw: object) -> LoadedNext:
-    """Read a `LoadedNext` from the details of a run; empty where they hold none."""
+    """Read a `LoadedNext` from the details of a run; empty if they hold none."""
     match raw:
         case {"entered": [*entered], "left": [*left]}:
             return LoadedNext(tuple(map(str, entered)), tuple(map(str, left)))
@@ -391,7 +391,7 @@ class Companion(Struct, frozen=True):
     unopened: str = ""
     """Why Reverie lists the file but never opens it, as a sentence; empty for one that is opened."""
     about: str = ""
-    """Its subject in a few words; empty where unknown."""
+    """Its subject in a few words; empty if unknown."""
 
 
 class Orphan(Struct, frozen=True):
@@ -406,7 +406,7 @@ class Orphan(Struct, frozen=True):
 class Identity(Struct, frozen=True):
     """The marks that distinguish one repository from another.
 
-    `roots`: hex ids of commits without parents, empty where unknown; `remotes`: as
+    `roots`: hex ids of commits without parents, empty if unknown; `remotes`: as
     `claims.identity.remote_key` spells them. Both sorted.
     """
 
@@ -433,7 +433,7 @@ class LostStore(Struct, frozen=True):
     context: ScopeContext | None = None
     """Reaches it through the store under `root`."""
     name: str = ""
-    """The name of its project; empty where unknown."""
+    """The name of its project; empty if unknown."""
     flat: bool = False
     """Only the notes directly in `directory` belong to it."""
     owner: str = ""
@@ -525,7 +525,7 @@ class Sessions(Protocol):
     def workspace(self, workspace_id: str) -> Workspace | None:
         """Return one workspace without listing the others; None: not listed.
 
-        Raises `Unavailable` where the home's list cannot be read.
+        Raises `Unavailable` if the home's list cannot be read.
         """
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
@@ -592,7 +592,7 @@ class AgentNotes(Protocol):
         """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
-        """Return why the agent itself would keep no notes of a session; empty where it may."""
+        """Return why the agent itself would keep no notes of a session; empty if it may."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
         """Return a meter that counts a session's transcript, and later only what was added to it."""
@@ -643,7 +643,7 @@ class StoreRules(Protocol):
     """A store that the agent rewrites itself."""
 
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-        """Raise `StoreError` where the agent would not accept the new content of `rel`.
+        """Raise `StoreError` if the agent would not accept the new content of `rel`.
 
         `before` and `after` are None for no file. The error gives the reason as a person needs it. Anything
         that writes into a store calls this first.
@@ -742,7 +742,7 @@ def comparable(home: Home, text: str) -> ComparableText:
 
 
 def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
-    """Raise `StoreError` where the agent would not accept the new content of `rel`.
+    """Raise `StoreError` if the agent would not accept the new content of `rel`.
 
     See `StoreRules.check_content`; an agent without such rules accepts everything.
     """

@@ -78,19 +78,19 @@ class AgentLock(Protocol):
     def take(self, before: LockBefore) -> None:
         """Take the lock if it is unchanged since `look`.
 
-        Raises `Busy` where another process took it first.
+        Raises `Busy` if another process took it first.
         """
 
     def done(self, holder: int) -> None:
         """Release the lock after a consolidation.
 
-        Raises `Conflict` where `holder` does not hold it any more.
+        Raises `Conflict` if `holder` does not hold it any more.
         """
 
     def put_back(self, before: LockBefore, holder: int) -> None:
         """Restore the lock to its state before.
 
-        Raises `Conflict` where `holder` does not hold it any more.
+        Raises `Conflict` if `holder` does not hold it any more.
         """
 
 
@@ -139,7 +139,7 @@ class AgentJob(Struct, frozen=True):
     at: int | None = None
     retry_at: int | None = None
     source_id: str = ""
-    """The transcript that it works on; empty where it works on something else."""
+    """The transcript that it works on; empty if it works on something else."""
 
 
 class MemoryKinds(Struct, frozen=True):
@@ -237,7 +237,7 @@ class AgentWriterConfig(Struct, frozen=True):
 
     enabled: bool = True
     interval: object = None
-    """As it is in the file; None where no file has it."""
+    """As it is in the file; None if no file has it."""
     model: str | None = None
     """For the writer itself, as `provider:model`."""
     default_model: str | None = None
@@ -291,7 +291,7 @@ class AgentDreamConfig(Struct, frozen=True):
 class Thread(Struct, frozen=True):
     """One thread. Times are UTC ms.
 
-    `path` is None where only the database knows it. `source`: what led it, from the database; empty where
+    `path` is None if only the database knows it. `source`: what led it, from the database; empty if
     unknown.
     """
 
@@ -356,7 +356,7 @@ class Records(Protocol):
         """Return whether this file of a memory root holds such records."""
 
     def holder(self, rel: str) -> str:
-        """Return the file that holds the record `rel`; empty where `rel` is no record."""
+        """Return the file that holds the record `rel`; empty if `rel` is no record."""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
         """Return the records in a file's bytes that a consolidation may change, in their order."""
@@ -371,7 +371,7 @@ class Records(Protocol):
         """
 
     def check(self, name: str, before: str, after: str) -> None:
-        """Raise `StoreError` where this record may not change from `before` to `after`."""
+        """Raise `StoreError` if this record may not change from `before` to `after`."""
 
     def alike(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Return the positions of equivalent texts, group by group."""
@@ -380,7 +380,7 @@ class Records(Protocol):
         """Return the positions, best founded first."""
 
     def merged(self, texts: Sequence[str]) -> str | None:
-        """Return the first text with everything that the others add; None where that would lose something."""
+        """Return the first text with everything that the others add; None if that would lose something."""
 
     def lock(self, path: Path) -> AbstractContextManager[None]:
         """Return the lock that the agent itself takes to write this file."""
@@ -403,4 +403,4 @@ class FailedImport(Struct, frozen=True):
     """As it is written, with the `@`."""
     problem: ImportProblem
     line: int
-    """Its line in the file, from 1; 0 where unknown."""
+    """Its line in the file, from 1; 0 if unknown."""

@@ -170,7 +170,7 @@ def _ask(kind: HomeKind, root: Path) -> _Answer:
 def _enter(directory: Path) -> None:
     """List a directory and check that its entries can be reached.
 
-    Raises `OSError` where that fails.
+    Raises `OSError` if that fails.
     """
     with os.scandir(directory):
         pass
@@ -249,7 +249,7 @@ def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> 
 def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
     """Open the home in the directory `path`.
 
-    `cache` and `user`: see `HomeKind`; shared by all homes. Raises `Unavailable` where there is none.
+    `cache` and `user`: see `HomeKind`; shared by all homes. Raises `Unavailable` if there is none.
     """
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()

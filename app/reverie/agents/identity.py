@@ -102,7 +102,7 @@ class HomeRegistry:
         """Return the id of the home at `root`.
 
         A new home gets an id, or, without `create`, the result is None and nothing is written. Raises
-        `Unavailable` where the directory is missing.
+        `Unavailable` if the directory is missing.
         """
         place = _place(root)
         known = self.known()
@@ -154,7 +154,7 @@ class OpenedHome:
     def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:
         """Remember the directory at `path`, which may be a link.
 
-        Raises `Unavailable` where the directory is missing.
+        Raises `Unavailable` if the directory is missing.
         """
         self._registry = registry
         self._path = path
@@ -164,7 +164,7 @@ class OpenedHome:
         self._known_at: tuple[int, int, int] | None = None
 
     def require(self) -> None:
-        """Raise `Unavailable` where the home is missing, was replaced, or has another id by now.
+        """Raise `Unavailable` if the home is missing, was replaced, or has another id by now.
 
         The reason of a replaced home or id is "replaced".
         """

@@ -63,7 +63,7 @@ class Cut(Struct, frozen=True):
 
     loaded: str
     line: int | None
-    """The first line of the file (from 1) that is not fully loaded; None where everything is."""
+    """The first line of the file (from 1) that is not fully loaded; None if everything is."""
     column: int
     """The loaded length of that line, in UTF-16 units."""
     lines: int
@@ -341,7 +341,7 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
     """Return the index with a line for a file below its last entry, or else at the end.
 
     Where that would not be loaded, the line goes above the last loaded entry. It is no longer than
-    recommended, unless title and path alone are. Raises `IndexEditError` where no place in the index is
+    recommended, unless title and path alone are. Raises `IndexEditError` if no place in the index is
     loaded.
     """
     entries = links(text)
@@ -362,7 +362,7 @@ def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
 def moved_up(text: str, line: int) -> str:
     """Return the index with an unloaded line (from 1) moved above the last loaded entry.
 
-    Raises `IndexEditError` where no place in the index is loaded.
+    Raises `IndexEditError` if no place in the index is loaded.
     """
     start, end = _line_span(text, line)
     newline = "\r\n" if text[start:end].endswith("\r\n") else "\n"
@@ -391,7 +391,7 @@ def _among_loaded(text: str, line: str, newline: str) -> str:
 def without_line(text: str, line: int) -> str:
     """Return the index without a line (from 1).
 
-    Raises `IndexEditError` where the line has more than one entry.
+    Raises `IndexEditError` if the line has more than one entry.
     """
     if len([entry for entry in links(text) if entry.line == line]) > 1:
         raise IndexEditError("Several files are named on this line.")
@@ -406,7 +406,7 @@ def without_line(text: str, line: int) -> str:
 def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> str:
     """Return the index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis.
 
-    Its links stay. Raises `IndexEditError` where those alone are longer.
+    Its links stay. Raises `IndexEditError` if those alone are longer.
     """
     start, end = _line_span(text, line)
     whole = text[start:end]

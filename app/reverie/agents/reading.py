@@ -16,7 +16,7 @@ from reverie.files.directory import read_regular
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries of a directory in no order; nothing where it cannot be listed."""
+    """Yield the entries of a directory in no order; nothing if it cannot be listed."""
     try:
         with os.scandir(directory) as entries:
             yield from entries
@@ -27,7 +27,7 @@ def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
 def read_json(path: Path, limit: int, *, follow: bool = True) -> Any:
     """Read a JSON file of at most `limit` bytes.
 
-    Raises `OSError` where the file cannot be read and `ValueError` where it is not JSON, also when it is
+    Raises `OSError` if the file cannot be read and `ValueError` if it is not JSON, also when it is
     nested too deep. Bytes that are not UTF-8 become U+FFFD, as Node reads them.
     """
     text = read_regular(path, limit, follow=follow).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -116,10 +116,10 @@ class ScopeRoot(Struct, frozen=True):
     """One directory of memories.
 
     `key` names it inside its home for ever: `global`, `project/<dirName>`, `workspace/<id>`. `usage_prefix`
-    begins the logical keys of its files; None where the owner is unknown. `without`: a regular expression for
+    begins the logical keys of its files; None if the owner is unknown. `without`: a regular expression for
     paths below the directory that belong to other roots or to the agent's housekeeping, including everything
     below them; empty for none. `private`: the root and everything created in it is accessible to its owner
-    only. `read_only`: why nothing in it may be written, as a sentence; empty where it may.
+    only. `read_only`: why nothing in it may be written, as a sentence; empty if it may.
     """
 
     scope: Scope

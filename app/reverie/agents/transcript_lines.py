@@ -62,7 +62,7 @@ def transcript_lines(
 ) -> Iterator[bytes]:
     """Yield every line that is not blank; a `.zst` file is decompressed.
 
-    `skipped` is called for a line that is too long, `cut_short` where a compressed file ends early. A
+    `skipped` is called for a line that is too long, `cut_short` if a compressed file ends early. A
     half-written last line is yielded without its line break. `end`: stop after this many (uncompressed)
     bytes. Raises `FileNotFoundError`, `Unavailable`.
     """
@@ -81,7 +81,7 @@ _DECODER = json.JSONDecoder()
 
 
 def decoded_row(line: bytes) -> dict[str, Any] | None:
-    """Return the first record of a line (`decoded_rows`); None where there is none."""
+    """Return the first record of a line (`decoded_rows`); None if there is none."""
     rows, _whole = decoded_rows(line)
     return rows[0] if rows else None
 

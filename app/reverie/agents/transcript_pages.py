@@ -127,7 +127,7 @@ class PagedTranscript:
         return nearest if nearest is not None else other
 
     def stamp(self) -> Stamp:
-        """Return a value that changes whenever the transcript does; empty where it does not exist."""
+        """Return a value that changes whenever the transcript does; empty if it does not exist."""
         with contextlib.suppress(NotADirectoryError, FileNotFoundError), os.scandir(self._path) as entries:
             names = sorted(entry.path for entry in entries if entry.name.endswith(".jsonl"))
             return tuple(each for name in names for each in _stamped(name))

@@ -4,7 +4,7 @@ Each agent's reader (`agents.mux.transcript` and the like) makes these values; n
 Texts are untrusted and may be large: a reader streams, and cuts no text silently (`cut` counts what was left
 out).
 
-Threading: values; a reader belongs to one thread at a time, never the GUI's. Failure: `Unavailable` where the
+Threading: values; a reader belongs to one thread at a time, never the GUI's. Failure: `Unavailable` if the
 file cannot be read at all; a line that cannot be read is counted in `ReadStatistics` and hides no other.
 """
 
@@ -48,7 +48,7 @@ class Citation(Struct, frozen=True):
 class Message(Struct, frozen=True):
     """One entry of a transcript.
 
-    `number` counts from 0 in reading order; `id` is the agent's own, empty where it has none; `timestamp` UTC
+    `number` counts from 0 in reading order; `id` is the agent's own, empty if it has none; `timestamp` UTC
     ms. `undone`: a later rollback took it back. `side`: by or to a sub-agent. `cut`: how many characters of
     the text (or of a tool's output) were left out.
     """

@@ -176,7 +176,7 @@ def _symbol_of(line: str) -> str:
 
 
 def _checked(name: str) -> str:
-    """Return a function name without its location; empty where it is no name."""
+    """Return a function name without its location; empty if it is no name."""
     name = _LOCATION.sub("", name.strip(), count=1).strip()
     if name in ("anonymous", "(anonymous)"):
         return "<anonymous>"
@@ -200,7 +200,7 @@ def _matching(pattern: re.Pattern[str], value: object) -> str | None:
 class Crash:
     """A crash record on disk.
 
-    `at`: when it was captured (µs UTC), from its content or its name; None where unknown. `mtime_ns` decides
+    `at`: when it was captured (µs UTC), from its content or its name; None if unknown. `mtime_ns` decides
     which record is the newest.
     """
 

@@ -159,7 +159,7 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 
 
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
-    """Raise `_Closed` where the retrieval fails over a pattern.
+    """Raise `_Closed` if the retrieval fails over a pattern.
 
     It multiplies its score by two figures of a found record, and by one of them for any record.
     """
@@ -281,7 +281,7 @@ def _lines(lessons: Sequence[tuple[str, Any, Any]]) -> str:
 
 
 def _loaded(path: Path) -> Any:
-    """Return the file's content as any JSON; None where loki-mode skips it."""
+    """Return the file's content as any JSON; None if loki-mode skips it."""
     try:
         return json.loads(read_regular(path, _EPISODE_BYTES).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -330,7 +330,7 @@ MOST_READ = 3000
 class Lesson(Struct, frozen=True):
     """One error of a failed episode.
 
-    `at`: the episode's start in µs UTC, None where unknown; `index`: its position among the episode's errors;
+    `at`: the episode's start in µs UTC, None if unknown; `index`: its position among the episode's errors;
     `injected`: whether it is in the block; `seen`: number of lessons with its fingerprint.
     """
 
@@ -348,7 +348,7 @@ class Lesson(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """The beginning of the crash's fingerprint; empty where the message has none."""
+        """The beginning of the crash's fingerprint; empty if the message has none."""
         parts = self.message.split("; ")
         return next((part[3:] for part in reversed(parts) if part.startswith("fp=")), "")
 
@@ -362,7 +362,7 @@ class Lesson(Struct, frozen=True):
 class Retrieved(Struct, frozen=True):
     """The lessons for the next iteration.
 
-    `lessons`: all in the window, newest first; `priors`: those of the anti-patterns; `block` empty where
+    `lessons`: all in the window, newest first; `priors`: those of the anti-patterns; `block` empty if
     there are none. `problems`: files that could not be read. `agent_block`: the block that loki-mode itself
     would inject; `difference`: one sentence with file and cause where that is another text.
     """

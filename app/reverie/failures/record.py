@@ -82,7 +82,7 @@ def record(
 ) -> RecordedFailure:
     """Store a failed episode.
 
-    Raises `Unavailable` where there is no project.
+    Raises `Unavailable` if there is no project.
     """
     if not is_directory(project):
         raise Unavailable(
@@ -304,7 +304,7 @@ def is_switched_off(store: Path) -> bool:
 def _opened(top: Path, directory: Path) -> Iterator[Directory]:
     """Open the directory below `top`, creating it.
 
-    Raises `EscapesRoot` where a name on the way is a link: git stores links, and their target is not the
+    Raises `EscapesRoot` if a name on the way is a link: git stores links, and their target is not the
     agent's store.
     """
     try:

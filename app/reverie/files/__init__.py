@@ -1,1 +1,1 @@
-"""Files: atomic and contained writes, sidecars, leases, locks and the watcher. Knows nothing of agents."""
+"""Files: atomic and contained writes, sidecars, leases, locks and the watcher. Independent of agents."""

@@ -3,22 +3,23 @@
 A write creates a temporary file in the same directory, syncs it, gives it the name and syncs the directory.
 `replace_file` is the one implementation; `atomic_write` (a plain path), `files.rooted` and `files.sidecar`
 use it. Checkpoints, in order: "temp" (the new bytes are in a temporary file), "fsync" (they are durable),
-"replace" (they have the name). A kill before "replace" leaves the old file and a hidden temporary that
-`sweep_temporaries` removes; a kill after it leaves the new file.
+"replace" (they have the name). A kill before "replace" leaves the old file and a hidden temporary file that
+`sweep_temporaries` removes; a kill after "replace" leaves the new file.
 
 With a `check` the replace is a compare-and-swap. The check gets the bytes that are about to be replaced and
-may raise to keep them. On Linux the two files are then exchanged in one step, and the file that came out is
-compared with the bytes that the check saw: a version that another program wrote in the microseconds between
-is put back and checked in turn, so an atomic write by another program is never overwritten unseen. Elsewhere
-that gap remains.
+may raise to prevent the replacement. On Linux the two files are then exchanged in one step, and the replaced
+file is compared with the bytes that the check saw. If another program wrote a newer version in the
+microseconds between, that version is restored and checked in turn, so an atomic write by another program is
+never overwritten unseen. On other systems this gap remains.
 
-The new file keeps the permission bits of the old one, and its owner and group as far as this process may set
-them. Where it may not, and the owner or the group would have fewer rights on the new file, the write is
-refused. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended attributes are not
-copied. A write waits for a program that has the file open for writing, and a program that opens it meanwhile
-waits in turn (Linux leases, for files of our own); elsewhere its changes to the old file are lost.
+The new file keeps the permission bits of the old file, and its owner and group as far as this process may set
+them. If the process may not set them and the owner or the group would have fewer rights on the new file, the
+write is refused. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended
+attributes are not copied. A write waits for a program that has the file open for writing, and a program that
+opens it meanwhile waits in turn (Linux leases, for files of our own); elsewhere its changes to the old file
+are lost.
 
-Callable from any thread. Errors of the system become `UserError` here; exceptions of `check` pass through.
+Callable from any thread. System errors become `UserError` here; exceptions of `check` pass through.
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ _observer: Callable[[str], None] | None = None
 def checkpoint(name: str) -> None:
     """Call this process's observer, if there is one, after the step `name`.
 
-    A checkpoint is a step of code that must survive a kill. Without an observer a call costs one comparison.
+    A checkpoint is a step in code after which a kill must do no harm. Without an observer a call costs one
+    comparison.
     """
     if _observer is not None:
         _observer(name)
 
 
 def set_observer(observer: Callable[[str], None] | None) -> None:
-    """Call `observer` at every checkpoint of this process, on the thread that reaches it; None stops it.
+    """Call `observer` at every checkpoint of this process, on the thread that reaches it; None removes it.
 
     The kill campaign uses it to end the process at a chosen step. An exception of the observer passes through
     the interrupted operation, which must leave the disk as after any other failure.
@@ -67,23 +69,24 @@ def set_observer(observer: Callable[[str], None] | None) -> None:
 Check = Callable[[bytes | None], None]
 
 ATTEMPTS = 20
-"""Most tries while other programs replace the file; one that still replaces it then never stops."""
+"""Maximum attempts while other programs replace the file; a program that still replaces it then would go on
+for ever."""
 
 _WRITER_WAIT_S = 1.0
 _WRITER_STEP_S = 0.002
 _OPENING_S = 0.001
-"""Longer than an open takes between finding a file and holding it."""
+"""Seconds; longer than the system call `open` takes between finding a file and having it open."""
 
 
 class Undurable(Unavailable):
-    """A change that was made but whose directory could not be synced: a power failure may still undo it."""
+    """Raised for a change that was made but may be lost in a power failure: its directory was not synced."""
 
     reason = "undurable"
 
 
 @contextlib.contextmanager
 def undurable_as_warning(warnings: list[str]) -> Iterator[None]:
-    """Append an `Undurable` raised in the block to `warnings` instead: the change was made."""
+    """Context manager: append an `Undurable` raised in the block to `warnings` instead of raising it."""
     try:
         yield
     except Undurable as error:
@@ -91,15 +94,15 @@ def undurable_as_warning(warnings: list[str]) -> Iterator[None]:
 
 
 class UndurableError(OSError):
-    """The same as `Undurable`, below the edge where errors become sentences."""
+    """The `OSError` that callers turn into `Undurable`."""
 
 
 class LeftBehindError(UndurableError):
-    """A folder that was removed, but whose content could not be deleted completely."""
+    """Raised for a folder that was removed, but whose content could not be deleted completely."""
 
 
 class _StrandedError(OSError):
-    """Another program's version that is left under the temporary name and must not be removed."""
+    """Raised if another program's version is left under the temporary name, where it must not be removed."""
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.[0-9a-f]{8}\.reverie-tmp")
@@ -110,8 +113,8 @@ _NAME_BYTES = 255
 def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace the content of the file `path` by `data`, durably. Its directory must exist.
 
-    A symlink at `path` is replaced. `mode`: permission bits; None keeps those of the existing file, and a new
-    one gets 0666 less the umask.
+    A symlink at `path` is replaced. `mode`: permission bits; None keeps the bits of an existing file, and a
+    new file gets 0666 less the umask.
     """
     try:
         with Directory.open(path.parent) as directory:
@@ -121,7 +124,7 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def make_mark(path: Path) -> None:
-    """Create an empty file `path`, private and durable, unless there is one. Its directory must exist."""
+    """Create the empty file `path`, private and durable, unless it exists. Its directory must exist."""
     try:
         with Directory.open(path.parent) as directory:
             with contextlib.suppress(FileExistsError):
@@ -147,9 +150,9 @@ def replace_file(
 ) -> None:
     """Replace the content of `name` by `data`, durably; see `atomic_write` for `mode`.
 
-    `check` gets the current bytes (None: no such file) at the last moment and may raise to keep them. It is
-    called again whenever the file turns out to have changed after the check. Raises OSError, SwappedError,
-    and Conflict when other programs keep replacing the file.
+    `check` gets the current bytes (None: no such file) at the last moment and may raise to prevent the
+    replacement. It is called again whenever the file turns out to have changed after the check. Raises
+    OSError, SwappedError, and Conflict when other programs keep replacing the file.
     """
     if check is None:
         _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name))
@@ -173,7 +176,8 @@ def create_file(
 ) -> None:
     """Create a file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces.
 
-    `check` is called at the last moment, with the bytes of a file that exists after all, else None.
+    `check` is called at the last moment; its argument is None, or the bytes of the file if it exists after
+    all.
     """
 
     def place(temp: str) -> bool:
@@ -188,7 +192,7 @@ def create_file(
 def temporary_name(name: str) -> str:
     """Return a hidden name for use while `name` is created or removed.
 
-    It is short, so that names of 255 bytes have one too.
+    The hidden name is short, so that it is valid also for a `name` of 255 bytes.
     """
     import hashlib  # late: it loads a library that the first paint of the window does without
 
@@ -204,22 +208,24 @@ def is_temporary(name: str) -> bool:
 def held_name(name: str) -> str:
     """Return a hidden name for an entry that is about to be removed but has not been checked yet.
 
-    The sweep never deletes such an entry: it renames it back to `name`, which the hidden name therefore
-    contains where there is room.
+    `sweep_temporaries` never deletes such an entry but renames it back to `name`. For this purpose the hidden
+    name contains `name`, if there is room for it.
     """
     held = f".{os.urandom(4).hex()}.{name}.reverie-held"
     return held if len(os.fsencode(held)) <= _NAME_BYTES else f".{os.urandom(4).hex()}..reverie-held"
 
 
 LEFT_OVER_AFTER_S = 3600.0
-"""Age after which a temporary counts as left over; a write takes milliseconds, unless it is suspended."""
+"""Seconds after which a temporary file counts as left over; a write takes milliseconds, unless it is
+suspended."""
 
 
 def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
-    """Remove the temporaries of killed processes directly in `directory`; return how many. It may be missing.
+    """Remove the temporary files of killed processes directly in `directory`, and return their number.
 
-    An entry that a killed removal had not checked yet gets its name back instead. `older_than_s` must exceed
-    the time that a write may take: a younger temporary may belong to a living process.
+    An entry that a killed removal had not checked yet is renamed back instead. `older_than_s` must exceed the
+    time that a write may take, because a younger temporary file may belong to a living process. The directory
+    may be missing.
     """
     try:
         with Directory.open(directory) as opened:
@@ -233,7 +239,7 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
 
 
 def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, older_than_s: float) -> int:
-    """Remove old temporaries among `names` of an open directory, like `sweep_temporaries`. Raises OSError."""
+    """Remove old temporary files among `names` in an open directory; return how many. Raises OSError."""
     oldest = time.time() - older_than_s
     swept = 0
     for entry in names:
@@ -298,9 +304,9 @@ def shown(name: str) -> str:
 def _write_and_place(
     directory: Directory, name: str, data: bytes, mode: int | None, place: Callable[[str], bool]
 ) -> bool:
-    """Write a durable temporary and let `place` give it the name; return the result of `place`.
+    """Write a durable temporary file, and call `place` to rename it to `name`; return the result of `place`.
 
-    The temporary is removed in any case, except after a `_StrandedError`.
+    The temporary file is removed in any case, except after a `_StrandedError`.
     """
     temp = temporary_name(name)
     existing = _existing_file(directory, name)
@@ -326,7 +332,7 @@ def _write_and_place(
 
 
 def sync_changed(directory: Directory) -> None:
-    """Make a change of this directory durable. Raises `UndurableError`: the change itself was made."""
+    """Make a change in this directory durable. Raises `UndurableError`; the change itself was made."""
     try:
         directory.sync()
     except OSError as error:
@@ -387,7 +393,7 @@ def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: in
 
 
 def _is_member(uid: int, gid: int) -> bool:
-    """Return whether a user is in a group; True for a user or group that the system does not know."""
+    """Return whether a user is in a group; True also if the system does not know the user or the group."""
     import grp  # late: only files of others need it
     import pwd
 
@@ -413,9 +419,9 @@ def _replace(directory: Directory, temp: str, name: str) -> bool:
 
 
 def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) -> bool:
-    """Place `temp` as `name` if the replaced content is the one that `check` accepted.
+    """Rename `temp` to `name` if the replaced content is the content that `check` accepted.
 
-    Returns False if it changed meanwhile; then everything is as the other programs left it.
+    Returns False if the file changed meanwhile; the version of the other program is then in place.
     """
     current = _current(directory, name)
     check(current)
@@ -451,9 +457,9 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
 
 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
-    """Keep writers out of `name` until it is replaced; wait for one that has it open.
+    """Block writers of `name` until it is replaced; wait for a program that has it open for writing.
 
-    Returns None where the system cannot do that. Raises Conflict if a program keeps it open.
+    Returns None if the system cannot do this. Raises Conflict if a program keeps the file open.
     """
     until = time.monotonic() + _WRITER_WAIT_S
     while True:
@@ -480,9 +486,10 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Return whether nobody writes into a replaced file once it may be opened again.
+    """Return whether no program writes into a replaced file after `lease` is closed.
 
-    A program that had found it under its old name opens it only then.
+    A program that had found the file under its old name was blocked by the lease, and opens the file only
+    then.
     """
     lease.close()
     time.sleep(_OPENING_S)
@@ -495,7 +502,7 @@ def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> 
 
 
 def _is_other(directory: Directory, temp: str, ours: int) -> bool:
-    """Return whether the temporary name leads to a file other than the one with the inode `ours`."""
+    """Return whether the file called `temp` has another inode than `ours`; False if there is no such file."""
     try:
         return directory.lstat(temp).st_ino != ours
     except FileNotFoundError:
@@ -510,12 +517,12 @@ def _current(directory: Directory, name: str) -> bytes | None:
 
 
 def _put_back(directory: Directory, temp: str, name: str, ours: int, held: contextlib.ExitStack) -> None:
-    """Undo an exchange that took out something newer than expected.
+    """Undo an exchange that replaced a newer version than expected.
 
-    `ours` is the inode that has to come out again. A file written between the two exchanges comes out instead
-    and is put back in the same way, so that the newest version always ends under its name. A missing name was
-    deleted after our exchange: then that is the newest state. `held` keeps every compared inode from being
-    reused.
+    `ours` is the inode of our file, which the second exchange must move back to `temp`. If another program
+    wrote a file between the two exchanges, that file is moved to `temp` instead; it is restored in the same
+    way, so that the newest version always ends up under `name`. If `name` is missing, it was deleted after
+    our exchange, and this deletion is the newest state. `held` keeps every compared inode from being reused.
     """
     expected = ours
     while True:
@@ -541,15 +548,15 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 def is_write_protected(mode: int) -> bool:
     """Return whether no permission bit of a file allows writing; on Windows its read-only attribute.
 
-    A person does not want such a file changed. The disk would not refuse, since the folder's permissions
-    alone decide whether a file can be replaced; this rule does. It reads the permission bits, because
-    `os.access` always returns True for root.
+    A person does not want such a file changed. The system would not refuse, since the folder's permissions
+    alone decide whether a file can be replaced, so Reverie applies this rule. It reads the permission bits,
+    because `os.access` always returns True for root.
 
-    Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs leave
-    the file alone and say so in their summary; a model still sees it. Deleting or renaming it by hand is done
-    with a notice: a person named the file, and Undo restores it with its permissions. `reverie memory` as an
-    agent changes it with a warning, because the agents' own commands do. The rule does not apply to sidecars
-    and Reverie's own files.
+    Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs do not
+    change the file and report this in their summary; a model still sees it. A person may delete or rename the
+    file and gets a notice, because the person named the file and Undo restores it with its permissions.
+    `reverie memory` as an agent changes it with a warning, because the agents' own commands change such files
+    too. The rule does not apply to sidecars and Reverie's own files.
     """
     return not mode & _ANY_WRITE
 
@@ -570,6 +577,6 @@ def write_protected(name: str, mode: int, done: str) -> StoreError:
 
 
 def refuse_write_protected(name: str, mode: int, done: str) -> None:
-    """Raise `StoreError` (reason "write-protected") if `mode` allows nobody to write."""
+    """Raise `StoreError` (reason "write-protected") if `mode` has no write permission bit."""
     if is_write_protected(mode):
         raise write_protected(name, mode, done)

@@ -1,14 +1,14 @@
-"""Child processes that are spoken to over their standard input and output.
+"""Child processes that communicate over their standard input and output.
 
-`ChildProcess` starts, stops and kills one; the engine's wire runs over it (`engine.reach`). `Child` is one
-that answers in frames, for work that may hang, crash or use up the memory: it exchanges frames with the
-process (a length and that many bytes) and ends it. Nothing here waits for ever: each wait has a limit, and a
-process that cannot even be killed, because it waits for a disk that does not respond, is abandoned.
-`ParentFrames` is the child's side, with `die_after` and `limit_memory` to limit a process from within.
+`ChildProcess` starts, stops and kills a process; the engine's wire uses it (`engine.reach`). `Child` is a
+process that answers in frames (a length and that many bytes), for work that may hang, crash or use up the
+memory. Nothing here waits for ever: each wait has a limit, and a process that cannot even be killed, because
+it waits for a disk that does not respond, is abandoned. `ParentFrames` is the child's side, with `die_after`
+and `limit_memory` to limit a process from within.
 
-The process ends when its parent does, in whatever way, because its input ends. If it hangs just then, its own
-alarm ends it. Windows has no such alarm: there it remains until the blocking call returns. Memory is limited
-on Linux only; macOS accepts the limits and does not enforce them.
+The process ends when its parent does, in whatever way, because its input ends. If the process hangs at that
+moment, its own alarm ends it. Windows has no such alarm, so there the process remains until the blocking call
+returns. Memory is limited on Linux only; macOS accepts the limits and does not enforce them.
 
 Threading: a child belongs to one thread at a time; `end` may be called from any. Failure: `ChildSilent`,
 `ChildEnded`.
@@ -42,11 +42,11 @@ _left_alone: list[subprocess.Popen[bytes]] = []
 
 
 class ChildSilent(Exception):
-    """The process did not accept or send a frame in time."""
+    """Raised if the process did not accept or send a frame in time."""
 
 
 class ChildEnded(Exception):
-    """The process has ended. The text says how, with the end of its standard error output."""
+    """Raised if the process has ended. The text says how, and quotes the end of its standard error output."""
 
 
 def own_command(*arguments: str) -> list[str]:
@@ -58,9 +58,9 @@ def own_command(*arguments: str) -> list[str]:
 
 
 class ChildProcess:
-    """A child process with a pipe to its standard input and one from its output.
+    """A child process with pipes to its standard input and from its standard output.
 
-    It ends when its input does; `options` are those of `subprocess.Popen`.
+    The process ends when its input is closed. `options` are those of `subprocess.Popen`.
     """
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
@@ -80,15 +80,15 @@ class ChildProcess:
         return self._process.poll()
 
     def hang_up(self) -> None:
-        """Close the input of the process, which ends then. Blocks while a frame is being written."""
+        """Close the input of the process, so that it ends. Blocks while a frame is being written."""
         with contextlib.suppress(OSError, ValueError):  # it has ended
             self.writer.close()
 
     def stop(self, within_s: float, *, terminate: bool = False) -> bool:
         """Ask the process to end, by closing its input or by a signal, and wait.
 
-        Return False if it was killed because it still ran after `within_s` seconds. One that waits for a disk
-        which does not answer may outlive that, too.
+        Return False if the process was killed because it still ran after `within_s` seconds. A process that
+        waits for a disk that does not respond may survive even that.
         """
         if terminate:
             self._process.terminate()
@@ -116,7 +116,7 @@ class ChildProcess:
 class Child:
     """A child process that answers in frames.
 
-    It is killed once there are no more references to the object.
+    The process is killed once there are no more references to the object.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -230,7 +230,7 @@ def _write(stream: BinaryIO, frame: bytes, failed: list[Exception]) -> None:
 
 
 def _read(stream: BinaryIO) -> bytes | None:
-    """Return the next frame; None at the end."""
+    """Return the next frame from `stream`; None at its end."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -259,7 +259,7 @@ class ParentFrames:
         sys.stdout = sys.stderr
 
     def receive(self) -> bytes | None:
-        """Return the next frame; None once the parent has ended."""
+        """Return the next frame from the parent; None once the parent has ended."""
         return _read(self._reader)
 
     def send(self, frame: bytes) -> None:
@@ -271,7 +271,7 @@ class ParentFrames:
 def die_after(seconds: float) -> None:
     """End this process after `seconds`, whatever it is doing; another call restarts the countdown.
 
-    The system does it, so that a process that hangs ends too. Does nothing where there are no alarms.
+    The system ends the process, even if it hangs. Does nothing on systems without alarms.
     """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -281,7 +281,7 @@ def die_after(seconds: float) -> None:
 def limit_memory(most: int) -> None:
     """Limit this process to `most` bytes of its own memory, and turn off core dumps.
 
-    Beyond the limit it gets a `MemoryError`. Only Linux enforces it.
+    An allocation beyond the limit raises `MemoryError`. Only Linux enforces the limit.
     """
     if sys.platform == "win32":
         return

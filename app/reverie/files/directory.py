@@ -1,20 +1,21 @@
 """Tests of paths, and directories held open so that nothing below them can be redirected.
 
 The tests (does a path exist, is it a directory or a link, can it be opened as a regular file, where does it
-lead, does its disk respond) never raise, unlike `Path.exists` for a folder that may not be entered. In other
-programs' places a failure counts as nothing there, so that one bad entry does not hide its neighbours. A file
-of Reverie's own that cannot be examined is an error instead (`own_is_there` raises `Unavailable`), never a
-missing file.
+lead, does its disk respond) never raise, unlike `Path.exists` for a folder that may not be entered. In the
+directories of other programs, an entry that cannot be examined counts as missing, so that one bad entry does
+not hide its neighbours. A file of Reverie's own that cannot be examined is an error instead (`own_is_there`
+raises `Unavailable`), never a missing file.
 
 On POSIX a `Directory` is a file descriptor and every call is relative to it (`openat` and friends): renaming
 the directory or putting a symlink in its place while we work has no effect on us, and no call here follows a
-symlink in its last component. Where the system has no such calls (Windows; `SUPPORTS_DIR_FD`, chosen once at
-import) the path is joined for each call and checked for symlinks first. That is weaker: one that is swapped
-in between the check and the use is followed. Names are single components that the caller has checked.
+symlink in its last component. If the system has no such calls (Windows; `SUPPORTS_DIR_FD`, chosen once at
+import), the path is joined for each call and checked for symlinks first. This is weaker, because a symlink
+that is swapped in between the check and the use is followed. Names are single components that the caller has
+checked.
 
-Light on imports, because the window loads it first. Threading: any thread, but a `Directory` belongs to the
-thread that opened it; only `DiskCheck` and `ask_each` may be used where blocking is not allowed. Failure:
-`OSError` (this is below the edge where errors become sentences) and `SwappedError`.
+This module imports little, because the window loads it first. Threading: any thread, but a `Directory`
+belongs to the thread that opened it; only `DiskCheck` and `ask_each` may be used where blocking is not
+allowed. Failure: `OSError`, which callers turn into a `UserError`, and `SwappedError`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def is_directory(path: Path) -> bool:
 def leads_to_directory(entry: os.DirEntry[str]) -> bool:
     """Return whether a listed entry is a directory or a link to one.
 
-    False where that cannot be determined (a circular link, or one to a place that may not be read).
+    False if that cannot be determined (a circular link, or one to a place that may not be read).
     """
     try:
         return entry.is_dir()
@@ -82,7 +83,7 @@ def is_link(path: Path) -> bool:
 
 
 def own_is_there(path: Path) -> bool:
-    """Return whether a file of Reverie's own exists. Raises `Unavailable` where that cannot be determined."""
+    """Return whether a file of Reverie's own exists. Raises `Unavailable` if that cannot be determined."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -99,8 +100,8 @@ OWN_BYTES = 1 << 28
 def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
     """Open a regular file like `os.open`, without ever blocking; return the descriptor.
 
-    A name may lead to a pipe or a device, in a home as well as in Reverie's own folders. Anything but a
-    regular file raises `OSError` and is not opened, and so does a symlink if `flags` contain `O_NOFOLLOW`.
+    A name may lead to a pipe or a device, in a home as well as in Reverie's own folders. Raises `OSError` for
+    anything but a regular file, and for a symlink if `flags` contain `O_NOFOLLOW`; neither is opened.
     """
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     follow = not (nofollow and flags & nofollow)
@@ -131,8 +132,8 @@ def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
 def read_regular(path: Path, limit: int = OWN_BYTES, *, follow: bool = True) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes. Never blocks on a pipe.
 
-    A larger file, anything but a regular file and, unless `follow`, a symlink raise `OSError`, which the
-    caller turns into a sentence about its file.
+    Raises `OSError` for a larger file, for anything but a regular file and, unless `follow`, for a symlink.
+    The caller turns the error into a message that names the file.
     """
     flags = os.O_RDONLY if follow else os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
     # For systems without O_NOFOLLOW.
@@ -159,10 +160,10 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
 def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
     """Return the absolute path with all symlinks resolved; use it for any path that others may have linked.
 
-    If there are more symlinks than the system follows, they are left in the path; with `strict`, those and a
-    missing path raise `OSError`. Before 3.13 `os.path.realpath` calls itself for each symlink of a chain, so
-    a chain of a thousand links ends in a RecursionError, and `Path.resolve` raises RuntimeError for a loop.
-    Since 3.13 both follow a chain of any length, even if the system does not.
+    If there are more symlinks than the system follows, they are left in the path. With `strict`, too many
+    symlinks and a missing path raise `OSError`. Before 3.13 `os.path.realpath` calls itself for each symlink
+    of a chain, so a chain of a thousand links ends in a RecursionError, and `Path.resolve` raises
+    RuntimeError for a loop. Since 3.13 both follow a chain of any length, even if the system does not.
     """
     if not has_too_many_links(path):
         return os.path.realpath(path, strict=strict)
@@ -184,17 +185,17 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 MOST_AT_ONCE = 16
-"""Most threads of `ask_each` at the same time; one that hangs is replaced by another."""
+"""Maximum threads of `ask_each` at the same time; a thread that hangs is replaced."""
 MOST_LIMITS = 3
-"""`ask_each` gives up after this many times its limit, however many questions are left."""
+"""`ask_each` gives up after this many times its `limit_s`, however many calls are left."""
 
 
 class DiskCheck:
     """A check, in a thread of its own, of whether the disks of some paths respond.
 
-    A disconnected share blocks its callers in the kernel for hours, so the thread may hang; a missing path
-    counts as a response. The paths are examined in order: `at` is the one whose disk has not responded yet,
-    None once all have, and `answered` is set then.
+    A disconnected share blocks its callers in the kernel for hours, so the thread may hang. A missing path
+    counts as a response. The paths are examined in order. `at` is the path whose disk has not responded yet;
+    once all disks have responded, `at` is None and `answered` is set.
     """
 
     def __init__(self, places: Iterable[Path]) -> None:
@@ -219,10 +220,11 @@ class DiskCheck:
 
 
 def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, T]:
-    """Call each question in a thread of its own and return the answers, in the order of the questions.
+    """Call each function in a thread of its own and return the results by key, in the order of `questions`.
 
-    A question that takes longer than `limit_s` seconds delays no other: it is left out of the result, and its
-    thread is abandoned. The first exception that a question raises is raised again once all are done.
+    A function that takes longer than `limit_s` seconds does not delay the others: it is left out of the
+    result, and its thread is abandoned. If functions raise, the first exception is raised again once all are
+    done.
     """
     asking = _DiskProbe(questions)
     asking.wait(limit_s)
@@ -230,7 +232,7 @@ def ask_each(questions: Mapping[K, Callable[[], T]], limit_s: float) -> dict[K, 
 
 
 class _DiskProbe(Generic[K, T]):
-    """Questions in progress. Everything except calling a question happens under the lock."""
+    """The calls of one `ask_each` in progress. Everything except the calls happens under the lock."""
 
     def __init__(self, questions: Mapping[K, Callable[[], T]]) -> None:
         self._questions = questions
@@ -243,7 +245,7 @@ class _DiskProbe(Generic[K, T]):
         self._threads: list[threading.Thread] = []
 
     def wait(self, limit_s: float) -> None:
-        """Wait until each question is answered or has taken longer than `limit_s`."""
+        """Wait until each function has returned or has taken longer than `limit_s` seconds."""
         end = time.monotonic() + MOST_LIMITS * limit_s
         for _ in range(min(MOST_AT_ONCE, len(self._left))):
             self._start_thread()
@@ -267,7 +269,7 @@ class _DiskProbe(Generic[K, T]):
             thread.join()  # all answers are in, so they are about to end
 
     def answers(self) -> dict[K, T]:
-        """Return the answers so far. Raises the first error of a question."""
+        """Return the results so far, by key. If any function raised, raise its exception (the first one)."""
         with self._changed:
             if self._errors:
                 raise self._errors[0]
@@ -323,9 +325,9 @@ _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, err
 
 
 class Stamp(NamedTuple):
-    """Size, times and inode of a file, which differ between its versions.
+    """Size, times and inode of a file, by which versions are distinguished without reading the file.
 
-    It tells versions apart without reading them. A tuple, because there is one for each file of a home.
+    A tuple, because there is one for each file of a home.
     """
 
     size: int
@@ -344,14 +346,14 @@ def stamp_of(status: os.stat_result) -> Stamp:
 def at_rest(stamp: Stamp, read_ns: int) -> bool:
     """Return whether a file had been unchanged for `RACY_NS` when it was read at `read_ns`.
 
-    If not, a change within the granularity of its time stamp could be missed later (git calls this racily
-    clean).
+    If it had not, a later change within the granularity of its time stamp could be missed (git calls such a
+    file racily clean). `read_ns`: ns since the epoch.
     """
     return read_ns - max(stamp.mtime_ns, stamp.ctime_ns) > RACY_NS
 
 
 class SwappedError(Exception):
-    """A name that is a symlink: unresolved, or swapped in since. Resolve the path and try again."""
+    """Raised for a name that is a symlink, unresolved or swapped in since. Resolve the path and try again."""
 
 
 class Directory:
@@ -366,7 +368,7 @@ class Directory:
 
     @classmethod
     def open(cls, path: str | Path) -> Directory:
-        """Open a directory by its path. Symlinks above it and at it are followed: callers resolve first."""
+        """Open a directory by its path. Symlinks in the path are followed; callers resolve the path first."""
         if SUPPORTS_DIR_FD:
             return cls(str(path), os.open(path, os.O_RDONLY | _DIRECTORY))
         if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - errors as from os.open
@@ -402,7 +404,7 @@ class Directory:
         return Directory(f"{self.path.rstrip('/')}/{name}", fd)
 
     def reopen(self) -> Directory:
-        """Open this directory once more and return the second one."""
+        """Open this directory a second time and return the new object."""
         if self._fd is None:
             return Directory(self.path, None)
         return Directory(self.path, os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd))
@@ -410,7 +412,7 @@ class Directory:
     def names(self) -> list[os.DirEntry[str]]:
         """Return all entries, unordered.
 
-        Their `stat(follow_symlinks=False)` works while this directory is open.
+        `DirEntry.stat(follow_symlinks=False)` works while this directory is open.
         """
         with os.scandir(self.path if self._fd is None else self._fd) as entries:
             return list(entries)
@@ -430,7 +432,10 @@ class Directory:
 
     @contextlib.contextmanager
     def held(self, name: str) -> Iterator[int]:
-        """Yield the inode number of `name`, of any type, and keep it from being reused within the block."""
+        """Context manager: yield the inode number of `name` and keep it from being reused within the block.
+
+        The entry may be of any type.
+        """
         if not _PATH or self._fd is None:
             yield self.lstat(name).st_ino
             return
@@ -452,7 +457,7 @@ class Directory:
     def block_writers(self, name: str) -> WriterLease | None:
         """Keep every program from opening this file for writing until the returned lease is closed.
 
-        Returns None where that is impossible (the file belongs to another user, or the file system or the
+        Returns None if that is impossible (the file belongs to another user, or the file system or the
         system has no leases). Raises `BlockingIOError` while a program has it open for writing.
         """
         if self._fd is None or not hasattr(fcntl, "F_SETLEASE"):
@@ -492,7 +497,7 @@ class Directory:
     def make(self, name: str, mode: int = 0o777) -> None:
         """Create the directory `name`, durably, unless the name is taken.
 
-        A file of that name is found by `child`. `mode`: permission bits before the umask.
+        If a file has the name, the next call of `child` raises. `mode`: permission bits before the umask.
         """
         try:
             os.mkdir(self._at(name), mode, dir_fd=self._fd)
@@ -505,7 +510,7 @@ class Directory:
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def is_changeable(self) -> bool:
-        """Return whether this process may add and remove names here, judging by the permissions."""
+        """Return whether the permissions allow this process to add and remove names in this directory."""
         if self._fd is None or os.access not in os.supports_dir_fd:
             return os.access(self.path, os.W_OK | os.X_OK)
         return os.access(
@@ -517,15 +522,16 @@ class Directory:
         os.rmdir(self._at(name), dir_fd=self._fd)
 
     def replace(self, name: str, new_name: str) -> None:
-        """Rename within this directory, replacing any file named `new_name`."""
+        """Rename `name` within this directory to `new_name`, replacing any file of that name."""
         os.replace(self._at(name), self._at(new_name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def rename_new(self, name: str, target: Directory, new_name: str) -> None:
-        """Rename into `target`, never over anything. Raises FileExistsError.
+        """Rename `name` to `new_name` in `target`, never replacing anything. Raises FileExistsError.
 
-        A single step where the kernel offers it. Elsewhere a file is hard-linked under its new name, which
-        never replaces anything either; directories, and files on file systems without links, are renamed
-        after a check, because no portable call refuses an empty directory that appears in between.
+        This is a single step if the kernel offers it. Otherwise a file is hard-linked under its new name,
+        which never replaces anything either. Directories, and files on file systems without links, are
+        renamed after a check, because no portable call refuses to replace an empty directory that appears in
+        between.
         """
         if self._renameat2(name, target, new_name, _RENAME_NOREPLACE):
             return
@@ -540,14 +546,14 @@ class Directory:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
 
     def exchange(self, name: str, other: str) -> bool:
-        """Swap two names in one step; return False where the system cannot.
+        """Exchange two names in one step; return False if the system cannot do this.
 
-        Raises FileNotFoundError if one is missing.
+        Raises FileNotFoundError if one of the names is missing.
         """
         return self._renameat2(name, self, other, _RENAME_EXCHANGE)
 
     def sync(self) -> None:
-        """Make the names in this directory durable."""
+        """Sync this directory, so that changes of its names are durable."""
         if self._fd is None:
             return
         try:
@@ -599,7 +605,7 @@ class WriterLease:
         self.close()
 
     def close(self) -> None:
-        """Let writers in; further calls do nothing."""
+        """Release the lease, so that blocked writers continue; further calls do nothing."""
         if self._is_open:
             self._is_open = False
             os.close(self._fd)
@@ -612,8 +618,8 @@ class WriterLease:
 def ensure_private(path: Path) -> Path:
     """Create `path` and its missing parents, durably, as directories that only their owner can enter (0700).
 
-    Returns `path`. An existing one keeps its mode, as it may be a person's own; the doctor reports who can
-    read it. Raises Unavailable, also if it belongs to another user.
+    Returns `path`. An existing directory keeps its mode, as a person may have chosen it; the doctor reports
+    who can read it. Raises Unavailable, also if the directory belongs to another user.
     """
     try:
         status = _made_private(path)
@@ -689,11 +695,11 @@ MOST_OPEN = 32
 class Descent:
     """The open path to one directory of a tree, for visiting its directories depth first; a context manager.
 
-    The path to the last visited directory stays open, so the next one costs a single step, however deep it
-    is; no symlink is followed. Only the deepest `MOST_OPEN` directories of the path stay open, so a deep tree
-    does not use up the descriptors; going back above them opens the path again. A directory that is moved
-    away during the visit is visited to the end in its new place. A descent belongs to one thread and remains
-    usable after an `OSError` or `SwappedError`.
+    The path to the last visited directory stays open, so the next directory costs a single step, however deep
+    it is. No symlink is followed. Only the deepest `MOST_OPEN` directories of the path stay open, so a deep
+    tree does not use up the descriptors; a visit above them opens the path again. A directory that is moved
+    away during the visit is visited to the end under its new path. A descent belongs to one thread and
+    remains usable after an `OSError` or `SwappedError`.
     """
 
     def __init__(self, open_top: Callable[[], Directory]) -> None:
@@ -734,7 +740,7 @@ class Descent:
 
 
 def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, Directory, os.DirEntry[str]]]:
-    """Yield everything below the top: its path, the open directory that contains it, and its entry.
+    """Yield for each entry below the top its path, the open directory that contains it, and its `DirEntry`.
 
     Folders come before their contents.
     """
@@ -753,7 +759,9 @@ def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, D
 def walk_paths(
     top: Path, onerror: Callable[[OSError], None] = lambda _error: None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk the tree below `top` from the top down, like `os.walk`.
+    """Yield path, folder names and file names of each directory from `top` down, like `os.walk`.
+
+    `onerror` gets the error of a directory that cannot be listed.
 
     Before Python 3.12 `os.walk` calls itself for each level and fails on a tree of a thousand levels.
     """
@@ -814,15 +822,15 @@ def refuse_link_upwards(path: str | Path) -> None:
 def differ_in_case_only(one: str, other: str) -> bool:
     """Return whether two different names or paths may be one file on a file system that ignores case.
 
-    There a path finds a file however it is spelled, and the history would keep one file under several names.
-    So names are used as the directory lists them, and a new name that differs in case only is a rename, not a
-    conflict of the file with itself.
+    On such a file system any case of a path finds the file, and the history would store one file under
+    several names. So names are used as the directory lists them, and a new name that differs only in case is
+    a rename, not a conflict of the file with itself.
     """
     return one != other and _folded(one) == _folded(other)
 
 
 def listed_name(directory: Directory, name: str) -> str | None:
-    """Return the listed spelling of the entry that `name` finds in `directory`; None if there is none."""
+    """Return the name, as listed, of the entry that `name` finds in `directory`; None if there is none."""
     try:
         status = directory.lstat(name)
     except FileNotFoundError:
@@ -837,7 +845,7 @@ def listed_name(directory: Directory, name: str) -> str | None:
 
 
 def is_itself(directory: Directory, name: str, target: Directory, new_name: str) -> bool:
-    """Return whether `new_name` in `target` is the entry `name` of `directory` in another spelling."""
+    """Return whether `new_name` in `target` is the entry `name` of `directory` with different case."""
     if not differ_in_case_only(name, new_name) or not os.path.samestat(directory.stat(), target.stat()):
         return False
     return listed_name(target, new_name) == name

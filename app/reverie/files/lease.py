@@ -1,15 +1,16 @@
 """Leases: the exclusive right to do a job, across processes, without ever blocking others for good.
 
 One row per name in an SQLite database of Reverie's own state directory (0700). A lease is held by one `Lease`
-object: a second `acquire` is refused, in the same process too. It ends in three ways: `release`, the death of
-its process (noticed at once by the next `acquire`, from process id, start and boot), or expiry, when a living
-owner has stopped renewing it (suspended, stuck). A heartbeat thread renews it three times per period; `lost`
-is set for an owner whose lease was taken by another, and it must stop before its next effect.
+object: a second `acquire` is refused, in the same process too. A lease ends in three ways: `release`, the
+death of its process (noticed at once by the next `acquire`, from process id, start and boot), or expiry, when
+a living owner has stopped renewing it (suspended, stuck). A heartbeat thread renews it three times per
+period. If another owner acquired the lease meanwhile, `lost` is set, and the former owner must stop before
+its next write.
 
-The database is not synced: no lease outlives a boot, so none has to survive a power failure. A database
-damaged by one is set aside by the next `acquire`; the `lost` of any lease still held in it gets set.
+The database is not synced: no lease outlives a boot, so none has to survive a power failure. The next
+`acquire` renames a damaged database; `lost` is then set for every lease that is still held in it.
 
-Leases use real time, not the `--now` clock. People and agents are never held up by a lease: every write is
+Leases use real time, not the `--now` clock. People and agents never wait for a lease, because every write is
 compare-and-swap anyway; a lease only keeps two jobs from doing the same work.
 
 Threading: any thread; every call opens its own connection. Failure: `LeaseHeld`, `Busy`, `Unavailable`; a
@@ -52,7 +53,7 @@ CREATE TABLE IF NOT EXISTS leases (
 
 
 class LeaseHeld(Busy):
-    """The lease belongs to a living owner, `holder`."""
+    """Raised if the lease belongs to a living owner, `holder`."""
 
     holder: LeaseHolder
 
@@ -69,15 +70,15 @@ class Leases:
     """All leases of one profile. Nothing is created on disk before the first `acquire`."""
 
     def __init__(self, database: Path, *, ttl_s: float = 30.0) -> None:
-        """Store the settings; `ttl_s` is the default life of a lease from its last renewal, in seconds."""
+        """Store the settings; `ttl_s` is the default lifetime of a lease from its last renewal (seconds)."""
         self._database = database
         self._ttl_s = ttl_s
 
     def acquire(self, name: str, *, purpose: str, ttl_s: float | None = None) -> Lease:
         """Acquire the lease `name` for `ttl_s` seconds, renewed while it is held.
 
-        `purpose` tells others what the lease is for. Raises LeaseHeld, and Busy or Unavailable when the
-        database cannot be used.
+        `purpose` is shown to others while the lease is held. Raises LeaseHeld, and Busy or Unavailable when
+        the database cannot be used.
         """
         ttl_s = self._ttl_s if ttl_s is None else ttl_s
         ensure_private(self._database.parent)
@@ -103,7 +104,10 @@ class Leases:
             connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def holder(self, name: str) -> LeaseHolder | None:
-        """Return the holder of `name`; None if it is free, expired, or its owner is dead. Creates nothing."""
+        """Return the holder of lease `name`; None if it is free or expired, or its owner is dead.
+
+        Creates nothing.
+        """
         if not own_is_there(self._database):
             return None
         with self._connected(create=False) as connection:
@@ -154,7 +158,7 @@ class Leases:
 
 
 class _DamagedLeasesError(Unavailable):
-    """The file is not a database, or no longer one."""
+    """Raised if the file is not a database, or no longer one."""
 
 
 class Lease:
@@ -181,7 +185,7 @@ class Lease:
         self.release()
 
     def renew(self) -> bool:
-        """Extend the lease by its whole period from now; return whether it is still ours. Sets `lost` if not.
+        """Extend the lease by its whole period from now; return whether it is still held. Sets `lost` if not.
 
         An expired lease that nobody else has acquired is renewed like any other. Raises Busy or Unavailable.
         """
@@ -195,7 +199,7 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """Release the lease; further calls do nothing. If that fails now, the lease expires."""
+        """Release the lease; further calls do nothing. If the release fails now, the lease expires later."""
         if self._released.is_set():
             return
         self._released.set()

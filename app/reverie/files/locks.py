@@ -3,8 +3,8 @@
 Reverie's own lock for a target file is a kernel lock on a file in Reverie's own directory, never beside the
 target. It belongs to an open file description, so it ends with its process, and two threads exclude each
 other just as two processes do. Lock files are never deleted: a waiter could otherwise lock a file that no
-other process can find. Agents do not use these locks; compare-and-swap protects against them. Not reentrant:
-a thread that acquires a lock twice waits for itself until the time-out.
+other process can find. Agents do not use these locks; compare-and-swap protects against writes by agents. Not
+reentrant: a thread that acquires a lock twice waits for itself until the time-out.
 
 The standard library's calls are used directly: `flock` on POSIX, a byte-range lock on Windows. (A wrapper
 package takes fifty times as long per lock, and a tenth of a second to import.)
@@ -63,8 +63,8 @@ def held_lock(
     """Hold the kernel's lock on `file` itself for the `with` block.
 
     `file` is created with `mode` if missing; its directory must exist. `target` is the file that it protects,
-    for messages. Raises like `file_lock`; `busy` replaces the error after the time-out where an agent may
-    hold the lock.
+    for messages. Raises like `file_lock`; `busy` replaces the error after the time-out, for a lock that an
+    agent may hold.
     """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
@@ -104,7 +104,7 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 
 def _give_back(fd: int, target: Path) -> None:
-    """Unlock explicitly, because a child process forked meanwhile holds a copy of the descriptor.
+    """Unlock the file explicitly, because a child process forked meanwhile holds a copy of the descriptor.
 
     A failure is only logged: the work under the lock is done, and closing the file frees the lock too.
     """
@@ -149,10 +149,10 @@ else:
 def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
     """Hold the agent's own lock of `target` for the `with` block; its directory must exist.
 
-    Some agents take an advisory `flock` on `<name>.lock` beside the file; a write into their store must take
-    it too. The lock file stays (its owners remove it when it is old and free; a waiter that has locked a
-    removed one starts over). Not reentrant. Without `flock` (Windows) the agents lock nothing, and neither
-    does this.
+    Some agents take an advisory `flock` on `<name>.lock` beside the file, so a write into their store must
+    take this lock too. The lock file is not removed here; its agent removes it when it is old and free, and a
+    waiter that has locked a removed file starts over. Not reentrant. Without `flock` (Windows) the agents
+    lock nothing, and neither does this function.
     """
     if sys.platform == "win32":
         yield
@@ -194,8 +194,8 @@ _LIST = Path("/proc/locks")
 def is_held(file: Path) -> bool:
     """Return whether a process holds `flock` on the file now.
 
-    Reads the kernel's list of locks, because trying the lock would interfere with a program that takes it at
-    that moment. Without such a list (anywhere but Linux) the result is False.
+    Reads the kernel's list of locks, because a test by locking would interfere with a program that locks the
+    file at that moment. Without such a list (anywhere but Linux) the result is False.
     """
     try:
         status, lines = file.stat(), _LIST.read_text(encoding="ascii").splitlines()
@@ -234,7 +234,7 @@ class LeaseHolder(Struct, frozen=True):
     acquired_at_ms: int
     expires_at_ms: int
     ours: bool = False
-    """Whether the calling process holds it, or a child that works for it alone."""
+    """Whether the calling process holds the lease, or a child process that works only for it."""
 
 
 def this_process() -> ProcessId:
@@ -251,7 +251,7 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """Register a child process that works for this one."""
+    """Register a child process that works for this process, so that `is_ours` returns True for it."""
     _ours.add(pid)
 
 

@@ -3,7 +3,7 @@
 The level comes from the environment (`REVERIE_DEBUG=1`, `REVERIE_LOG_LEVEL=debug|info`), or from a switch in
 the window, because a desktop launch inherits no shell variables.
 
-Threading: any thread. Failure: `OSError` and `UserError` where the file cannot be opened.
+Threading: any thread. Failure: `OSError` and `UserError` if the file cannot be opened.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
 
 
 def wanted_level(env: Mapping[str, str]) -> int | None:
-    """Return the `logging` level that the environment requests, None for none."""
+    """Return the `logging` level that the environment requests, None if it requests none."""
     if asked_by(env) == "REVERIE_DEBUG":
         return logging.DEBUG
     return _LEVELS.get(env.get("REVERIE_LOG_LEVEL", "").lower())
 
 
 def asked_by(env: Mapping[str, str]) -> str:
-    """Return the environment variable that turns on debug logging; empty for none."""
+    """Return the environment variable that turns on debug logging; empty if no variable does."""
     if env.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes"):
         return "REVERIE_DEBUG"
     return "REVERIE_LOG_LEVEL" if env.get("REVERIE_LOG_LEVEL", "").lower() == "debug" else ""

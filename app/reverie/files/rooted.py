@@ -3,15 +3,15 @@
 A relative path is walked from the opened root, one directory descriptor at a time, without following any
 symlink. If one is found, the path is resolved, refused (`EscapesRoot`) unless its real path lies inside the
 real root, and the resolved names are walked in the same way; a symlink that is swapped in meanwhile is found
-again, not followed, and the path is resolved once more. So a symlink is honoured exactly while it leads to a
-place inside the root, and nothing outside is ever opened. Without directory descriptors (Windows, see
+again, not followed, and the path is resolved once more. So a symlink is followed only while it leads to a
+path inside the root, and nothing outside is ever opened. Without directory descriptors (Windows, see
 `files.directory`) only the check beforehand remains, which is weaker.
 
 `rel` is `/`-separated, `""` is the root itself; absolute paths and empty, `.` and `..` segments are refused.
 Removing and renaming act on the last name itself, even if it is a symlink; everything else acts on the
 target, and a dangling symlink that leads inside counts as a missing file. Missing files are distinguished
 from unreachable ones; reading creates nothing. Writes are those of `files.atomic`, with the same checkpoints;
-removing a directory has the checkpoint "hide" (it is in no listing any more and has yet to be deleted).
+removing a directory has the checkpoint "hide" (the directory is no longer listed but not yet deleted).
 
 Holds no open file between calls, so one object may be used from any thread. Errors are `UserError`s, with the
 reasons "missing", "directory", "special" (neither file nor directory), "name", "escape", "conflict",
@@ -76,13 +76,13 @@ _NOT_IN_NAMES = "\0" if os.sep == "/" else "\0\\:"
 
 
 class EscapesRoot(StoreError):
-    """A path whose real location is not inside the root; nothing was read or changed there."""
+    """Raised for a path whose real location is outside the root; nothing was read or changed there."""
 
     reason = "escape"
 
 
 def names_in(rel: str, done: str) -> list[str]:
-    """Return the names in `rel`; `done` is the participle for messages.
+    """Return the names in `rel`; `done` is the participle for error messages, such as "read".
 
     Raises StoreError for a name that no file system can hold and EscapesRoot for `..`.
     """
@@ -103,7 +103,7 @@ def names_in(rel: str, done: str) -> list[str]:
 
 
 def _is_name(path: str) -> bool:
-    """Return whether a file system could hold this path."""
+    """Return whether a file system could have an entry with this path."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -139,9 +139,9 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
 def opened_below(
     root: str, parts: list[str], *, create: bool = False, mode: int = 0o777
 ) -> Iterator[Directory]:
-    """Open the directory with these names below `root`, following no symlink, for the `with` block.
+    """Context manager: open the directory `parts` below `root`, following no symlink, and yield it.
 
-    `create`: make the missing part of it, including the root, with `mode` before the umask, and remove that
+    `create`: create missing directories, including the root, with `mode` before the umask, and remove them
     again if the block fails. Raises OSError and SwappedError.
     """
     start, names = _existing(root, parts) if create else (root, parts)
@@ -162,7 +162,7 @@ def opened_below(
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Return the deepest existing ancestor of `root` (or `root` itself), and the names from it to `parts`."""
+    """Return the deepest existing ancestor of `root` (or `root`), and the names from there to `parts`."""
     path = Path(root)
     while not is_there(path) and path != path.parent:
         parts = [path.name, *parts]
@@ -172,9 +172,9 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 
 @contextlib.contextmanager
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
-    """Create these directories, each inside the previous one, and yield the last one, open.
+    """Context manager: create directories, each inside the previous one, and yield the last one, opened.
 
-    If the block fails, those that are still empty are removed again.
+    If the block fails, the created directories that are still empty are removed again.
     """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
@@ -206,23 +206,24 @@ def _bad_name(rel: str, done: str, cause: str) -> StoreError:
 
 
 InspectEntry = Callable[[Directory, str], None]
-"""Called with the directory and the hidden name that the entry to be removed has in it now."""
+"""Called with the directory, and the hidden name in it of the entry to be removed."""
 
 
 def remove_entry(directory: Directory, name: str, inspect: InspectEntry | None) -> None:
     """Remove a file, a symlink (which is not inspected) or a folder with its content, durably.
 
-    The entry is renamed to a hidden name, inspected, then deleted. A folder always goes this way, so that it
-    vanishes at once; a file only with `inspect`, which is called when no other program can find the file to
-    write to it any more, and may raise to restore it. A folder that this process could delete only in part is
-    restored whole before any of its content is deleted. If deleting fails all the same, a folder that is
-    still complete gets its name back, and the error is raised; an inspected one that is no longer complete
-    counts as removed, the rest keeps the hidden name until the sweep, and `LeftBehindError` reports it.
+    The entry is renamed to a hidden name, inspected, then deleted. A folder is always renamed first, so that
+    it vanishes at once; a file only with `inspect`. `inspect` is called when no other program can find the
+    entry to write to it any more, and may raise to restore the entry. A folder that this process could delete
+    only in part is restored whole before any of its content is deleted. If the deletion fails all the same, a
+    folder that is still complete is renamed back, and the error is raised. An inspected folder that is no
+    longer complete counts as removed: its rest keeps the hidden name until the next sweep, and
+    `LeftBehindError` reports it.
 
-    A kill before the end of the inspection leaves a held name, which the sweep of `files.atomic` renames
-    back; a kill after it leaves a temporary, which the sweep deletes. The checkpoint "hide" is in between.
-    Known limit: if another program creates the file again during the inspection, a restore does not overwrite
-    it with the older version, which stays hidden.
+    A kill before the end of the inspection leaves an entry with a `held_name`, which the sweep of
+    `files.atomic` renames back; a kill after the inspection leaves an entry with a `temporary_name`, which
+    the sweep deletes. The checkpoint "hide" is in between. Known limit: if another program creates the file
+    again during the inspection, a restore does not overwrite it with the older version, which stays hidden.
     """
     mode = directory.lstat(name).st_mode
     if stat.S_ISLNK(mode) or (inspect is None and not stat.S_ISDIR(mode)):
@@ -283,9 +284,9 @@ def _refuse_undeletable(directory: Directory, name: str) -> int:
 
 
 def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:
-    """Move an entry back to its old name.
+    """Move the entry `name` in `source` back to `new_name` in `target`.
 
-    If a folder of that name has been created meanwhile, it gets the entries that it lacks.
+    If a folder called `new_name` has been created meanwhile, the entries that it lacks are moved into it.
     """
     with contextlib.suppress(FileExistsError):
         source.rename_new(name, target, new_name)
@@ -341,9 +342,9 @@ class RootedDirectory:
     ) -> None:
         """Store the settings of a directory.
 
-        `without`: a regular expression; a walk leaves out the paths that it matches in full. `private`: new
-        files and folders are for their owner only. `even_protected`: write-protected files are written, too
-        (see `files.atomic`).
+        `without`: a regular expression; a walk leaves out paths that match it in full. `private`: only their
+        owner can access new files and folders. `even_protected`: write-protected files are written, too (see
+        `files.atomic`).
         """
         self.root = root
         self._is_possible = _is_name(str(root))
@@ -395,10 +396,10 @@ class RootedDirectory:
     ) -> None:
         """Replace the content of the file `rel`, atomically and durably; create it and missing parents.
 
-        `before_replace` gets the current bytes (None: no such file) at the last moment and may raise to keep
-        them; it is called again if the file changed after the call. `create_only`: raises Conflict if there
-        is anything of that name, in one step with the creation. `mode`: permission bits; None keeps those of
-        the existing file.
+        `before_replace` gets the current bytes (None: no such file) at the last moment and may raise to
+        prevent the replacement; it is called again if the file changed after the call. `create_only`: raises
+        Conflict if there is anything of that name, in one step with the creation. `mode`: permission bits;
+        None keeps those of the existing file.
         """
 
         given = mode
@@ -422,7 +423,7 @@ class RootedDirectory:
         self._at(rel, "written", write, create=True)
 
     def _mode_of_new(self, directory: Directory, name: str) -> int | None:
-        """Return the permissions for a file to be created; None to keep existing or use the usual ones."""
+        """Return the permission bits for a new file; None: those of the existing file, or the default."""
         if self._private:
             try:
                 directory.lstat(name)
@@ -433,7 +434,7 @@ class RootedDirectory:
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, a symlink (not its target) or a whole directory.
 
-        A directory vanishes at once; one that cannot be deleted completely is restored, and the error is
+        A directory vanishes at once; if it cannot be deleted completely, it is restored, and the error is
         raised. `check` gets the entries to be removed and may raise to restore them (see `remove_entry`).
         """
 
@@ -518,7 +519,7 @@ class RootedDirectory:
     def listed(self, rel: str) -> str:
         """Return `rel` with its names as the directories list them, on a file system that ignores case.
 
-        Unchanged from the first missing name on.
+        From the first missing name on, `rel` is unchanged.
         """
         try:
             return self._listed(rel)
@@ -547,10 +548,10 @@ class RootedDirectory:
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """Return all real directories and regular files whose path has no part that starts with a dot.
 
-        Never a symlink. Goes depth first, names in UTF-16 order, and stops after `files_limit` files, so that
-        a limited walk finds the same files everywhere. A missing root has none. An unreadable root, or one
-        that vanishes meanwhile, raises Unavailable; an unreadable directory below it is a problem of the
-        result.
+        Symlinks are left out. The walk goes depth first, with names in UTF-16 order, and stops after
+        `files_limit` files, so that a limited walk finds the same files everywhere. The result is empty for a
+        missing root. Raises Unavailable if the root is unreadable or vanishes meanwhile; an unreadable
+        directory below the root is a problem in the result.
         """
         before = self._identity()
         walk = Walk()
@@ -634,7 +635,7 @@ class RootedDirectory:
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
     def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
-        """Return the files and directories in the real directory `rel`, in reverse; none if it is gone."""
+        """Return the files and directories in the real directory `rel`, in reverse; empty if it vanished."""
         found: list[DirectoryEntry] = []
         try:
             names = descent.at(rel).names()
@@ -663,10 +664,10 @@ class RootedDirectory:
         create: bool = False,
         follow: bool = True,
     ) -> _T:
-        """Call `act` with the opened directory that holds `rel` and the name in it ("" for the root itself).
+        """Call `act` with the opened parent directory of `rel` and the last name; return its result.
 
-        `follow`: resolve a symlink at the last name too. `create`: create the directories above it. `done` is
-        the participle for the sentences that every OSError becomes here.
+        The name is "" for the root itself. `follow`: resolve a symlink at the last name too. `create`: create
+        the directories above it. `done` is the participle for the sentences that every OSError becomes here.
         """
         parts = names_in(rel, done)
         if not self._is_possible:
@@ -707,9 +708,9 @@ class RootedDirectory:
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
         """Return the root to open and the names below it that lead to `rel` ([""] for the root itself).
 
-        The names as given are tried first: if there is no symlink on the way, they are the real path already,
-        and resolving is the most expensive part of a small read. On Windows links are found by resolving
-        only.
+        With `resolved` False the names are used as given, because resolving is the most expensive part of a
+        small read, and without a symlink on the way they are the real path already. On Windows only resolving
+        finds links.
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]
@@ -729,9 +730,9 @@ class RootedDirectory:
 
 
 def _respell(directory: Directory, name: str, new_name: str) -> None:
-    """Rename a file to a different case of its name.
+    """Rename a file to a name that differs only in case.
 
-    The system treats both as the same name and would change nothing, so the file gets a hidden name in
+    The system treats both names as the same and would change nothing, so the file gets a hidden name in
     between; after a kill the sweep restores the old name.
     """
     between = held_name(name)
@@ -777,7 +778,7 @@ def _entry(rel: str, status: os.stat_result) -> DirectoryEntry:
 
 
 def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry]:
-    """Return every entry of the folder `name` that is not a folder, with paths below `rel`.
+    """Return all entries at any depth below the folder `name`, except folders; their paths start with `rel`.
 
     Includes entries that a walk skips (hidden ones, links), except our own temporaries. Raises OSError if a
     folder cannot be read, because its content must not be overlooked.
@@ -790,7 +791,7 @@ def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
-    """Return whether a walk enters this entry."""
+    """Return whether the entry is a folder that a walk enters: a real one without a leading dot."""
     return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 

@@ -4,16 +4,16 @@ Reading is tolerant and never guesses: "missing" and "unreadable" are distinguis
 reached raises `Unavailable`, so it never counts as empty. Every change is a read-modify-write of the raw
 object, so unknown fields and the order of keys survive.
 
-Between Reverie's processes and threads a lock (`files.locks`) prevents lost updates; against agents, who use
-no lock, the compare-and-swap of `files.atomic` does: if the bytes on disk are no longer those that were read,
-the change is repeated on the new ones. An unreadable file is kept beside its successor as
-`<name>.unreadable-<UTC ms>` before the first write.
+Between Reverie's processes and threads a lock (`files.locks`) prevents lost updates; against agents, which
+use no lock, the compare-and-swap of `files.atomic` prevents them: if the bytes on disk are no longer those
+that were read, the change is repeated on the new bytes. Before the first write an unreadable file is copied
+to `<name>.unreadable-<UTC ms>` beside it.
 
-JSON is read and written as by the agents' JavaScript. `parse_object` refuses what `JSON.parse` refuses (NaN,
-Infinity) and tolerates what loses nothing (a byte order mark; the last of duplicate keys wins). `stringify`
-gives the bytes of `JSON.stringify(value, null, 2)`: non-ASCII as is, lone surrogates escaped, numbers in
-JavaScript's notation, no newline at the end. The standard encoder with `indent` is several times slower and
-formats numbers differently.
+JSON is read and written as by the agents' JavaScript. `parse_object` refuses text that `JSON.parse` refuses
+(NaN, Infinity), and accepts a byte order mark and duplicate keys (the last one wins), which lose no data.
+`stringify` gives the bytes of `JSON.stringify(value, null, 2)`: non-ASCII as is, lone surrogates escaped,
+numbers in JavaScript's notation, no newline at the end. The standard encoder with `indent` is several times
+slower and formats numbers differently.
 
 Threading: blocks on disk and lock; any thread but the GUI's. Failure: `UserError`, nothing changed.
 """
@@ -124,7 +124,8 @@ def _object_text(value: dict[str, Any], newline: str) -> str:
 def _number(value: float) -> str:
     """Format a number like JavaScript's Number::toString.
 
-    Python and JavaScript both give the shortest digits that read back; only the layout differs.
+    Python and JavaScript both write the shortest digits that parse back to the same number; only the layout
+    differs.
     """
     if not math.isfinite(value):
         return "null"
@@ -152,9 +153,9 @@ def _layout(digits: str, point: int) -> str:
 
 
 def _surely_shallow(raw: bytes) -> bool:
-    """Return True if the nesting is certainly shallow, judged by removing pairs of brackets from the inside.
+    """Return True if the nesting is certainly shallow, tested by removing pairs of brackets from the inside.
 
-    This spares nearly every real file the walk.
+    For nearly every real file this avoids the slower walk over the parsed object.
     """
     brackets = raw.translate(None, _NO_BRACKETS)
     for _ in range(8):
@@ -184,7 +185,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 LARGEST = 1 << 26
-"""The largest sidecar that is read, in bytes; one of a hundred thousand memories has a quarter of it."""
+"""The largest sidecar that is read, in bytes: four times the size of one for a hundred thousand memories."""
 
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
@@ -195,14 +196,14 @@ class SidecarRead(Struct, frozen=True):
     data: dict[str, Any]
     """A copy for the caller; empty unless `state` is "ok"."""
     sha256: str | None
-    """Of the bytes, in hexadecimal; None for a missing file."""
+    """SHA-256 of the file's bytes, in hexadecimal; None for a missing file."""
     state: Literal["missing", "ok", "unreadable"]
     problem: str = ""
     """Why the file is unreadable, as a sentence."""
 
 
 class Sidecar:
-    """One JSON file. A symlink at `path` is written through to its target.
+    """One JSON file. If `path` is a symlink, its target is written.
 
     `require` is called before each change and may raise to refuse it. `ending`: bytes that this class writes
     after the object and that no other program writes; see `is_ours`.
@@ -242,10 +243,10 @@ class Sidecar:
     def update(self, change: Change) -> dict[str, Any]:
         """Replace the object by the result of `change`; return the object as it is on disk afterwards.
 
-        `change` gets a copy to edit and returns the new object; None, or an equal object, writes nothing. It
-        may be called more than once and must have no effects elsewhere; its exceptions pass through. Raises
-        Busy (lock), Conflict (another program keeps replacing the file) and Unavailable; the directory must
-        exist, because a home that is gone must not be created again.
+        `change` gets a copy to edit and returns the new object; if it returns None or an equal object,
+        nothing is written. `change` may be called more than once and must have no effects elsewhere; its
+        exceptions pass through. Raises Busy (lock), Conflict (another program keeps replacing the file) and
+        Unavailable; the directory must exist, because a home that was deleted must not be created again.
         """
         self._require()
         with file_lock(self._lock_dir, self.path):
@@ -329,13 +330,14 @@ class Sidecar:
 
 
 class _OvertakenError(Exception):
-    """The bytes on disk are no longer those that were read."""
+    """Raised if the bytes on disk are no longer those that were read."""
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Return whether two objects are equal, including types and order.
+    """Return whether a change left the object the same, including types and the order of keys.
 
-    Python's == alone treats 1 as True and ignores order.
+    `written`: `changed` as JSON bytes, compared with those of `before`, because Python's == treats 1 as True
+    and ignores order.
     """
     return changed == before and written == stringify(before)
 

@@ -1,12 +1,13 @@
 """Helpers for shared SQLite databases, and reading another program's database through a copy.
 
-Opening a foreign database in place, even read-only, leaves files beside it, and ignoring its write-ahead log
-misses the newest rows: so the file and its `-wal` are copied to Reverie's cache and the copy is opened,
-copied again whenever one of them changed. Columns are selected by name, since they differ between versions.
+Another program's database is not opened in place, because even a read-only connection leaves files beside it,
+and without the write-ahead log the newest rows are missed. So the file and its `-wal` are copied to Reverie's
+cache and the copy is opened; they are copied again whenever one of them changed. Columns are selected by
+name, since they differ between versions.
 
-Threading: a connection belongs to the thread that opened it and nothing is kept of it; a copy is read on any
-thread but the GUI's, created under a name of its own and put in place in one step. Failure: `sqlite3.Error`,
-which the caller turns into a sentence with `is_busy` and `why`; of a copy `Unavailable` with a sentence.
+Threading: a connection belongs to the thread that opened it, and none is cached. A copy is read on any thread
+but the GUI's; it is created under a name of its own and renamed in one step. Failure: `sqlite3.Error`, which
+the caller turns into a sentence with `is_busy` and `why`; `Unavailable` if a copy cannot be made or read.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from reverie.files.directory import is_directory, is_irregular, open_regular, re
 
 
 def make_private(database: Path) -> None:
-    """Create an empty database file that only its owner can read, unless there is one.
+    """Create an empty database file that only its owner can read, unless the file exists.
 
-    The folder may be one that others can enter. SQLite gives its other files the mode of the database. Errors
+    Other users may be able to enter the folder. SQLite gives its other files the mode of the database. Errors
     are ignored, because opening the database reports them.
     """
     with contextlib.suppress(OSError):
@@ -40,7 +41,7 @@ def make_private(database: Path) -> None:
 def refuse_irregular(database: Path) -> None:
     """Raise `sqlite3.OperationalError` if the database or a file that belongs to it is not a regular file.
 
-    SQLite would wait for ever for the writer of a pipe.
+    If the database were a pipe, SQLite would wait for ever for its writer.
     """
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
@@ -49,24 +50,24 @@ def refuse_irregular(database: Path) -> None:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Switch the database to WAL, where readers continue beside a writer that takes long."""
+    """Switch the database to WAL mode, in which readers continue during a long write."""
     _use_journal(connection, "WAL")
 
 
 def use_kept_journal(connection: sqlite3.Connection) -> None:
     """Switch the database to a rollback journal that is kept between transactions.
 
-    For transactions of a row or two, each on a connection of its own: creating and removing the files of WAL
-    takes many times as long as they do.
+    For databases whose transactions are a row or two, each on a connection of its own: creating and removing
+    the files of WAL mode would take many times as long as such a transaction.
     """
     _use_journal(connection, "PERSIST")
 
 
 def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
-    """Set the journal mode of the database, which keeps it.
+    """Set the journal mode of the database; the mode is stored in the file.
 
-    While another connection switches it, or has the database open in another mode, the database is busy,
-    whatever the timeout, and is used as it is.
+    While another connection switches the mode, or has the database open in another mode, SQLite reports it as
+    busy, whatever the timeout; the mode is then left as it is.
     """
     try:
         connection.execute(f"PRAGMA journal_mode = {mode}")
@@ -96,9 +97,10 @@ def set_aside(database: Path) -> Path:
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
-    """Return the cause and next step for an error of SQLite that a person can fix.
+    """Return the cause and the next step to show for an error of SQLite.
 
-    For any other error these are `cause` and `next_step`. `database`: None leaves out the checks of the file.
+    For an error that a person cannot fix these are `cause` and `next_step`. `database`: None leaves out the
+    checks of the file.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
@@ -117,7 +119,7 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
 
 
 def _in_the_way(database: Path) -> UserError | None:
-    """Return the system's error on opening the file for writing or changing its folder; None for none."""
+    """Return the system's error on opening the file for writing or changing its folder; None if both work."""
     try:
         os.close(open_regular(database, os.O_RDWR))
     except FileNotFoundError:
@@ -171,7 +173,7 @@ class Database:
             return tuple(dict(zip(names, row, strict=True)) for row in found)
 
     def columns(self, table: str) -> frozenset[str]:
-        """Return the columns of a table; a missing table has none. Raises `Unavailable`."""
+        """Return the column names of a table; empty for a missing table. Raises `Unavailable`."""
         with self._opened() as connection:
             return frozenset(row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})"))
 

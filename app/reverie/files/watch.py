@@ -1,4 +1,4 @@
-"""The watcher: sets of changed paths, whoever changed them, from events where the system offers them.
+"""The watcher: reports changed paths, whoever changed them, by events or, without events, by polling.
 
 Events are hints: `deliver` gets paths that may have changed, and its owner reads the truth from disk. Our own
 writes are delivered like all others; their author is recorded elsewhere. Opening and reading a file is never
@@ -9,14 +9,14 @@ reconcile timer, after an overflow of the system's queue, after a burst of more 
 failed delivery. A root that appears, vanishes, is replaced or was out of reach is delivered as a changed
 path.
 
-Nothing is missed because of the order: a directory is put under watch first, the disk is examined again until
-the plan no longer changes, and only then is the directory reported as changed. A scan after the report sees
-later changes as events.
+The order of steps ensures that no change is missed: a directory is put under watch first, the disk is
+examined again until the plan no longer changes, and only then is the directory reported as changed. Changes
+after the scan that follows this report arrive as events.
 
 Threading: every method may be called from any thread. `deliver` and `notify` are called on the watcher's own
 thread, one at a time. After `stop` has returned nothing is delivered. Failure: an exception in `deliver` or
 `notify` is logged once per distinct place, counted, and never ends the thread. When the system refuses
-watches the watcher polls and passes `notify` a message, once, on which limit it was and how to raise it.
+watches, the watcher polls and calls `notify` once with a message that names the limit and how to raise it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ log = logging.getLogger("reverie.watch")
 Polling = Literal["auto", "always", "never"]
 
 _ROUNDS = 10
-"""Attempts to watch roots that keep changing meanwhile, before they are left for the next check."""
+"""Maximum attempts to watch roots that change meanwhile; after that the next check tries again."""
 _STOP_S = 1.0
 
 
@@ -111,7 +111,7 @@ class WatchSession:
         self._thread.start()
 
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
-        """Replace the targets; the session's thread applies it."""
+        """Replace the targets; the session's thread applies the change."""
         with self._wake:
             self._targets = tuple(targets)
             self._check_needed = True
@@ -307,7 +307,7 @@ class WatchSession:
             return frozenset()
 
     def _fall_back(self, error: OSError) -> None:
-        """Poll from now on; where the settings forbid it, keep the watches and request a full scan."""
+        """Poll from now on; if the settings forbid polling, keep the watches and request a full scan."""
         never = self._options.polling == "never"
         if self._announce("refused", refusal_message(error, poll_s=None if never else self._options.poll_s)):
             self.request_rescan("refused")
@@ -324,7 +324,7 @@ class WatchSession:
     def _report(self, fresh: Collection[str]) -> None:
         """Report targets that appeared, vanished, moved or were put under watch again.
 
-        At the start the rescan covers them all.
+        At the start nothing is reported, because the first delivery is a full scan.
         """
         dirty: list[str] = []
         for placement in self._plan.placements if self._started else ():
@@ -364,7 +364,7 @@ __all__ = ["Changes", "Polling", "WatchState", "WatchTarget", "Watcher"]
 
 
 def native_source(sink: Sink) -> EventSource:
-    """Create the best source of this system.
+    """Create the best event source that this system offers.
 
     Imports watchdog, and is therefore called late, on the watcher's thread.
     """

@@ -11,14 +11,14 @@ from pathlib import Path
 from reverie.values import Struct
 
 BURST_PATHS = 5_000
-"""Paths in a batch beyond which a full scan is cheaper than visiting each, and storing them a waste."""
+"""Number of paths in a batch beyond which a full scan is cheaper than visiting each path."""
 
 
 class Changes(Struct, frozen=True, dict=True):
     """Paths that may have changed. A hint: the truth is read from disk.
 
-    A path stands for itself and, if it is (or was) a directory, for everything below it. It may not exist any
-    more, and it may not have changed at all.
+    A path represents itself and, if it is (or was) a directory, everything below it. The path may not exist
+    any more, and it may not have changed at all.
     """
 
     paths: frozenset[Path]
@@ -69,7 +69,7 @@ class Coalescer:
         self._last = 0.0
 
     def add(self, paths: Iterable[str], *, now: float, events: int = 0, reason: str = "") -> None:
-        """Add `paths`, which `events` raw events reported as changed; without either, do nothing."""
+        """Add `paths`, which `events` raw events reported as changed; do nothing without paths and events."""
         named = set(paths)
         if not named and not events:
             return
@@ -83,7 +83,7 @@ class Coalescer:
         self._note(reason, now)
 
     def request_rescan(self, reason: str, *, now: float) -> None:
-        """Request a full scan with the next batch, which becomes due as after an event."""
+        """Request a full scan with the next batch, which then becomes due as if an event had arrived."""
         self.owe_rescan(reason)
         self._note("", now)
 

@@ -1,8 +1,8 @@
 """File systems without events and limits of the system, with the sentences that report them.
 
-Each message says in one sentence what happened and in one what to do. The table of file systems
-(`resources/file_systems.toml`) is a judgement: network and host-shared file systems deliver no event for a
-change made on the other side. `watch.polling` in the settings overrides it.
+Each message has one sentence on the problem and one on the remedy. The table of file systems
+(`resources/file_systems.toml`) is our judgement of which ones deliver no event for a change made on another
+machine: network and host-shared file systems. `watch.polling` in the settings overrides it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LIMITS = Path("/proc/sys/fs/inotify")
 def refusal_message(error: OSError, *, poll_s: float | None, limits: Path = _LIMITS) -> str:
     """Return the message for watches that the system refuses: the limit, its value, how to raise it.
 
-    `poll_s` is the interval of polling that replaces them, None if there is none.
+    `poll_s` is the interval of the polling that replaces the watches; None without polling.
     """
     instead = (
         f"Reverie looks through the memory folders every {poll_s:g} s instead; changes show a little later."

@@ -8,20 +8,20 @@ are filled here:
   only for files with a hidden name: only targets that name such a file get its events, and lock files are
   recognised by their time.
 - A directory that was moved out of a watched tree keeps its watches under its old name, and may end
-  watchdog's reader with a KeyError when it is removed; one that exchanged its name with another is mistaken
-  for it. The root is watched again, and reported as such.
+  watchdog's reader with a KeyError when it is removed; two directories that exchanged their names are
+  mistaken for each other. In both cases the root is watched again and reported as changed.
 - A refused watch below a root (missing rights, the system's limit) is not reported. When a directory appears,
   the kernel's own list (`/proc/self/fdinfo`) shows whether it is watched; one more watch, on a directory of
   ours, shows whether the limit is reached.
 - Lost events are only logged. Whatever watchdog logs as a warning or an error is `trouble`.
-- A reader thread that dies is not replaced. The threads that an observer starts are recorded, and without one
-  of them the source is not `healthy`.
+- A reader thread that dies is not replaced. The threads that an observer starts are recorded; if one of them
+  has ended, the source is not `healthy`.
 
 Known limits: after something was moved out of a watched tree, events there are reported up to half a second
 late, as watchdog waits for the other half of the move. Each watched directory costs a thread, which sleeps.
 Directories with hidden names are watched, and the plan drops their events.
 
-Threading and failure: as `files.watch_sources` says.
+Threading and failure: as in `files.watch_sources`.
 """
 
 # ruff: noqa: PTH116, PTH119, PTH208 - strings, because this runs once per event
@@ -66,12 +66,12 @@ _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
 class _Notes(Struct):
-    """Notes of the handlers for the next `arm`."""
+    """Facts from events that the next call of `arm` needs."""
 
     lost: set[str] = field(default_factory=set)
-    """Watched directories that are gone, or out of which a watched directory was moved."""
+    """Watched directories that vanished, or out of which a watched directory was moved."""
     came: dict[str, str] = field(default_factory=dict)
-    """New directories that should be under watch, each with the watched one above it."""
+    """New directories that should be under watch, each with the watched directory above it."""
     counts: bool = False
     """Whether the number of watched directories may have changed."""
 
@@ -182,7 +182,7 @@ class ObserverSource:
                 self.sink.trouble("error")
 
     def _unwatched(self, came: Mapping[str, str]) -> Iterator[str]:
-        """Yield the roots below which a new directory is not under watch."""
+        """Yield the watched directories below which a directory of `came` is not under watch."""
         inodes = self._watched_inodes() if came else set()
         for path, root in came.items():
             armed = self._armed.get(root)
@@ -207,7 +207,7 @@ class ObserverSource:
                 self._observer.unschedule(watch)
 
     def _watched_inodes(self) -> set[int]:
-        """Return the inodes in the kernel's list of watches; empty where there is no such list."""
+        """Return the inodes in the kernel's list of watches; empty if there is no such list."""
         found: set[int] = set()
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
@@ -264,7 +264,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.ob
 
 @contextlib.contextmanager
 def _ending() -> Iterator[None]:
-    """Mark the `with` block as one that ends emitters."""
+    """Context manager: mark the block as one that ends emitters."""
     _ends.append(1)
     try:
         yield
@@ -274,7 +274,7 @@ def _ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_refused() -> Iterator[None]:
-    """Turn a refused thread into a refused watch, because each watch needs a thread."""
+    """Context manager: report a refused thread as a refused watch (OSError), as each watch needs a thread."""
     try:
         yield
     except RuntimeError as error:  # raised by Python when a thread cannot be started
@@ -295,7 +295,7 @@ def _inotify_descriptors() -> set[int]:
 def _serves_all(thread: threading.Thread) -> bool:
     """Return whether `thread` is one of watchdog's that serve all watches of an observer.
 
-    Other threads may have started meanwhile: threads of the program, or emitters of another source, each of
-    which serves one watch.
+    False for other threads that started meanwhile: threads of the program, and emitters of another source,
+    each of which serves one watch.
     """
     return type(thread).__module__.startswith("watchdog.") and not isinstance(thread, EventEmitter)

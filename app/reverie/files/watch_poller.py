@@ -1,16 +1,16 @@
 """Polling: finding changes without events, by comparing snapshots of the targets.
 
-For systems that refuse watches and for file systems that send no events. One thread takes a snapshot of every
-target, under the names they were given, and compares it with the last one. The pause grows with the time that
-a snapshot takes, so that a slow file system is not kept busy by us.
+Polling is for systems that refuse watches and for file systems that send no events. One thread takes a
+snapshot of every target, under its given path, and compares it with the last one. The pause grows with the
+time that a snapshot takes, so that a slow file system is not kept busy by us.
 
 A changed directory is reported as well as its entries, because a scan of it may have seen an entry that came
-and went between two snapshots. A change within the last two seconds is reported once more when it is older: a
-second change may have left no trace where the clock of the file system is coarse.
+and went between two snapshots. A change within the last two seconds is reported once more later, because on a
+file system with a coarse clock a second change may have left no trace.
 
 A directory that cannot be read for a moment (a network share that does not respond) keeps its last snapshot:
-an entry is reported as gone only if that is certain. Hidden names are left out, as `files.watch_sources`
-says.
+an entry is reported as deleted only if this is certain. Hidden names are left out, as in
+`files.watch_sources`.
 
 Threading: `report` is called on the polling thread. Known limit: a file system that hangs blocks that thread;
 it is a daemon, and `close` waits at most a second for it.
@@ -32,14 +32,14 @@ from reverie.files.watch_sources import WatchTarget, leads_upwards
 log = logging.getLogger("reverie.watch")
 
 Mark = tuple[int, ...]
-"""A value for one path that changes when its content does."""
+"""A value for one path that changes when the content of the file or directory changes."""
 PolledState = dict[str, Mark]
 
 _GONE = (FileNotFoundError, NotADirectoryError)
 _COARSEST_CLOCK_NS = 2_000_000_000
 
 _REST_RATIO = 4.0
-"""Seconds of pause per second of work: snapshots take at most a fifth of the time."""
+"""Seconds of pause per second of work, so that snapshots take at most a fifth of the time."""
 
 
 class Poller:
@@ -69,7 +69,7 @@ class Poller:
     def set_targets(self, targets: Sequence[WatchTarget]) -> None:
         """Replace the targets. New ones are reported as changed once their first snapshot is taken.
 
-        Changes before that snapshot show no difference.
+        Changes before that snapshot are not reported separately.
         """
         if tuple(targets) != self._targets:
             self._targets = tuple(targets)
@@ -112,16 +112,17 @@ class Poller:
 
 
 def differences(before: PolledState, now: PolledState) -> list[str]:
-    """Return the paths that were added, removed or changed."""
+    """Return the paths that were added, removed or changed between two snapshots."""
     changed = [path for path, mark in now.items() if before.get(path) != mark]
     changed.extend(path for path in before if path not in now)
     return changed
 
 
 def snapshot_of(target: WatchTarget, before: PolledState, now_ns: int) -> Iterator[tuple[str, Mark]]:
-    """Yield every existing path of a target with its mark.
+    """Yield every existing path of a target with its `Mark`.
 
-    `before` replaces what cannot be read; `now_ns` is the time on the clock of the file system.
+    For a path that cannot be read, its mark in `before` is yielded. `now_ns`: the time on the clock of the
+    file system.
     """
     given = os.path.abspath(target.path)
     if target.only:

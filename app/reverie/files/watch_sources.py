@@ -6,8 +6,8 @@ represented by its nearest existing ancestor, watched non-recursively, until the
 Hidden names (a leading dot, relative to the target) are not reported: no listing shows them, and editors and
 our own atomic writes use them for temporary files. A file named in `only` is reported whatever its name.
 
-A source watches directories and tells its sink which paths changed; it decides nothing. The program uses
-watchdog's observer (`files.watch_observer`); tests substitute others.
+A source watches directories and reports to its sink which paths changed; it decides nothing. The program uses
+watchdog's observer (`files.watch_observer`); tests use other sources.
 
 Threading: plans are immutable; resolving reads the disk, routing does not. `arm` and `close` are called by
 one thread, the sink on the source's own threads. Failure: a target that cannot be reached counts as missing,
@@ -31,8 +31,8 @@ from reverie.values import Struct, field
 class WatchTarget(Struct, frozen=True):
     """A directory or file to watch, which need not exist.
 
-    It is a directory with everything below it (`recursive`) or with its direct entries, or the files in it
-    that `only` names. A path that turns out to be a file is watched as that file.
+    A directory is watched with everything below it (`recursive`), with its direct entries, or only for the
+    files in it that `only` names. A path that turns out to be a file is watched as that file.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class WatchTarget(Struct, frozen=True):
 
 
 class Watched(Struct, frozen=True):
-    """How to watch one directory. A different `identity` (device, inode) under its name needs a new watch."""
+    """How to watch one directory. If its `identity` (device, inode) changes, it needs a new watch."""
 
     recursive: bool
     identity: tuple[int, int]
@@ -140,7 +140,7 @@ def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str,
 
 
 def _resolved(path: str, known: dict[str, str]) -> str:
-    """Return os.path.realpath of an absolute, normalised path; `known` caches the directories above it."""
+    """Return `os.path.realpath` of an absolute, normalised path; `known` caches the directories above it."""
     parent, name = os.path.split(path)
     if not name:
         return path
@@ -215,7 +215,7 @@ def _without_nested(placements: Iterable[Placement]) -> dict[str, Watched]:
 
 
 def _covered(path: str, deep: Collection[str]) -> bool:
-    """Return whether the watch of a directory above includes this one: it does not enter hidden ones."""
+    """Return whether the recursive watch of a directory in `deep` includes `path`; it skips hidden ones."""
     return any(above in deep and f"{os.sep}." not in path[len(above) :] for above in _above(path))
 
 
@@ -257,10 +257,10 @@ class EventSource(Protocol):
 
     @property
     def watches(self) -> int:
-        """Number of watched directories, including those below recursive ones where that is known."""
+        """Number of watched directories, including those below recursive watches as far as known."""
 
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
-        """Watch exactly these directories; return those that were not under a living watch before."""
+        """Watch exactly these directories; return the directories that had no working watch before."""
 
     def healthy(self) -> bool:
         """Return whether the source can still be relied on to send events."""

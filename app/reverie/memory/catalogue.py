@@ -451,7 +451,7 @@ class FileCatalogue:
             return found
 
     def count(self, home_id: str) -> int | None:
-        """Return the number of rows of a home; None where it was not read completely."""
+        """Return the number of rows of a home; None if it was not read completely."""
 
         def ask(connection: sqlite3.Connection) -> int | None:
             rows = connection.execute("SELECT count(*) FROM files WHERE home = ?", (home_id,))
@@ -460,13 +460,13 @@ class FileCatalogue:
         return self._asked(ask, None)
 
     def versions(self, home_id: str, root: str, rel: str = "") -> Mapping[str, KnownVersion]:
-        """Return the known versions of the files below `rel` in a root; empty where unknown."""
+        """Return the known versions of the files below `rel` in a root; empty if unknown."""
         return self._asked(lambda connection: _versions(connection, home_id, root, rel), {})
 
     def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
         """Return lint's findings in the files of a root, as they were when they were read.
 
-        Without those that depend on a listing (see `listing.with_reason`). Empty where unknown.
+        Without those that depend on a listing (see `listing.with_reason`). Empty if unknown.
         """
 
         def ask(connection: sqlite3.Connection) -> dict[str, tuple[Stamp, tuple[LintFinding, ...]]]:

@@ -83,7 +83,7 @@ class CatalogueFile:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection for queries; None where there is no catalogue (of this version) yet.
+        """Open a connection for queries; None if there is no catalogue (of this version) yet.
 
         Raises `CatalogueDamaged`, `Unavailable`.
         """

@@ -1,6 +1,6 @@
 """Scanning of memories and companions for the catalogue.
 
-Threading: any thread but the GUI's. Failure: as `memory.listing`, and OSError where a file's state is
+Threading: any thread but the GUI's. Failure: as `memory.listing`, and OSError if a file's state is
 unknown.
 """
 

@@ -18,7 +18,7 @@ class ChangeListener(Protocol):
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         """Exclude the other Reverie processes of a profile from one root, as a context manager.
 
-        Also excludes the agent from `rel`, where it takes a lock for that file.
+        Also excludes the agent from `rel`, if it takes a lock for that file.
         """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:

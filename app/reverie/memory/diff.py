@@ -40,7 +40,7 @@ class ChangedSpan(Struct, frozen=True):
 
 
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
-    """Find the words of each text that the other lacks; none where they share less than `alike` (0 to 1).
+    """Find the words of each text that the other lacks; none if they share less than `alike` (0 to 1).
 
     The work is linear in the texts: a stretch whose words repeat too much to be matched one by one counts as
     differing as a whole.

@@ -258,7 +258,7 @@ def set_description(
 
 
 def begins_block(text: str) -> bool:
-    """Return whether a text begins like front matter, even where no agent would read it.
+    """Return whether a text begins like front matter, even if no agent would read it.
 
     That is a line of three dashes and a key before the next one. Without a next one the keys have to follow
     at once.
@@ -636,14 +636,14 @@ def blocks(old: str, style: str, value: str) -> Iterator[str]:
 
 
 def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
-    """Return the line of a key, or the lines of a nested one. `value` is text, quoted where needed."""
+    """Return the line of a key, or the lines of a nested one. `value` is text, quoted if needed."""
     if len(path) == 1:
         return f"{indent}{key_text(path[0])}: {literal(value)}"
     return f"{indent}{key_text(path[0])}:{newline}" + key_line(path[1:], value, indent + "  ", newline)
 
 
 def key_text(name: str) -> str:
-    """Return a key as it is written: quoted where YAML would read something else."""
+    """Return a key as it is written: quoted if YAML would read something else."""
     plain = _WORD_KEY.fullmatch(name) and name.lower() not in RESERVED
     return name if plain else literal(name, quoted=True)
 

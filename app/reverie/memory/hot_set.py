@@ -141,7 +141,7 @@ def select(
 ) -> HotSet:
     """Return the memories that are loaded at `now`.
 
-    `read` returns the first `item_bytes + 1` bytes of a memory (more does not matter), None where it cannot
+    `read` returns the first `item_bytes + 1` bytes of a memory (more does not matter), None if it cannot
     be read; it is called in the order of the ranking and for at most `tries` memories.
     """
     ranking = ranked(candidates, now)

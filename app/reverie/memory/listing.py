@@ -52,7 +52,7 @@ KeyOf = Callable[[str], str | None]
 UsageOf = Callable[[str], MemoryUsage | None]
 """Returns the usage of a relative path; None for none."""
 RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
-"""Returns the rule of a relative path, None where it is plainly editable, and its role."""
+"""Returns the rule of a relative path, None if it is plainly editable, and its role."""
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -70,7 +70,7 @@ class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
     """Bytes."""
     mtime_ns: int
     inode: int
-    """0 where the file system has none."""
+    """0 if the file system has none."""
     description: str
     """The text that the agent shows."""
     description_state: DescriptionState
@@ -122,7 +122,7 @@ class ScopeListing:
     """The earliest time at which a file was examined, in ns since the epoch."""
 
     def file(self, rel: str) -> MemoryFile | None:
-        """Return the file with this path; None where none is listed."""
+        """Return the file with this path; None if none is listed."""
         index, is_there = position(self.files, rel)
         return self.files[index] if is_there else None
 

@@ -17,7 +17,7 @@ MOST_PAIRS = 10_000_000_000
 def nearest_lines(text: str, wanted: str) -> str:
     """Find the lines of `text` most like `wanted`, as many in a row as `wanted` has.
 
-    Empty where none are near, or where none of the first are and comparing more would take too long.
+    Empty if none are near, or where none of the first are and comparing more would take too long.
     """
     # Late: most traces have no such edit.
     from rapidfuzz import fuzz

@@ -89,7 +89,7 @@ class OwnUses:
         self._lock_dir = lock_dir
 
     def read(self) -> Mapping[str, int]:
-        """Return the counts by logical key; none where there is no valid file."""
+        """Return the counts by logical key; none if there is no valid file."""
         return self._read().uses
 
     def change(self, rule: Callable[[Tally], object]) -> None:

@@ -67,7 +67,7 @@ class RecordFiles:
         self._known: dict[str, tuple[DirectoryEntry, dict[str, RecordText]]] = {}
 
     def holder(self, rel: str) -> str:
-        """Return the real file that holds the record `rel`; empty where `rel` is no record."""
+        """Return the real file that holds the record `rel`; empty if `rel` is no record."""
         return self._records.holder(rel)
 
     def place(self, rel: str) -> int | None:
@@ -86,7 +86,7 @@ class RecordFiles:
         return found is not None and found.stays
 
     def check(self, rel: str, before: bytes | None, after: bytes) -> None:
-        """Raise `StoreError` where a run may not change a record from `before` to `after`."""
+        """Raise `StoreError` if a run may not change a record from `before` to `after`."""
         if not self.holder(rel):
             return
         if before is None:

@@ -97,7 +97,7 @@ class ScopeFiles(Protocol):
 class FileChange(Struct, frozen=True):
     """One change of a file, made by an overlay, a job or a person.
 
-    It is applied only where the file is still as in `before`.
+    It is applied only if the file is still as in `before`.
     """
 
     root: ScopeRoot

@@ -50,7 +50,7 @@ _MOST_READ = 64 * 1024 * 1024 + 1
 class StoredText(Struct, frozen=True):
     """One memory as read.
 
-    `content` is decoded with U+FFFD where `valid` is False; `sha256` is of `content`.
+    `content` is decoded with U+FFFD if `valid` is False; `sha256` is of `content`.
     """
 
     content: str

@@ -16,7 +16,7 @@ OTHER_FRONT_MATTER = "Front matter of the other version:"
 
 
 def text_of(data: bytes) -> str | None:
-    """Return the text of a note, None where it is no UTF-8 or holds a NUL."""
+    """Return the text of a note, None if it is no UTF-8 or holds a NUL."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

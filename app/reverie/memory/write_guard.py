@@ -71,7 +71,7 @@ class WriteGuard:
         self._clock = clock
 
     def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
-        """Return why `root` is read-only; None where it may be written.
+        """Return why `root` is read-only; None if it may be written.
 
         Without a root: the sidecars and companions of the home.
         """
@@ -100,9 +100,9 @@ class WriteGuard:
         return tuple((each, _covers(permitted, each)) for each in reported)
 
     def require(self, root: ScopeRoot | None = None) -> None:
-        """Raise `ReadOnlyStore` where `root` (without one, the home's own files) is read-only.
+        """Raise `ReadOnlyStore` if `root` (without one, the home's own files) is read-only.
 
-        Raises `Unavailable` where it belongs to another home by now.
+        Raises `Unavailable` if it belongs to another home by now.
         """
         self._require_same()
         refusal = self.refusal(root)
@@ -110,9 +110,9 @@ class WriteGuard:
             raise ReadOnlyStore(refusal)
 
     def require_context(self, context: ScopeContext) -> None:
-        """Raise `ReadOnlyStore` where a run in this context may not begin (`refusal_of`).
+        """Raise `ReadOnlyStore` if a run in this context may not begin (`refusal_of`).
 
-        Raises `Unavailable` where it is another home by now.
+        Raises `Unavailable` if it is another home by now.
         """
         self._require_same()
         refusal = self.refusal_of(context)

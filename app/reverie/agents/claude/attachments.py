@@ -47,7 +47,7 @@ class LoadedFile(Struct, frozen=True):
 
     path: str
     kind: str
-    """`Managed`, `User`, `Project`, `Local` or `AutoMem`; empty where the record has none."""
+    """`Managed`, `User`, `Project`, `Local` or `AutoMem`; empty if the record has none."""
     text: str
 
 
@@ -83,7 +83,7 @@ class LoadedContext(Struct):
     nested: tuple[str, ...] = ()
     """Files of subdirectories that were loaded when the agent entered them."""
     complete: bool = True
-    """False where the transcript is too large, so that its end was not read."""
+    """False if the transcript is too large, so that its end was not read."""
 
     @property
     def loads_index(self) -> bool:
@@ -172,7 +172,7 @@ def _files(value: object) -> Iterator[LoadedFile]:
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
     """Describe an attachment with files in one sentence with their names.
 
-    Names are relative to `cwd` where they lie below it. `config`: the agent's home. Empty for any other
+    Names are relative to `cwd` if they lie below it. `config`: the agent's home. Empty for any other
     attachment.
     """
     instructions = instructions_in(attachment)

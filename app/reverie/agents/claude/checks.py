@@ -27,11 +27,11 @@ class _MemoryFacts(Struct, frozen=True):
     """The facts that the doctor's checks of one project's memory use."""
 
     off: str
-    """The reason why the memory is off, in words; empty where it is on."""
+    """The reason why the memory is off, in words; empty if it is on."""
     cut: Cut | None
-    """The loaded part of the index; None where there is no index, or it cannot be read."""
+    """The loaded part of the index; None if there is no index, or it cannot be read."""
     problem: str
-    """Why the index cannot be read; empty where it can, or does not exist."""
+    """Why the index cannot be read; empty if it can, or does not exist."""
     memories: int
     """Number of memories that the index covers: not those of the team or of a folder with an index of its
     own."""
@@ -55,7 +55,7 @@ def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tu
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the index, and why it cannot be read; None and empty where there is no index."""
+    """Return the index, and why it cannot be read; None and empty if there is no index."""
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

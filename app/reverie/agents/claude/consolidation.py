@@ -12,7 +12,7 @@ empty; after any other run everything is as it was. A foreign lock is never writ
 its holder is alive; Reverie releases only its own. Uses real time, because the agent compares with it.
 
 Threading: any thread but the GUI's. Failure: `Busy` while another process holds the lock, other `UserError`s
-where the file cannot be read or written.
+if the file cannot be read or written.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Ended(Struct, frozen=True):
     """A check for whether a consolidation is over although its process lives.
 
     `directory`: the memory. `transcript_of`: returns the transcript of the session that runs in a process;
-    None where unknown.
+    None if unknown.
     """
 
     directory: Path
@@ -183,7 +183,7 @@ class ClaudeLock:
     def take(self, before: LockBefore) -> None:
         """Take the lock if it is unchanged since `look`.
 
-        Raises `Busy` where another process took it first.
+        Raises `Busy` if another process took it first.
         """
         with self._telling("taken"):
             if _look(self._file) != before:

@@ -5,7 +5,7 @@ unknown. Worktrees of one repository are one project: they share its memory, whi
 root says. Sessions are workspaces; their memory is the notes the agent keeps of each. Global memories are
 those of sub-agents, which lie outside of projects.
 
-Listing opens a transcript only for its first kilobytes, and only where nothing else names the working
+Listing opens a transcript only for its first kilobytes, and only if nothing else names the working
 directory (`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`,
 `learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
 
@@ -310,7 +310,7 @@ class ClaudeHome(Home):
         return ClaudeLock(directory / LOCK_NAME, has_ended=self._has_ended(directory))
 
     def memory_off(self, context: ScopeContext) -> str:
-        """Return why auto memory is off for the context's project, in words; empty where it is on."""
+        """Return why auto memory is off for the context's project, in words; empty if it is on."""
         return self._stores.settings_of(self._cwd(context)).off
 
     def loads_nothing(self, context: ScopeContext) -> str:
@@ -325,7 +325,7 @@ class ClaudeHome(Home):
     def memory_outside(self, context: ScopeContext) -> str:
         """Return the sentence about a memory directory from project settings that Reverie does not follow.
 
-        Empty where there is none.
+        Empty if there is none.
         """
         settings = self._stores.settings_of(self._cwd(context))
         return settings.refused if settings.by_project else ""
@@ -527,7 +527,7 @@ class ClaudeHome(Home):
         return self._owner_of_path(place, self._known.cwd(session_id, place))
 
     def _owner_of_path(self, place: str, cwd: str) -> str:
-        """Return the project of a session in the directory `place`; `cwd` empty where it is unknown."""
+        """Return the project of a session in the directory `place`; `cwd` empty if it is unknown."""
         return self._stores.root_of(cwd) if cwd else self._owner(place)
 
     def _owner(self, name: str) -> str:
@@ -582,7 +582,7 @@ class ClaudeHome(Home):
         return own.name or path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
 
     def _memory_directory(self, context: ScopeContext) -> Path | None:
-        """Return the memory of a context, None where there is none on disk."""
+        """Return the memory of a context, None if there is none on disk."""
         try:
             directory = self.scope_root(context, Scope.PROJECT).directory
         except ScopeUnavailable:

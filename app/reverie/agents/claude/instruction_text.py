@@ -4,7 +4,7 @@ Front matter and block comments are removed, the rest is trimmed; `@path` in pro
 `paths` in a rule's front matter limits it to some files.
 
 The agent reads Markdown without tables or other extensions: blocks first, then the inline parts of each. An
-HTML comment is removed only where it is a block of its own at the top level. Imports are found in each run of
+HTML comment is removed only if it is a block of its own at the top level. Imports are found in each run of
 plain text, so not in code, HTML, the target of a link or a link definition.
 
 Pure, any thread. Accepts every text; the cost is linear in its length except for odd nesting, which is
@@ -91,7 +91,7 @@ class Mention(Struct, frozen=True):
     joined: str = ""
     """The character right before the `@`, which keeps it from being an import; empty for none."""
     line: int = 0
-    """The first line in the file with it, from 1; 0 where unknown."""
+    """The first line in the file with it, from 1; 0 if unknown."""
 
 
 def mentions_in(text: str) -> tuple[Mention, ...]:
@@ -378,7 +378,7 @@ def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
 
 
 def _end_of_html(lines: Sequence[str], at: int) -> int:
-    """Return where a block of HTML ends; 0 where none begins."""
+    """Return where a block of HTML ends; 0 if none begins."""
     line = lines[at]
     bare = line.lstrip(" ")
     if len(line) - len(bare) > 3 or not bare.startswith("<"):
@@ -614,7 +614,7 @@ def _end_of_special(
 ) -> int | None:
     """Return where code, a tag, a link or an escaped character at `at` ends; None for none of these.
 
-    Adds a divider to `found` where it separates runs.
+    Adds a divider to `found` if it separates runs.
     """
     char = text[at]
     if char == "\\":

@@ -2,7 +2,7 @@
 
 Covers formats/claude-code.md sections 1, 2 and 12. A directory's name cannot be turned back into a path.
 Three sources name its working directory: the typed prompts in `history.jsonl` (terminal sessions only), the
-running sessions, and transcripts. The first kilobytes of the newest transcripts are read where nothing else
+running sessions, and transcripts. The first kilobytes of the newest transcripts are read if nothing else
 names the directory (`ProjectCache.learn_missing`, at most `HEADS_AT_ONCE` at a time), and the result is kept
 in Reverie's cache. A path that does not match the directory's name is ignored. Where several working
 directories share one name, each session belongs to the one that its own transcript names.
@@ -194,7 +194,7 @@ class ProjectCache:
         return tuple(dict.fromkeys(path for path in found if may_be_of(name, path)))
 
     def cwd(self, session: StoredSession | str, name: str) -> str:
-        """Return the working directory that a session in this directory names; empty where unknown."""
+        """Return the working directory that a session in this directory names; empty if unknown."""
         session_id = session if isinstance(session, str) else session.id
         told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
         return told if told and may_be_of(name, told) else ""

@@ -28,7 +28,7 @@ class RunningSession(Struct, frozen=True):
     cwd: str
     """The working directory in which the session runs."""
     status: str = ""
-    """`idle` or `busy`; empty where the file has neither."""
+    """`idle` or `busy`; empty if the file has neither."""
 
 
 def running_sessions(config: Path) -> tuple[RunningSession, ...]:

@@ -15,7 +15,7 @@ settings must also lie inside of the checkout, links resolved. The agent itself 
 
 Instructions: those of administrators and the user for every project, then from the root of the disk down to
 the working directory; then the memories of sub-agents in the project. Later files are closer, and win.
-Imports follow the file that names them, at most four deep, each file once. `AGENTS.md` counts only where no
+Imports follow the file that names them, at most four deep, each file once. `AGENTS.md` counts only if no
 CLAUDE file of a project has content. In the main checkout around a nested worktree only `CLAUDE.local.md`
 counts. Rules come in the order of their directory, links to other places resolved. Files of a project belong
 to its repository and lie outside of the home. Files of the system and credentials are neither listed nor
@@ -101,7 +101,7 @@ def canonical_root(cwd: str) -> str:
 
     Returns the directory itself outside of a repository, or where it does not exist. Reads no git: only
     `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only
-    where the repository names it in turn, so that no file in a checkout can redirect Reverie to the memory of
+    if the repository names it in turn, so that no file in a checkout can redirect Reverie to the memory of
     another project (sections 2 and 12.1.11).
     """
     path = Path(cwd)
@@ -254,7 +254,7 @@ class MemorySettings(Struct, frozen=True):
     directory: Path | None = None
     """The directory that they put the memory in; None for the usual place."""
     off: str = ""
-    """Why it is off, in a few words; empty where it is on."""
+    """Why it is off, in a few words; empty if it is on."""
     refused: str = ""
     """A sentence on a setting that Reverie does not follow though the agent does; empty for none."""
     source: str = ""
@@ -294,7 +294,7 @@ _NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 
 
 def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
-    """Return why the agent keeps no session notes in a working directory; empty where it may.
+    """Return why the agent keeps no session notes in a working directory; empty if it may.
 
     It keeps none when it runs remotely, or never compacts by itself, which is the purpose of its notes.
     """
@@ -416,7 +416,7 @@ def _off(env: Mapping[str, str], files: list[_File]) -> str:
 
 
 def _why_not(directory: Path, config: Path) -> str:
-    """Return why Reverie does not accept a directory for memories; empty where it does."""
+    """Return why Reverie does not accept a directory for memories; empty if it does."""
     if len(directory.parts) <= 2:
         return "everything below it would count as a memory"
     if never_opened(directory / "x", _real(directory) / "x"):
@@ -428,7 +428,7 @@ def _why_not(directory: Path, config: Path) -> str:
 
 
 def _why_not_by_project(directory: Path, cwd: str, machine: Machine) -> str:
-    """Return why Reverie does not accept a directory from a file in the project; empty where it does."""
+    """Return why Reverie does not accept a directory from a file in the project; empty if it does."""
     real, user, here = _real(directory), _real(machine.home_dir), Path(cwd)
     checkout = next((place for place in (here, *here.parents) if is_there(place / ".git")), here)
     places = {_real(place) for place in (here, checkout, canonical_root(cwd))}

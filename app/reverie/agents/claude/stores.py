@@ -43,7 +43,7 @@ class ClaudeStores:
     """The scope roots of one home (sections 3, 4, 6 and 9).
 
     The usual places are below `projects/`; settings may put the memory of one project, or of all, elsewhere.
-    A project is identified as `ClaudeHome` does: by its directory, or by its directory in `projects/` where
+    A project is identified as `ClaudeHome` does: by its directory, or by its directory in `projects/` if
     only that is known.
     """
 

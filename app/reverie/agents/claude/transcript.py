@@ -193,7 +193,7 @@ def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
 
 
 def usage_of(entry: TranscriptEntry) -> Usage | None:
-    """Return the usage of an answer in this line; None where no model answered, or none is given."""
+    """Return the usage of an answer in this line; None if no model answered, or none is given."""
     usage = entry.message.get("usage")
     if entry.kind != "assistant" or entry.synthetic or not isinstance(usage, dict):
         return None
@@ -312,7 +312,7 @@ def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
 def _links(line: bytes) -> tuple[str, str, bool]:
     """Return uuid, parent and whether a line is a sub-agent's.
 
-    Parsing every line would take most of the time until the first message is shown; it is done only where a
+    Parsing every line would take most of the time until the first message is shown; it is done only if a
     name occurs twice (in a tool's answer).
     """
     at = line.find(b'arentUuid"')  # of `logicalParentUuid` as well, which needs a closer look

@@ -19,7 +19,7 @@ _OTHERWISE = "; the rollouts are read all the same"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """Return the database of threads; None where there is none, or no place for a copy.
+    """Return the database of threads; None if there is none, or no place for a copy.
 
     `elsewhere`: see `database_places`.
     """

@@ -416,7 +416,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Return why nothing may be written into a root in the home's present state; empty where it may."""
+        """Return why nothing may be written into a root in the home's present state; empty if it may."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""

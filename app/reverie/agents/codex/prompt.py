@@ -108,7 +108,7 @@ class PromptSettings(Struct, frozen=True):
     """The settings of a home about its prompt."""
 
     off: str = ""
-    """The setting that keeps Codex from loading memories; empty where it loads them."""
+    """The setting that keeps Codex from loading memories; empty if it loads them."""
     version: Version = "v2"
     """The version of the memory in use."""
     project_bytes: int = PROJECT_BYTES

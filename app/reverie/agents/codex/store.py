@@ -95,7 +95,7 @@ def version_of(home: Path, directory: Path) -> Version | None:
 
 
 def why_read_only(home: Path, version: Version) -> str:
-    """Return why nothing may be written into this version; empty where it may."""
+    """Return why nothing may be written into this version; empty if it may."""
     used = version_in_use(home)
     if used.name != version:
         mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]
@@ -107,12 +107,12 @@ def why_read_only(home: Path, version: Version) -> str:
 
 
 def settings(home: Path) -> Mapping[str, Any]:
-    """Return `[memories]` of config.toml; empty where it cannot be read."""
+    """Return `[memories]` of config.toml; empty if it cannot be read."""
     return _table(home, "memories")
 
 
 def features(home: Path) -> Mapping[str, Any]:
-    """Return `[features]` of config.toml; empty where it cannot be read."""
+    """Return `[features]` of config.toml; empty if it cannot be read."""
     return _table(home, "features")
 
 
@@ -177,7 +177,7 @@ def note_path(title: str, at_ms: int, source: str = "") -> str:
 
 
 def refuse_content(version: Version, rel: str, before: bytes | None, after: bytes | None) -> None:
-    """Raise `StoreError` where Codex would refuse the store with this file, or load junk from it."""
+    """Raise `StoreError` if Codex would refuse the store with this file, or load junk from it."""
     if rel == SUMMARY or (rel == HANDBOOK and version == "v1"):
         if after is None:
             raise _refused(

@@ -97,7 +97,7 @@ def thread_id_of(path: Path) -> str:
 def rollout_id_of(path: Path) -> str:
     """Return the id of a rollout file in `history_base`: its segment, or its thread for the first one.
 
-    Empty where the name is no rollout's.
+    Empty if the name is no rollout's.
     """
     thread, segment = _ids(path)
     return segment or thread
@@ -258,7 +258,7 @@ class _Base(Struct, frozen=True):
 
 
 def _history_base(path: Path) -> _Base | None:
-    """Return the reference in a rollout's first `session_meta`; None where there is none."""
+    """Return the reference in a rollout's first `session_meta`; None if there is none."""
     for number, record in enumerate(records(path, ReadStatistics())):
         if record.kind == "session_meta":
             told = record.payload.get("history_base")

@@ -2,7 +2,7 @@
 
 The agent adds an anti-pattern after each run that failed alike, since its own merge test never matches
 (formats/loki.md section 11). `repeated` groups only those whose merging loses no word; `united` keeps the
-words of both even where they differ.
+words of both even if they differ.
 
 Pure; any thread.
 """

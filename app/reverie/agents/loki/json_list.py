@@ -26,7 +26,7 @@ class ListSpans(Struct, frozen=True):
 
 
 def patterns_in(text: str) -> ListSpans | None:
-    """Find the list of patterns; None where there is none."""
+    """Find the list of patterns; None if there is none."""
     at = _after_space(text, 1 if text.startswith("\ufeff") else 0)
     if text[at] == "[":
         return _list_at(text, at)

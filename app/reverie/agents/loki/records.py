@@ -97,7 +97,7 @@ class Action(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task. `at` is its start in µs UTC, None where unknown; `when` as it is written."""
+    """One run of a task. `at` is its start in µs UTC, None if unknown; `when` as it is written."""
 
     id: str
     task_id: str

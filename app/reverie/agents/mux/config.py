@@ -251,7 +251,7 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return the text at `key`, empty where there is none."""
+    """Return the text at `key`, empty if there is none."""
     return as_text(raw.get(key))
 
 

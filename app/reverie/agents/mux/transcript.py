@@ -145,7 +145,7 @@ def _is_boundary(metadata: dict[str, Any]) -> bool:
 
 
 def row_metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a row; empty where it has none."""
+    """Return the metadata of a row; empty if it has none."""
     return as_object(row.get("metadata"))
 
 

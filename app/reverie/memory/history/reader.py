@@ -311,7 +311,7 @@ class DeletionPage(Struct, frozen=True):
 
 
 class FileStep(Struct, frozen=True):
-    """The effect of one commit on one file. A blob is empty where there is no file."""
+    """The effect of one commit on one file. A blob is empty if there is no file."""
 
     place: HistoryPlace
     before: str

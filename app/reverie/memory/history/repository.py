@@ -351,7 +351,7 @@ class Folder:
             stack.extend(((*names, name), ours.get(name), theirs.get(name)) for name in {*ours, *theirs})
 
     def write(self, sink: ObjectSink) -> bytes | None:
-        """Write this folder to `sink` where it is new, and return its id; None if it holds no file."""
+        """Write this folder to `sink` if it is new, and return its id; None if it holds no file."""
         if self._id is not None:
             return self._id
         # Depth first without recursion: a path may be deeper than Python's stack.

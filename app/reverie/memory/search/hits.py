@@ -136,7 +136,7 @@ def _may_begin(word: str, wanted: _Wanted) -> bool:
 
 @lru_cache(maxsize=8192)
 def _folded(word: str) -> str | None:
-    """Return the word folded as a whole; None where it would be folded in parts."""
+    """Return the word folded as a whole; None if it would be folded in parts."""
     return None if any(map(is_cjk, word)) else folded(word)
 
 

@@ -59,7 +59,7 @@ class Term(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """The term as an FTS5 phrase; empty where it holds no word."""
+        """The term as an FTS5 phrase; empty if it holds no word."""
         return fts_phrase(self.text, prefix=self.goes_on)
 
 
@@ -91,7 +91,7 @@ class SearchQuery(Struct, frozen=True):
     def without_first_letter(self) -> SearchQuery | None:
         """The query without a last word of which only one letter is typed.
 
-        None where there is no such word, or no other. Too many words begin with a letter to search for all of
+        None if there is no such word, or no other. Too many words begin with a letter to search for all of
         them.
         """
         last = self.terms[-1] if self.terms else Term("")
