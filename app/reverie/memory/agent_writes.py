@@ -31,7 +31,7 @@ FileKey = tuple[str, str]
 
 
 class _ToolWrite(Struct, frozen=True):
-    """A call with its resolved paths: `place`, and `target` of a rename."""
+    """A memory tool call with its resolved paths: `place`, and for a rename also `target`."""
 
     call: MemoryCall
     command: str
@@ -41,7 +41,7 @@ class _ToolWrite(Struct, frozen=True):
 
 
 class _UnknownError(Exception):
-    """The file's content is unknown, or the call does not fit it."""
+    """Raised if the file's content is unknown, or the call cannot be applied to the content."""
 
 
 class AgentWrites:
@@ -50,9 +50,9 @@ class AgentWrites:
     A change is the agent's if a memory tool call in one of its transcripts wrote its content (design.md
     section 4, "Actor"). Nothing is guessed. The calls since the last snapshot are replayed on the contents in
     the history; a change is the agent's if a call leaves exactly its bytes (or no file, for a deletion or
-    rename). If anything else changed the file, the bytes differ and the change stays "outside". The cost is
-    bounded: the sessions whose transcripts changed last, their last bytes, the newest calls. An unreadable
-    transcript proves nothing, and no snapshot fails for it.
+    rename). If anything else changed the file, the bytes differ and the change stays "outside". To limit the
+    cost, only the sessions whose transcripts changed last, the last bytes of these and the newest calls are
+    read. An unreadable transcript proves nothing, and no snapshot fails for it.
     """
 
     def __init__(self, home: Home) -> None:
@@ -60,9 +60,10 @@ class AgentWrites:
         self._read: dict[Path, tuple[object, tuple[MemoryCall, ...]]] = {}
 
     def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
-        """Return the changes that the agent made.
+        """Return the keys of the files in `changes` that the agent changed.
 
-        `since_ms`: when the last snapshot was taken; files that existed before the first one are no change.
+        `since_ms`: when the last snapshot was taken; None before the first snapshot, whose files nobody
+        changed.
         """
         if since_ms is None or not changes:
             return frozenset()
@@ -76,7 +77,7 @@ class AgentWrites:
         return frozenset(_matching(wanted, writes)) if wanted else frozenset()
 
     def _writes(self, since_ms: int) -> list[_ToolWrite]:
-        """Return the newest calls of the sessions in use, oldest first."""
+        """Return the newest memory tool calls of the sessions in use, oldest first."""
         found: list[_ToolWrite] = []
         writer, sessions = self._home.writer, self._home.sessions
         if writer is None or sessions is None:
@@ -135,9 +136,10 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 
 
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
-    """Replay the calls, starting from each of them in turn, and return the files that match.
+    """Return the files whose new content results from replaying the calls on the old content.
 
-    It is unknown which of the calls the history already has.
+    The replay is repeated from each call on, because it is unknown which of the calls the history already
+    includes.
     """
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}
@@ -157,7 +159,7 @@ def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> se
 class _Replay:
     """A replay of calls on former contents.
 
-    `expand`: replacement text is expanded as JavaScript does, which the agent's own code does with it
+    `expand`: expand `$&` and the like in replacement text, as the agent's own JavaScript code does
     (formats/mux.md section 6).
     """
 

@@ -10,8 +10,8 @@ It can be deleted at any time: a damaged one, or one of another version, is rebu
 Nothing is ever written into a home. Threading: any thread but the GUI's; one update at a time over all
 processes, by a kernel lock; readers work beside it (WAL) and see committed data. Every call opens its own
 connection. Failure: `Unavailable` and `Busy`; `CatalogueDamaged` from a reader means that the next update
-must rebuild it (`update` itself does so). `versions` and `findings` raise nothing: they return empty results
-then.
+must rebuild it (`update` itself does so). `versions` and `findings` raise nothing; on failure their results
+are empty.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _INSERT = (
 
 
 class UpdateStopped(Exception):
-    """The update was stopped; committed rows stay, and the next update continues there."""
+    """Raised if the update was stopped; committed rows are kept, and the next update continues from them."""
 
 
 class UpdateObserver(Struct, frozen=True):
@@ -72,9 +72,9 @@ class UpdateObserver(Struct, frozen=True):
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
     """Update all rows of a home and mark it as complete; return the number of changed rows.
 
-    Every file of every root is examined. A root or directory that cannot be read keeps its rows: a
-    disconnected disk is not a thousand deletions. Records are indexed as they are shown (`Home.rendered`).
-    Runs inside `CatalogueFile.writing`, in one thread; writes nothing into a home.
+    Every file of every root is examined. The rows of a root or directory that cannot be read are kept,
+    because a disconnected disk must not count as a thousand deletions. Records are indexed as they are shown
+    (`Home.rendered`). Runs inside `CatalogueFile.writing`, in one thread; writes nothing into a home.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -108,9 +108,10 @@ def update_dirty(
 
 
 def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
-    """Return every file that the agent loads beside its memories, of all projects, once each.
+    """Return every companion of all projects, by path, once each.
 
-    Without those that are never opened, and without memories of `roots`, which the index has already.
+    Left out are companions that are never opened, and files of `roots`, which the index contains as memories
+    already.
     """
     found: dict[Path, Companion] = {}
     for path in (None, *(project.path for project in contents.projects)):
@@ -122,14 +123,14 @@ def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoo
 
 
 def companion_rel(home: Home, path: Path) -> str:
-    """Return a companion's name in the index: below the home, or its whole path."""
+    """Return a companion's name in the index: its path below the home, or its absolute path."""
     return path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
 
 
 class RowWriter:
     """A writer of the rows of one home.
 
-    Commits now and then, so that readers see progress and a stop loses little.
+    It commits at intervals, so that readers see progress and a stop loses little.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class RowWriter:
         return found
 
     def look(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """Update one dirty path: a file, a directory, or a path that no longer exists."""
+        """Update the rows for one dirty path: a file, a directory, or a path that no longer exists."""
         if any(part.startswith(".") for part in rel.split("/") if part):
             return
         self._at(root, home)
@@ -193,7 +194,7 @@ class RowWriter:
         self._drop({each for each in known if each not in scanner.seen and not each.startswith(unread)})
 
     def companions(self, home: Home, companions: dict[Path, Companion]) -> None:
-        """Update the rows of companions; files that are missing or must not be opened lose theirs."""
+        """Update the rows of companions; delete the rows of files that are missing or must not be opened."""
         self._root, self._rendered = COMPANIONS, _as_it_is
         known = self._known("")
         there: set[str] = set()
@@ -212,9 +213,9 @@ class RowWriter:
         self._drop(set(known) - there)
 
     def put(self, found: ReadFile, *, rel: str | None = None) -> None:
-        """Store the present content of a file.
+        """Store the current content of a file.
 
-        Unchanged content keeps its row, and its place in the order of changes.
+        If the content is unchanged, the row and its position in the order of changes are kept.
         """
         if self._watcher.stop():
             self.commit()
@@ -250,14 +251,14 @@ class RowWriter:
         self._count()
 
     def _findings(self, rel: str, found: ReadFile) -> str:
-        """Return lint's findings in a memory as JSON; empty for none."""
+        """Return lint's findings in a memory as JSON; an empty string if there are none."""
         if self._root == COMPANIONS or not found.read_ns:
             return ""
         findings = lint(found.data[:CHECKED_BYTES], self._caps, rel=rel, size=found.stamp.size)
         return json.dumps([astuple(each) for each in findings]) if findings else ""
 
     def drop_roots_but(self, keys: Collection[str]) -> None:
-        """Delete the rows of all other roots."""
+        """Delete the rows of all roots except those with these keys."""
         for root in self.roots() - set(keys):
             self.changed += self._connection.execute(
                 "DELETE FROM files WHERE home = ? AND root = ?", (self._home, root)
@@ -278,7 +279,7 @@ class RowWriter:
         return _versions(self._connection, self._home, self._root, rel)
 
     def _below(self, rel: str) -> set[str]:
-        """Return the rows at and below a path."""
+        """Return the paths of the rows at and below `rel`."""
         # Two queries: for one with OR, SQLite reads the whole root.
         one = "SELECT rel FROM files WHERE home = ?1 AND root = ?2"
         rows = self._connection.execute(
@@ -303,11 +304,11 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Render nothing: files without records are indexed as they are."""
+    """Return None, like `Home.rendered` for a file that is indexed without rendering."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
-    """Return the rows below a directory; of the whole root for ""."""
+    """Return the known versions of the files below directory `rel` ("": the whole root), by path."""
     rows = connection.execute(
         "SELECT rel, stamp, read_ns, blob FROM files WHERE home = ? AND root = ?"
         + (" AND rel >= ? AND rel < ?" if rel else ""),
@@ -319,7 +320,7 @@ def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str)
 
 
 def _stamp(text: str) -> Stamp:
-    """Parse a stamp.
+    """Parse a stored `Stamp`.
 
     Raises `CatalogueDamaged`.
     """
@@ -330,9 +331,9 @@ def _stamp(text: str) -> Stamp:
 
 
 def _span(rel: str) -> tuple[bytes, bytes]:
-    """Return the range from the first name below a directory to the first beyond it.
+    """Return the bounds of the names below a directory: the first possible name, and the first beyond them.
 
-    "0" is the character after "/".
+    The second bound ends with "0", the character after "/".
     """
     return os.fsencode(f"{rel}/"), os.fsencode(f"{rel}0")
 
@@ -342,7 +343,7 @@ def _is_in_any(path: Path, roots: Collection[ScopeRoot]) -> bool:
 
 
 def _topmost(rels: Collection[str]) -> list[str]:
-    """Return the paths that lie below no other of them."""
+    """Return the paths that are not below another path in `rels`."""
     kept: list[str] = []
     for rel in sorted(rels):
         if not (kept and rel.startswith(f"{kept[-1]}/")):
@@ -360,7 +361,8 @@ _Known = TypeVar("_Known")
 
 
 WordCounts = dict[tuple[str, str], list[tuple[str, int]]]
-"""By a first word and the one that ends the range: the words in it, and the number of notes with each."""
+"""The words in each range and the number of notes with each word, by the first word of the range and its
+end."""
 _MOST_COUNTED = 500
 """Maximum number of cached ranges; beyond it all are dropped."""
 
@@ -378,10 +380,10 @@ class FileCatalogue:
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
-        """Return the cached word counts of the index, emptied when it changed. Call it before `reading`.
+        """Return the cached word counts of the index, emptied if the index changed. Call it before `reading`.
 
-        While a person types, the same words are counted with every key, and counting the notes of a common
-        word takes a millisecond.
+        While a person types, the same words are needed at each key press, and counting the notes with a
+        common word takes a millisecond.
         """
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:
@@ -398,8 +400,8 @@ class FileCatalogue:
     ) -> int:
         """Update the rows of a home and return the number of changed rows.
 
-        All rows, or (if the home is complete) those of the `dirty` paths. Raises `UpdateStopped`,
-        `Unavailable`, `Busy`.
+        Updates all rows, or, if the home was read completely before, those of the `dirty` paths. Raises
+        `UpdateStopped`, `Unavailable`, `Busy`.
         """
         try:
             return self._update(home, home_id, dirty, watcher)
@@ -427,16 +429,16 @@ class FileCatalogue:
             return changed
 
     def rebuild(self) -> None:
-        """Delete it; the next updates rebuild it."""
+        """Delete the catalogue; the next updates rebuild it."""
         self._file.remove()
 
     def complete(self, homes: Collection[str]) -> set[str]:
-        """Return those of the homes that were read completely since the catalogue was created."""
+        """Return the ids among `homes` of homes that were read completely since the catalogue was created."""
         with self._file.reading() as connection:
             return complete_homes(connection, homes) if connection is not None else set()
 
     def ids(self, home: str, root: str, rels: Collection[str]) -> dict[str, tuple[int, str]]:
-        """Return row id and content hash (hex) of files of one root."""
+        """Return row id and content hash (hex) of the files `rels` in one root, by path."""
         with self._file.reading() as connection:
             if connection is None:
                 return {}
@@ -464,9 +466,10 @@ class FileCatalogue:
         return self._asked(lambda connection: _versions(connection, home_id, root, rel), {})
 
     def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
-        """Return lint's findings in the files of a root, as they were when they were read.
+        """Return lint's findings in the files of a root by path, with each file's stamp when it was read.
 
-        Without those that depend on a listing (see `listing.with_reason`). Empty if unknown.
+        Findings that depend on a listing are not included (see `listing.with_reason`). Empty if the files are
+        unknown.
         """
 
         def ask(connection: sqlite3.Connection) -> dict[str, tuple[Stamp, tuple[LintFinding, ...]]]:
@@ -490,7 +493,7 @@ class FileCatalogue:
 
 
 def complete_homes(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:
-    """Return those of the homes that were read completely."""
+    """Return the ids among `homes` of homes that were read completely."""
     rows = connection.execute(
         "SELECT home FROM homes WHERE complete AND home IN (SELECT value FROM json_each(?))",
         (json.dumps(list(homes)),),
@@ -506,7 +509,7 @@ def _linted(findings: str) -> tuple[LintFinding, ...]:
 
 
 def _needs_rebuild(connection: sqlite3.Connection) -> bool:
-    """Return whether most rows of the word lists belong to no file any more."""
+    """Return whether most rows of the word lists belong to files that no longer exist."""
     newest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     if newest < _DEAD_AT_LEAST:
         return False

@@ -71,7 +71,7 @@ PRAGMA user_version = {VERSION};
 
 
 class CatalogueDamaged(Exception):
-    """The catalogue cannot be read and must be rebuilt."""
+    """Raised if the catalogue cannot be read and must be rebuilt."""
 
 
 class CatalogueFile:
@@ -83,7 +83,7 @@ class CatalogueFile:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Open a connection for queries; None if there is no catalogue (of this version) yet.
+        """Context manager: yield a connection for queries; None if no catalogue (of this version) exists yet.
 
         Raises `CatalogueDamaged`, `Unavailable`.
         """
@@ -106,9 +106,9 @@ class CatalogueFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open the one connection that writes, in manual transactions.
+        """Context manager: yield the only writing connection, which uses manual transactions.
 
-        The file is created anew if it is missing or of another version. Raises `CatalogueDamaged`, `Busy`,
+        If the file is missing or of another version, a new one is created. Raises `CatalogueDamaged`, `Busy`,
         `Unavailable`.
         """
         ensure_private(self.path.parent)

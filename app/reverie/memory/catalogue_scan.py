@@ -38,9 +38,10 @@ class KnownVersion(NamedTuple):
 
     stamp: Stamp
     read_ns: int
-    """When it was read, in ns since the epoch; 0: it could not be read, so it is tried again."""
+    """When the file was read, in ns since the epoch; 0: it could not be read, so the next scan tries
+    again."""
     blob: bytes
-    """Git's raw id of its content; empty for a file that was not read whole."""
+    """Git's raw id of the content; empty if the file was not read whole."""
 
     def still_holds(self, stamp: Stamp) -> bool:
         """Return whether a file with this stamp certainly has the content that was read."""
@@ -48,7 +49,7 @@ class KnownVersion(NamedTuple):
 
 
 class ReadFile(Struct, frozen=True):
-    """A file that was read. `data`: its first bytes."""
+    """A file that was read; `data` holds its first bytes."""
 
     rel: str
     stamp: Stamp
@@ -70,8 +71,8 @@ class ReadFile(Struct, frozen=True):
 class CatalogueScanner(ScopeScanner):
     """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
 
-    `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; here a
-    file is read whole (up to a cap), and only if its row is no longer valid.
+    `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; this
+    class reads a file whole (up to a cap), and only if its row is no longer valid.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class CatalogueScanner(ScopeScanner):
 def read_below(
     root: Path, rel: str, *, limit: int = SEARCHED_BYTES
 ) -> ReadFile | Literal["directory"] | None:
-    """Read the file at `rel`, or return "directory"; None if neither exists.
+    """Return the file at `rel`, "directory" if there is a directory, or None if there is neither.
 
     Follows no symlink below `root`. Raises OSError if the state is unknown.
     """
@@ -132,9 +133,9 @@ def read_below(
 
 
 def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
-    """Read a companion's file, following symlinks as its agent does.
+    """Return a companion's file, read through symlinks as its agent does.
 
-    None if it is missing, or must never be opened. Raises OSError if that is unknown.
+    None if the file is missing, or must never be opened. Raises OSError if that is unknown.
     """
     real = Path(real_path(path))
     if never_opened(path, real):

@@ -16,9 +16,9 @@ class ChangeListener(Protocol):
     """
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
-        """Exclude the other Reverie processes of a profile from one root, as a context manager.
+        """Return a context manager that keeps other Reverie processes of the profile from changing one root.
 
-        Also excludes the agent from `rel`, if it takes a lock for that file.
+        It also keeps the agent from changing the file `rel`, if the agent uses a lock for that file.
         """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:
@@ -43,10 +43,10 @@ class ChangeListener(Protocol):
         """Count the agent's view of a file as a use."""
 
     def warn(self, sentence: str) -> None:
-        """Report a failure after a change that was made."""
+        """Report a failure that occurred after a change was made."""
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
-        """Handle a person's pin of a file, or its removal."""
+        """Handle that a person pinned or unpinned a file."""
 
 
 class NoChangeListener:

@@ -1,8 +1,9 @@
 """The six memory commands of agents and models: mappings in, text out (formats/mux.md section 6).
 
-`execute` never raises for a bad request: it answers `{"success": False, "error": ...}` so that a model can
-recover. Argument aliases, required fields and their order follow the sheet; the wording is ours. The commands
-that change something are data (`MUTATING`), so that the guard and the journal agree with the dispatcher.
+`execute` never raises for a bad request but returns `{"success": False, "error": ...}`, so that a model can
+recover. Argument aliases, required fields and their order are those of the format sheet; the wording is ours.
+`MUTATING` lists the commands that change something, so that the guard and the journal agree with the
+dispatcher.
 
 Threading and failure: as `memory.store`. Bugs (anything but `UserError`) propagate.
 """
@@ -53,7 +54,7 @@ def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paths_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the memory paths in a normalised request: target first, then a rename's destination."""
+    """Return the memory paths in a normalised request: the target, then for a rename the destination."""
     names = ("old_path", "new_path") if fields.get("command") == "rename" else ("path",)
     return tuple(fields[name] for name in names if isinstance(fields.get(name), str))
 
@@ -164,7 +165,7 @@ class MemoryCommands:
 def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
     """Return `text` with its only occurrence of `old` (not empty) replaced, literally.
 
-    Overlapping matches count as several. Raises `StoreError` for none or several.
+    Overlapping matches count as several. Raises `StoreError` unless there is exactly one match.
     """
     lines: list[int] = []
     start = text.find(old)

@@ -1,4 +1,4 @@
-"""The places of companions in the history.
+"""Where the history stores companions.
 
 Pure; any thread.
 """
@@ -15,7 +15,7 @@ _OUTSIDE = f"{COMPANIONS}@"
 
 
 class CompanionPlace(Struct, frozen=True):
-    """The place of a companion in the history: `rel` below `directory`, kept under `key`."""
+    """Where the history stores a companion: file `rel` below `directory`, under the root key `key`."""
 
     key: str
     directory: Path
@@ -23,12 +23,12 @@ class CompanionPlace(Struct, frozen=True):
 
 
 def companion_place(home_root: Path, path: Path) -> CompanionPlace:
-    """Return the place of one companion of a home in the history.
+    """Return where the history stores one companion of a home.
 
-    Companions in the home share one key. Those outside belong to a project and have a key for each directory,
-    because the history outlives a project that is moved, and no file's place may depend on the project it was
-    reached through. A companion outside is the entry in its own directory; a symlink that leads out of it is
-    not followed.
+    Companions in the home share one key. Companions outside belong to a project and have one key per
+    directory, because the history must remain valid if a project is moved, and a file's key must not depend
+    on the project through which the file was reached. For a companion outside, a symlink that leads out of
+    its directory is not followed.
     """
     if path.is_relative_to(home_root):
         return CompanionPlace(COMPANIONS, home_root, path.relative_to(home_root).as_posix())
@@ -37,5 +37,5 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
 
 
 def is_of_companions(key: str) -> bool:
-    """Return whether a key of the history belongs to companions, in the home or outside."""
+    """Return whether a root key of the history belongs to companions, in the home or outside."""
     return key == COMPANIONS or key.startswith(_OUTSIDE)

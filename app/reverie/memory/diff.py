@@ -1,7 +1,8 @@
 """Comparison of versions of one file: differing words and lines, a unified diff, and blame.
 
-The diff is git's format and can be fed to `git apply`, except where a file is binary or not valid UTF-8
-(shown with U+FFFD: this is for reading; restoring takes bytes from the history).
+The diff has git's format and can be passed to `git apply`, except for a file that is binary or not valid
+UTF-8. Such a diff is only for reading (invalid bytes are shown as U+FFFD); a restore uses the bytes in the
+history.
 
 Pure; any thread.
 """
@@ -23,7 +24,8 @@ _BINARY_PREFIX_BYTES = 8000
 _MODE = "100644"
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LEAST_STEPS = 4_000
-"""Steps (see `text.matching`) for the words of any two lines, however short: there may be thousands."""
+"""Steps (see `text.matching`) that are always allowed for two lines; few, as there may be thousands of
+lines."""
 WordSpans = tuple[tuple[int, int], ...]
 """(start, length) of parts of a text, in characters."""
 _NO_NEWLINE = "\\ No newline at end of file\n"
@@ -42,8 +44,8 @@ class ChangedSpan(Struct, frozen=True):
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
     """Find the words of each text that the other lacks; none if they share less than `alike` (0 to 1).
 
-    The work is linear in the texts: a stretch whose words repeat too much to be matched one by one counts as
-    differing as a whole.
+    Returns the spans in `old`, then those in `new`. The work is linear in the texts: a stretch whose words
+    repeat too often to be matched one by one counts as different as a whole.
     """
     texts = _WORD.findall(old), _WORD.findall(new)
     runs = matching(*texts, least=_LEAST_STEPS)
@@ -60,7 +62,7 @@ InvisibleKind = Literal["line ends", "last line end", "blanks at the end", "spac
 
 
 def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[InvisibleKind, ...]:
-    """Find how lines that look alike differ, compared one by one, with their endings.
+    """Return the kinds of invisible difference between lines, compared one by one with their endings.
 
     The result is in the order of `InvisibleKind`.
     """
@@ -83,7 +85,7 @@ def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[Invis
 
 
 def invisible_in(difference: str) -> tuple[InvisibleKind, ...]:
-    """Find how lines of a unified diff that look alike differ."""
+    """Return the kinds of invisible difference between removed and added lines of a unified diff."""
     found: set[InvisibleKind] = set()
     sides: dict[str, list[str]] = {"-": [], "+": []}
     last = ""
@@ -120,11 +122,11 @@ def _in_characters(words: Sequence[str], parts: Sequence[tuple[int, int]]) -> Wo
 def unified(
     before: bytes | None, after: bytes | None, label: str, *, taken_back: Collection[int] | None = None
 ) -> str:
-    """Return a git-style unified diff, or "" when nothing differs; None means that the file is missing.
+    """Return a git-style unified diff, or "" if nothing differs. A content of None means a missing file.
 
-    `label` is the path to show; leading slashes are dropped, names git would quote are quoted. With
-    `taken_back` each header names the hunks of a changed file that follow, numbered from 1 as a run's parts
-    are, and those of them (numbered from 0) that were taken back.
+    `label` is the path to show; leading slashes are dropped, names git would quote are quoted. `taken_back`
+    has the indexes (from 0) of the hunks of a changed file that were undone; with it, each header names the
+    numbers (from 1, like the parts of a run) of the hunks that follow and of the undone ones.
     """
     if before == after:
         return ""
@@ -179,7 +181,7 @@ def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] |
 
 
 def _numbers(hunks: range, taken_back: Collection[int]) -> str:
-    """Format ` hunks 1-3 (2 taken back)`: each run of changed lines below the header is one."""
+    """Return a text like ` hunks 1-3 (2 taken back)`; each stretch of changed lines is a hunk."""
     gone = [str(hunk + 1) for hunk in hunks if hunk in taken_back]
     if len(hunks) == 1:
         return f" hunk {hunks[0] + 1}{' (taken back)' if gone else ''}"
@@ -188,12 +190,12 @@ def _numbers(hunks: range, taken_back: Collection[int]) -> str:
 
 
 def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
-    """Find the differences of the two, in order. Run records refer to hunks by their number here."""
+    """Return the differences between two sequences, in order. Run records store indexes into this list."""
     return [ChangedSpan(*places) for places in differing(matching(old, new), old, new)]
 
 
 def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
-    """Group changes whose contexts touch or overlap into hunks."""
+    """Yield groups of changes whose context lines touch or overlap: the hunks of a diff."""
     group: list[ChangedSpan] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
@@ -205,7 +207,7 @@ def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
 
 
 def _range(start: int, end: int) -> str:
-    """Format `start,count` as diff does: an empty range names the line before it, a count of 1 is omitted."""
+    """Return `start,count` as in a diff: an empty range names the line before it; a count of 1 is omitted."""
     count = end - start
     if count == 1:
         return str(start + 1)
@@ -239,7 +241,7 @@ V = TypeVar("V")
 
 
 class BlameLine(Struct, Generic[V], frozen=True):
-    """One line with its ending, and the version that introduced it."""
+    """One line, including its line ending, and the version that introduced it."""
 
     text: bytes
     version: V
@@ -248,9 +250,10 @@ class BlameLine(Struct, Generic[V], frozen=True):
 def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...]:
     """Return the newest version's lines, each with the version that introduced it.
 
-    `versions`: newest first; None: no file, or unknown bytes, so that everything newer begins there. They are
-    read only while the origin of some line is unknown. A line counts as the same while a comparison of
-    neighbouring versions keeps it; a line with another ending is another line. Empty for no versions.
+    `versions`: newest first. A content of None means no file or unknown bytes; lines of newer versions then
+    count as introduced right after it. Versions are read only while the origin of some line is unknown. A
+    line counts as the same as long as the comparisons of neighbouring versions match it; a different line
+    ending makes a different line. Empty for no versions.
     """
     upcoming: Iterator[tuple[V, bytes | None]] = iter(versions)
     first = next(upcoming, None)
@@ -285,7 +288,7 @@ def lines_of(content: bytes) -> list[bytes]:
 
 
 def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
-    """Map lines of `new` to lines of `old`, for the lines that stayed."""
+    """Map the index in `new` of each unchanged line to its index in `old`."""
     kept: dict[int, int] = {}
     at_old = at_new = 0
     for change in changed_spans(old, new):

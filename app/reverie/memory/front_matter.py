@@ -1,15 +1,15 @@
 """YAML front matter of memories: finding the block, reading the description, changing keys.
 
-Reading and writing follow the rules of the agent whose home it is (`memory.front_matter_rules`, `rules` in
-the functions here). A description is flattened to one line for display: it is untrusted text on its way into
-lists and prompts.
+Reading and writing use the rules of the home's agent (`memory.front_matter_rules`; argument `rules`). A
+description is flattened to one line for display, because it is untrusted text that is shown in lists and
+prompts.
 
 An edit changes the value's own characters, or whole lines of its key, and nothing else: key order, quoting
 style, comments, indentation, line ends and byte order mark stay. Every edit is parsed by the agent's own
-rules before it is accepted: the value reads back the same, and no other key changed. An edit that cannot be
-made so is refused with `FrontError`. A block is never put above another.
+rules before it is accepted: the new value must read back the same, and no other key may have changed.
+Otherwise the edit is refused with `FrontError`. A block is never added above another block.
 
-Pure; any thread. Reading never raises: an unreadable block is a state. Edits raise `FrontError`.
+Pure; any thread. Reading never raises; the result says if the block is unreadable. Edits raise `FrontError`.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def declared(
 
 
 def flattened(text: str, limit: int) -> str:
-    """Return a text as one line of at most `limit` UTF-16 units, as the agent makes it.
+    """Return a text as one line of at most `limit` UTF-16 code units, as the agent flattens it.
 
-    A cut text ends with an ellipsis.
+    A text that is cut ends with an ellipsis.
     """
     # Printable text holds no control character and, of all white space, only U+0020.
     if not text.isprintable() or "  " in text:
@@ -183,7 +183,7 @@ def _in_block(raw: str, limit: int, rules: FrontMatterRules) -> Description:
 
 
 def _simple(text: str) -> str | None:
-    """Return the description of a file whose block is one line of plain words; None: unknown."""
+    """Return the description without a YAML parser if the block is simple; None if the parser is needed."""
     if not text.startswith(_ONE_LINE):
         return None
     start = len(_ONE_LINE)
@@ -195,7 +195,7 @@ def _simple(text: str) -> str | None:
 
 
 def _simple_lines(raw: str) -> str | None:
-    """Return the description of a block of simple lines, empty if it has none; None: use the parser."""
+    """Return the description in a block of simple lines, empty if there is none; None: use the parser."""
     found, keys, end = "", set[str](), 0
     while end < len(raw):
         line = _SIMPLE_LINE.match(raw, end)
@@ -236,7 +236,7 @@ def set_description(
 
     In a block only the lines of that key change, or one line is added; without one, a block is put before the
     text. A block that the agent cannot read is repaired first. Raises `FrontError` if there is a block that
-    cannot be repaired: it is left alone, and none is put above it.
+    cannot be repaired, because no block may be added above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -260,8 +260,8 @@ def set_description(
 def begins_block(text: str) -> bool:
     """Return whether a text begins like front matter, even if no agent would read it.
 
-    That is a line of three dashes and a key before the next one. Without a next one the keys have to follow
-    at once.
+    It must begin with a line of three dashes, with a key before the next such line. Without a next one, the
+    keys must follow immediately.
     """
     opening = _BEGINS_BLOCK.match(text)
     if opening is None:
@@ -275,12 +275,12 @@ def begins_block(text: str) -> bool:
 
 
 def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "strict") -> str | None:
-    """Make the block of `text` one that the agent reads, or return None.
+    """Return `text` with its block repaired so that the agent reads it; None if that is not needed or fails.
 
-    Blanks behind a fence, empty lines above the first one, `...` in place of the last one and tabs that
-    indent are repaired, and values that do not parse are quoted. Keys, their order and all other bytes stay.
-    A mapping or a list never becomes a string. None: the agent reads the block, there is none, or none of
-    this helps.
+    These are repaired: spaces after a fence, empty lines above the first fence, `...` in place of the last
+    fence, and tabs as indentation. Values that do not parse are quoted. Keys, their order and all other bytes
+    stay. A mapping or a list never becomes a string. None means that the agent reads the block already, that
+    there is no block, or that no repair helps.
     """
     base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
     block = split(base, prefix_bytes, rules=rules)
@@ -368,7 +368,7 @@ def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
 
 
 def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
-    """Yield ways to write the literal `made` as the description."""
+    """Yield candidates for the block with the YAML text `made` as the description."""
     line = f"description: {made}"
     quoted = made if made[0] in "\"'" else f'"{made}"'
     if root is None:
@@ -389,7 +389,7 @@ def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: st
 
 
 def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: str) -> str:
-    """Return the block with `literal` as the value `node`, with the comments beside it kept."""
+    """Return the block with the value `node` replaced by `literal`; comments beside the value are kept."""
     if node.kind == "scalar" and node.style in ("|", ">"):
         old = raw[node.start : node.end].rstrip(" \t\r\n")
         comment = _HEADER_COMMENT.match(old)
@@ -423,7 +423,7 @@ def outline(node: yaml12.YamlNode) -> object:
 
 
 def _groups(raw: str) -> list[list[str]]:
-    """Group the lines of a block by keys at the margin; lines before any key come first."""
+    """Group the lines of a block by its unindented keys; lines before the first key form the first group."""
     groups: list[list[str]] = [[]]
     for line in _LINE.findall(raw):
         if _KEY.match(line):
@@ -497,7 +497,7 @@ def _escape(char: str) -> str:
 class CutDescription(Struct, frozen=True):
     """A description of which the agent reads only the beginning.
 
-    `whole`: the full text of its line; `sign`: the mark that ends it for the agent.
+    `whole`: the full text of its line; `sign`: the characters that end the description for the agent.
     """
 
     line: int
@@ -550,14 +550,14 @@ def cut_description(
 
 
 def _line_start(raw: str, line: int) -> int:
-    """Return the position at which a line (from 0) begins."""
+    """Return the position at which a line (counted from 0) begins."""
     return sum(len(each) + 1 for each in raw.split("\n", line)[:line])
 
 
 def quote_description(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> str:
-    """Put the whole line of a cut description in quotes, so that the agent reads all of it.
+    """Return `text` with the whole line of a cut description in quotes, so that the agent reads all of it.
 
     Raises `FrontError`.
     """
@@ -599,7 +599,7 @@ BLOCK_HEADER = re.compile(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]
 
 
 def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
-    """Yield `value` on one line: in its previous style if that can express it, then in the plainest.
+    """Yield `value` on one line: first in its previous style, if possible, then in the plainest style.
 
     The results are candidates, best first; each is parsed before it is used.
     """
@@ -621,7 +621,7 @@ def _escaped(value: str) -> str:
 
 
 def blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """Yield `value` as an indented block like the previous one."""
+    """Yield `value` as a YAML block scalar in the style and indentation of the previous one."""
     header = BLOCK_HEADER.match(old)
     body = value.rstrip("\n")
     if header is None or not body or body[0] in " \t\n" or "\r" in value:
@@ -636,14 +636,14 @@ def blocks(old: str, style: str, value: str) -> Iterator[str]:
 
 
 def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
-    """Return the line of a key, or the lines of a nested one. `value` is text, quoted if needed."""
+    """Return the line of a key and its value, or the lines of a nested key. `value` is quoted if needed."""
     if len(path) == 1:
         return f"{indent}{key_text(path[0])}: {literal(value)}"
     return f"{indent}{key_text(path[0])}:{newline}" + key_line(path[1:], value, indent + "  ", newline)
 
 
 def key_text(name: str) -> str:
-    """Return a key as it is written: quoted if YAML would read something else."""
+    """Return a key as YAML text: in quotes if YAML would otherwise read something else."""
     plain = _WORD_KEY.fullmatch(name) and name.lower() not in RESERVED
     return name if plain else literal(name, quoted=True)
 
@@ -656,7 +656,7 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)*")
 
 
 class FrontError(ValueError):
-    """The requested change of the front matter is impossible.
+    """Raised if the requested change of the front matter is impossible.
 
     `reason` is the cause; the person should edit the text itself.
     """
@@ -670,7 +670,7 @@ class FrontEntry(Struct, frozen=True):
     """One key of the front matter.
 
     `path` has one part, or two for a key inside a mapping. `text` is None for a value that is no string (a
-    number, a list, a mapping with deeper ones); `raw` is its notation.
+    number, a list, a nested mapping); `raw` is the value as written.
     """
 
     path: tuple[str, ...]
@@ -681,8 +681,8 @@ class FrontEntry(Struct, frozen=True):
 class Front(Struct, frozen=True):
     """The content of the front matter.
 
-    `problem` is empty, or the reason why it has no content; `line` (from 1, in the file) is where the parser
-    stopped, 0 if unknown.
+    `problem` is the reason why it could not be read, else empty; `line` (from 1, in the file) is the line at
+    which the parser stopped, 0 if unknown.
     """
 
     there: bool
@@ -691,7 +691,7 @@ class Front(Struct, frozen=True):
     entries: tuple[FrontEntry, ...] = ()
 
     def text(self, *path: str) -> str | None:
-        """Return the string under a key, None if it is missing or no string."""
+        """Return the string value of a key; None if the key is missing or its value is no string."""
         return next((entry.text for entry in self.entries if entry.path == path), None)
 
 
@@ -725,8 +725,8 @@ def set_value(
 ) -> str:
     """Write the string `value` under `key`, a name or a path of two names.
 
-    A missing key is added below the last one, missing front matter above the text. With `prefix_bytes` also:
-    the agent, which searches no further, still sees the block. Raises `FrontError`.
+    A missing key is added below the last one, missing front matter above the text. With `prefix_bytes` the
+    block must also end within the bytes that the agent searches. Raises `FrontError`.
     """
     path = _path(key)
     before = read(text, rules=rules)
@@ -753,7 +753,7 @@ def set_value(
 def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
     """Remove `key` from a text.
 
-    A mapping that would be empty is removed, too, and so is an empty block. Raises `FrontError`.
+    A mapping or a block that becomes empty is removed, too. Raises `FrontError`.
     """
     path = _path(key)
     _refuse(read(text, rules=rules))
@@ -776,9 +776,9 @@ def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
 
 
 def _as_read_text(text: str, rules: FrontMatterRules) -> str:
-    """Return a text with its block as the agent's parser reads it.
+    """Return a text with its block in the form that the agent's parser reads.
 
-    Positions in the parsed nodes are then positions in the text.
+    The positions of the parsed nodes are then positions in this text.
     """
     block = split(text, rules=rules)
     if block is None:
@@ -824,7 +824,7 @@ def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
 def _chain(
     root: yaml12.YamlNode | None, path: tuple[str, ...]
 ) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
-    """Return mapping and entry for each part of the path, or None."""
+    """Return for each part of the path the mapping and its entry (key, value); None if a part is missing."""
     found, node = [], root
     for part in path:
         entry = node.entry(part) if node is not None else None
@@ -836,7 +836,7 @@ def _chain(
 
 
 def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | None:
-    """Return the string under a path; None also for a block that does not parse."""
+    """Return the string at a path; None if there is none, or if the block does not parse."""
     try:
         chain = _chain(_block_and_root(text, rules)[1], path)
     except yaml12.MalformedError:
@@ -845,7 +845,7 @@ def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | No
 
 
 def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
-    """Return whether a path has a value; a block that does not parse counts as having it."""
+    """Return whether a path has a value; True for a block that does not parse."""
     try:
         return _chain(_block_and_root(text, rules)[1], path) is not None
     except yaml12.MalformedError:
@@ -886,7 +886,7 @@ def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
 
 
 def _with(text: str, path: tuple[str, ...], value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Yield ways to set a value, the best first; they may be wrong."""
+    """Yield candidates for the text with the new value, best first; some may be invalid."""
     block = split(text, rules=rules)
     if block is not None:
         raw = text[block.block_start : block.block_end]
@@ -985,7 +985,7 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """Return the end of the line with the last text before `at`."""
+    """Return the end of the line that contains the last text before position `at`."""
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end

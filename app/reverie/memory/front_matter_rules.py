@@ -1,10 +1,10 @@
-"""The rules by which agents find and parse front matter: one reader per agent, a property of its home.
+"""The rules by which agents find and parse front matter; a home's caps say which rules its agent uses.
 
 `mux`: a block begins with `---` at the first byte and ends at a line `---` within a bounded prefix; it is
 strict YAML 1.2 (formats/mux.md section 7). `claude-code`: up to two byte order marks and all white space
 behind the opening fence are skipped, the block ends at the first `---` anywhere, and only the first 30 lines
-count. A key may occur twice. A block that does not parse is read once more with tabs at the beginning of
-lines as two blanks each and with quotes around values that need them (measured with Claude Code 2.1.331,
+count. A key may occur twice. A block that does not parse is read once more with two spaces for each tab at
+the beginning of a line, and with quotes around values that need them (measured with Claude Code 2.1.331,
 tests/campaign/agents/claude_front_matter.py).
 
 Pure; any thread. A block that does not parse raises `yaml12.MalformedError`.
@@ -82,7 +82,7 @@ def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
 
 
 def block_of(text: str) -> Frontmatter | None:
-    """Find the block as a person sees it, even if no agent reads it."""
+    """Return the block that a person would see, even if no agent reads it; None if there is none."""
     match = loose_block(text)
     if match is None:
         return None
@@ -91,10 +91,10 @@ def block_of(text: str) -> Frontmatter | None:
 
 
 def loose_block(text: str) -> re.Match[str] | None:
-    """Match a block as a person sees it.
+    """Match the block that a person would see.
 
-    Blanks may follow either fence, empty lines may be above it, or `...` may end it. The groups are `above`,
-    `newline`, `raw`, `last` (line end), `close` and `end`.
+    Spaces may follow either fence, empty lines may precede the block, and `...` may end it. The groups are
+    `above`, `newline`, `raw`, `last` (line end), `close` and `end`.
     """
     match = _LOOSE_BLOCK.match(text, _marks(text))
     # Below an empty line, or with another last line, it might be ordinary text between two rules.
@@ -104,7 +104,7 @@ def loose_block(text: str) -> re.Match[str] | None:
 
 
 def _marks(text: str) -> int:
-    """Return the number of byte order marks at the beginning, of which two are skipped at most."""
+    """Return the number of byte order marks to skip at the beginning, at most two."""
     return 2 if text.startswith(BOM * 2) else 1 if text.startswith(BOM) else 0
 
 
@@ -139,12 +139,12 @@ def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
 
 
 def without_tabs(raw: str) -> str:
-    """Replace each tab at the beginning of a line by two blanks, which YAML accepts as indentation."""
+    """Replace each tab at the beginning of a line by two spaces, which YAML accepts as indentation."""
     return _TABS.sub(lambda tabs: "  " * len(tabs[0]), raw)
 
 
 def claude_quoted(raw: str) -> str:
-    """Rewrite a block as Claude Code reads one that does not parse."""
+    """Return a block that does not parse with quotes around values, as Claude Code adds them to read it."""
     return "\n".join(map(_claude_quoted_line, without_tabs(raw).split("\n")))
 
 

@@ -1,4 +1,4 @@
-"""Hidden characters, which a model reads and a person does not see.
+"""Detection of hidden characters, which a model reads and a person does not see.
 
 Pure; any thread.
 """
@@ -41,7 +41,7 @@ class HiddenCharacter(Struct, frozen=True):
 
 
 def hidden_characters(text: str) -> list[HiddenCharacter]:
-    """Return every hidden character that no real script explains, in order.
+    """Return every hidden character that has no legitimate use at its position, in order.
 
     These are characters that a model reads and a person does not see: invisible ones, direction marks and
     control characters. Legitimate uses are ignored: joiners inside emoji and the scripts that use them,
@@ -64,7 +64,7 @@ def without_invisible(text: str) -> str:
 
 
 def spelled_by_tags(text: str) -> str:
-    """Return the text spelled by tag characters, which copy ASCII invisibly."""
+    """Return the ASCII text that the invisible tag characters in `text` encode."""
     return "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0020 <= ord(char) <= 0xE007E)
 
 
@@ -92,7 +92,7 @@ def _kind(char: str) -> HiddenKind:
 
 
 def _is_directed(line: str) -> bool:
-    """Return whether a line has right-to-left letters and closes every direction it opens."""
+    """Return whether a line has right-to-left letters, and its direction marks are balanced."""
     expected: list[str] = []
     for char in line:
         if char in _OPENS:
@@ -105,7 +105,7 @@ def _is_directed(line: str) -> bool:
 
 
 def _is_at_home(line: str, at: int) -> bool:
-    """Return whether the character before explains a joiner or a variation selector."""
+    """Return whether a joiner or variation selector at `at` is legitimate after the preceding character."""
     char, before = line[at], line[at - 1 : at]
     if not before:
         return False

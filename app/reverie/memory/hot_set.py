@@ -1,6 +1,7 @@
-"""The hot set: the memories that mux loads in full at the start of a conversation, and their block.
+"""The hot set: the memories that mux loads in full at the start of a conversation, and their text block.
 
-The bytes come from `read`; the time and the token counter are arguments. Pure; any thread; no content raises.
+Files are read through the function `read`; the time and the token counter are arguments. Pure; any thread;
+never raises, whatever the content of a file.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from reverie.text.summaries import JS_SPACE, estimate_tokens
 from reverie.values import Struct
 
 SkipReason = Literal["unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries"]
-"""Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit the rest
-of that budget; `items`: the set was full before its turn; `tries`: too far down in the ranking."""
+"""Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit into the
+rest of that budget; `items`: the set already had the maximum number of items; `tries`: its rank is too low to
+be tried."""
 
 HALF_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 _CLOSING = re.compile(rf"</(memory_file|hot_memories)([{JS_SPACE}]*)>", re.IGNORECASE | re.ASCII)
@@ -31,7 +33,7 @@ _CLOSE = "</hot_memories>"
 
 
 class Budgets(Struct, frozen=True):
-    """Limits of the hot set. Bytes are UTF-8 bytes of the texts, tokens those of the whole block."""
+    """Limits of the hot set: UTF-8 bytes of the texts, tokens of the whole block."""
 
     item_bytes: int = 16_384
     total_bytes: int = 49_152
@@ -44,7 +46,7 @@ BUDGETS = Budgets()
 
 
 class HotCandidate(Struct, frozen=True):
-    """A memory of the agent's index."""
+    """A memory in the agent's index, which the hot set may include."""
 
     path: str
     pinned: bool
@@ -67,11 +69,11 @@ class HotItem(Struct, frozen=True):
     pinned: bool
     truncated: bool
     text: str
-    """Cut, but not escaped."""
+    """The text, cut to the limit but not escaped."""
     bytes: int
-    """Of `text`, in UTF-8."""
+    """Size of `text` in UTF-8."""
     tokens: int
-    """Of `text`."""
+    """Number of tokens of `text`."""
     score: float
 
 
@@ -88,8 +90,9 @@ class HotSet(Struct, frozen=True):
     """The memories that are loaded, and the reason for each of the others.
 
     The rules are those of formats/mux.md sections 4 and 12: candidates are pinned or have been used, ranked
-    by pin, then by use that halves every seven days, then by path. They are taken greedily while bytes,
-    tokens, items and tries last; one that does not fit is skipped, and smaller ones behind it may still fit.
+    by pin, then by use that halves every seven days, then by path. They are added greedily until a limit on
+    bytes, tokens, items or tries is reached. A memory that does not fit is skipped; smaller ones after it may
+    still fit.
 
     Tags, order, escaping and cutting of the block are the agent's; its two opening sentences and the note
     below a cut file are worded by us and as long as the agent's, so that the tokens of the block are the
@@ -99,19 +102,19 @@ class HotSet(Struct, frozen=True):
 
     items: tuple[HotItem, ...]
     skipped: tuple[SkippedMemory, ...]
-    """In the order of the ranking, then those never used, by path."""
+    """The memories that are not loaded: in the order of the ranking, then those never used, by path."""
     total_bytes: int
     """Bytes of the texts in the block."""
     total_tokens: int
     """Tokens of the whole block."""
     block: str
-    """As it is in the prompt; empty without an item."""
+    """The text block in the prompt; empty without items."""
 
 
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
     """Return the number of uses, halved for every seven days since the last one.
 
-    A last use after `now` counts as one at `now`.
+    A last use after `now` counts as a use at `now`.
     """
     if access_count <= 0 or last_accessed_at is None:
         return 0.0
@@ -120,7 +123,7 @@ def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
 
 
 def ranked(candidates: Iterable[HotCandidate], now: int) -> list[Ranked]:
-    """Return the candidates that may be loaded, the first choice first."""
+    """Return the candidates that may be loaded, best first."""
     scored = (
         Ranked(candidate, score(candidate.access_count, candidate.last_accessed_at, now))
         for candidate in candidates
@@ -141,8 +144,8 @@ def select(
 ) -> HotSet:
     """Return the memories that are loaded at `now`.
 
-    `read` returns the first `item_bytes + 1` bytes of a memory (more does not matter), None if it cannot
-    be read; it is called in the order of the ranking and for at most `tries` memories.
+    `read` returns the first `item_bytes + 1` bytes of a memory (or more), None if it cannot be read; it is
+    called in the order of the ranking and for at most `tries` memories.
     """
     ranking = ranked(candidates, now)
     return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)
@@ -162,7 +165,7 @@ def fill(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """Select from a known ranking as `select` does; `rest` are the paths that are not in it."""
+    """Return the hot set for a known ranking, as `select` does; `rest`: paths that are not in the ranking."""
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):
         reason = filling.full
@@ -177,10 +180,10 @@ def fill(
 
 
 def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool] | None:
-    """Return the loaded text of a file that begins with `data`, and whether it is cut; None for no text.
+    """Return the loaded text of a file that begins with `data`, and whether it is cut; None if it is no text.
 
-    As the agent does it: `limit + 1` bytes are decoded, bytes that are no UTF-8 (including a character cut
-    that way) become U+FFFD, and the text is cut to `limit` bytes between two characters.
+    This is done as by the agent: `limit + 1` bytes are decoded, bytes that are no UTF-8 (including a
+    character cut that way) become U+FFFD, and the text is cut to `limit` bytes between two characters.
     """
     text = data[: limit + 1].decode("utf-8", "replace")
     if "\0" in text:
@@ -192,7 +195,7 @@ def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool
 
 
 def render(items: Sequence[HotItem]) -> str:
-    """Return the block; empty without an item."""
+    """Return the text block with the items; empty without items."""
     if not items:
         return ""
     lines = [*_OPENING]
@@ -206,7 +209,7 @@ def render(items: Sequence[HotItem]) -> str:
 
 
 def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
-    """Yield the line of `render`'s block, from 1, on which the text of each item begins."""
+    """Yield for each item the line (from 1) on which its text begins in the block that `render` returns."""
     line = len(_OPENING) + 2
     for item in items:
         yield line
@@ -214,12 +217,12 @@ def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
 
 
 def escaped(text: str) -> str:
-    """Escape text for an attribute or a line of a prompt, so that no path or description closes it."""
+    """Return text escaped for an attribute or a line of a prompt, so that it cannot close the element."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def neutralised(text: str) -> str:
-    """Return a memory's text with any tag escaped that would close its block; the rest is unchanged."""
+    """Return a memory's text with any tag escaped that would close its element; the rest is unchanged."""
     return _CLOSING.sub(r"&lt;/\1\2>", text)
 
 
@@ -228,7 +231,7 @@ def _skipped(each: Ranked, reason: SkipReason) -> SkippedMemory:
 
 
 class _Filling:
-    """The set while it is filled."""
+    """A hot set under construction."""
 
     def __init__(self, budgets: Budgets, count: Callable[[str], int]) -> None:
         self.items: list[HotItem] = []
@@ -245,7 +248,7 @@ class _Filling:
 
     @property
     def full(self) -> SkipReason | None:
-        """The budget that is used up, so that no remaining candidate has a turn; None for none."""
+        """The budget that is used up, so that no further candidate is tried; None if none is."""
         if len(self.items) >= self._budgets.items:
             return "items"
         if self.total_bytes >= self._budgets.total_bytes:
@@ -255,7 +258,7 @@ class _Filling:
         return "tries" if self._tries >= self._budgets.tries else None
 
     def _take(self, each: Ranked, read: Callable[[str], bytes | None]) -> SkipReason | None:
-        """Load one candidate, or return why not."""
+        """Add one candidate and return None, or return the reason why it is not loaded."""
         self._tries += 1
         data = read(each.candidate.path)
         if data is None:

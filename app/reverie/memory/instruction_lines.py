@@ -1,4 +1,4 @@
-"""Lines that read like an instruction to a model from somebody other than its user.
+"""Detection of lines that read like an instruction to a model from somebody other than its user.
 
 Pure; any thread.
 """
@@ -29,7 +29,7 @@ _VERB_LAST = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 
 class _Phrase(Struct, frozen=True):
     needs: tuple[tuple[str, ...], ...]
-    """For each group, at least one of its pieces must be in a text before the pattern is tried."""
+    """The pattern is only tried if the text contains at least one string of each group."""
     pattern: re.Pattern[str]
 
 
@@ -45,9 +45,10 @@ class _Rules(Struct, frozen=True):
     ideas: Mapping[str, re.Pattern[str]]
     meanings: tuple[_Meaning, ...]
     near: re.Pattern[str]
-    """Finds the words that select the sentences to check, the longest where several begin alike."""
+    """Finds the words that select the sentences to check; of words with the same beginning the longest
+    wins."""
     told_by: Mapping[str, tuple[int, ...]]
-    """By such a word: the meanings that it, or one within it, may belong to."""
+    """The indexes of the meanings to which a word found by `near`, or a word within it, may belong."""
 
 
 @cache
@@ -86,7 +87,7 @@ def _rules_of(table: Mapping[str, Any]) -> _Rules:
 
 
 def _idea(ways: str, between: str) -> re.Pattern[str]:
-    """Return one pattern for all phrasings of an idea: whole words of bounded length, any text between."""
+    """Return one pattern for all phrasings (`ways`) of an idea: whole words, with `between` between them."""
     lines = (
         line.strip().replace(r"\w+", r"\w{1,20}").replace(r"\w*", r"\w{0,20}") for line in ways.splitlines()
     )
@@ -95,7 +96,7 @@ def _idea(ways: str, between: str) -> re.Pattern[str]:
 
 
 def _spaced(way: str, between: str) -> str:
-    """Return a phrasing with `between` in place of its blanks, except for those in sets of characters."""
+    """Return a phrasing with `between` in place of its spaces, except for spaces in sets of characters."""
     return "".join(
         piece if number % 2 else piece.replace(" ?", f"(?:{between})?").replace(" ", between)
         for number, piece in enumerate(_SET.split(way))
@@ -105,15 +106,16 @@ def _spaced(way: str, between: str) -> str:
 def instruction_lines(text: str) -> list[int]:
     """Return the lines, from 1, that read like an instruction to a model from somebody other than its user.
 
-    That is the wording of prompt injection. Two kinds of rules, both data in `resources/instructions.toml`:
-    fixed phrases, and classes of meaning, which are several ideas in one sentence (wider permissions, secrets
-    that leave, text that spreads or stays, something hidden from the person, other instructions set aside). A
-    note about how to work is what memories are for; sentences that forbid such a thing do not count.
+    Such lines have the wording of prompt injection. There are two kinds of rules, both in
+    `resources/instructions.toml`: fixed phrases, and classes of meaning, which are several ideas in one
+    sentence (wider permissions, secrets sent elsewhere, text that spreads or persists, something hidden from
+    the person, other instructions ignored). Notes about how to work are not reported, because memories are
+    made for them, nor are sentences that forbid such a thing.
 
-    Each line is listed once, in order. Letters of other widths and styles count as the plain ones. Pass the
-    text without its invisible characters. The rules are read and compiled when the first text is searched; a
-    damaged file is a bug of ours. Time is linear in the text: repetitions are bounded, and each sentence is
-    tried once per class. Pure; any thread.
+    Each line is listed once, in order. Letters of other widths and styles are treated like plain letters.
+    Pass the text without its invisible characters. The rules are read and compiled when the first text is
+    searched; a damaged file is a bug of ours. Time is linear in the text: repetitions are bounded, and each
+    sentence is tried once per class. Pure; any thread.
     """
     # Neither folding adds or removes a line break, so lines keep their numbers.
     plain = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
@@ -129,7 +131,7 @@ def instruction_lines(text: str) -> list[int]:
 
 
 def _said(plain: str) -> Iterator[int]:
-    """Yield the positions at which a phrase begins."""
+    """Yield the positions at which a fixed phrase begins."""
     for phrase in _rules().phrases:
         if all(any(word in plain for word in group) for group in phrase.needs):
             for match in phrase.pattern.finditer(plain):
@@ -137,7 +139,7 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Yield the positions at which a sentence begins to ask for what a class describes."""
+    """Yield the position of the first idea in each sentence that has all ideas of a class of meaning."""
     rules = _rules()
     bounds = [0, *(match.end() for match in _BOUNDARY.finditer(plain))]
     looked_at: set[tuple[int, int]] = set()
@@ -157,7 +159,7 @@ def _meant(plain: str) -> Iterator[int]:
 
 
 def _asks(sentence: str, meaning: _Meaning, ideas: Mapping[str, re.Pattern[str]]) -> int | None:
-    """Return where the first idea of a class begins in a sentence that has all of them; None otherwise."""
+    """Return the position of the first idea if a sentence has all ideas of `meaning`; None otherwise."""
     first = ideas[meaning.ideas[0]].search(sentence)
     if first is None:
         return None

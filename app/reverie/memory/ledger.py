@@ -1,6 +1,6 @@
-"""The ledger of Reverie's changes to an agent's usage sidecar: the rules, without the file.
+"""The rules of the ledger of Reverie's changes to an agent's usage sidecar; they read and write no file.
 
-Pure; any thread. Nothing raises on any content.
+Pure; any thread. No function raises, whatever the content.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class Delta(Struct, frozen=True):
     """One change of one entry that the agent is not known to have read."""
 
     before: MemoryUsage | None
-    """The entry without our changes; None: there was none."""
+    """The entry without our changes; None: there was no entry."""
     after: MemoryUsage | None
-    """The entry with them; None: Reverie removed it."""
+    """The entry with our changes; None: Reverie removed it."""
     at: int
-    """When it was made, or last seen overwritten; UTC ms."""
+    """When the change was made, or was last seen overwritten; UTC ms."""
     lost: bool = False
-    """Overwritten and not made again yet: the file has `before`, or something newer without our change."""
+    """Whether the change was overwritten and not made again yet: the file does not contain it."""
     overwritten: bool = False
     """Whether a running agent is known to lack this change."""
 
@@ -39,16 +39,17 @@ class Ledger(Struct, frozen=True):
 
     The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
     sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. The ledger keeps
-    each changed entry before and after. A version of the file that Reverie did not write is judged: if the
-    agent wrote it with the change in it, the delta is done; if the agent wrote it without, the change is made
-    again, except for a pin that the agent itself changed; if another Reverie wrote it, it proves nothing. A
-    delta also ends when a person reverses the change, when its file is deleted, or after 30 days without a
-    sign of the agent.
+    each changed entry before and after. Each version of the file that Reverie did not write is compared with
+    the deltas. If the agent wrote the version and it contains the change, the delta is removed from the
+    ledger. If the agent wrote the version and it lacks the change, the change is made again, except for a pin
+    that the agent itself changed. A version by another Reverie process proves nothing. A delta is also
+    removed when a person reverses the change, when its file is deleted, or after 30 days without a sign of
+    the agent.
 
-    Whether a version contains a change is judged by its pins, its write times, and because each use by the
-    agent raises count and time together. Deltas are ordered: an agent that knows one knows all earlier ones.
-    Where nothing decides, a delta that the agent overwrote before counts as overwritten again, and any other
-    as known.
+    Whether a version contains a change is decided by its pins, its write times, and the rule that each use by
+    the agent raises count and time together. Deltas are ordered: an agent that has read one has read all
+    earlier ones. If a version does not show whether it contains a delta, a delta that the agent overwrote
+    before counts as overwritten again, and any other as contained.
     """
 
     version: str = ""
@@ -56,11 +57,12 @@ class Ledger(Struct, frozen=True):
     deltas: Mapping[str, Delta] = field(default_factory=dict)
     """By logical key, in the order in which they were made."""
     announced: bool = False
-    """Whether a person was informed that a running agent overwrites these; reset when none is left."""
+    """Whether a person was informed that a running agent overwrites these changes; reset when no delta is
+    left."""
     origin: tuple[str, Ledger] | None = None
-    """The ledger before the last change, with an identifier of the very file that it was made on: while that
-    file still exists, the change has not happened. An agent that writes the old state again creates another
-    file."""
+    """The ledger before the last change, with an identifier of the file that this change was to replace.
+    While that file still exists, the change has not reached the disk. An agent that writes the old state
+    again creates another file, with another identifier."""
 
     @property
     def overwritten(self) -> int:
@@ -73,13 +75,16 @@ class Ledger(Struct, frozen=True):
         return frozenset(key for key, delta in self.deltas.items() if delta.overwritten and delta.is_pin)
 
     def as_of(self, file: str) -> Ledger:
-        """Return this ledger, or the one before it if the last change never reached the file."""
+        """Return this ledger, or the previous one if the last change never reached the file.
+
+        `file`: the identifier of the current file.
+        """
         return self.origin[1] if self.origin is not None and self.origin[0] == file else self
 
     def with_changes(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
     ) -> Ledger:
-        """Return the ledger with one more change; deltas that are too old or too many are dropped."""
+        """Return the ledger with one more change; too old deltas, and the oldest of too many, are dropped."""
         deltas = dict(self.deltas)
         overwritten = self.overwritten > 0
         for key in after:
@@ -99,7 +104,7 @@ def judged(
     by_agent: bool,
     now: int,
 ) -> dict[str, Delta]:
-    """Return the remaining deltas in view of a version that this Reverie did not write.
+    """Return the deltas that remain after comparing them with a version that this Reverie did not write.
 
     `by_agent`: the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
     """
@@ -128,7 +133,7 @@ def put_back(
 ) -> dict[str, Delta]:
     """Make the lost changes again, in place; return all deltas, none of them lost.
 
-    An entry that the agent never had stays one, whatever other Reveries counted in it.
+    An entry that the agent never had is still treated as such, even if other Reverie processes changed it.
     """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():
@@ -145,7 +150,7 @@ def put_back(
 
 
 def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
-    """Return for each delta whether this version contains it."""
+    """Return for each delta, in order, whether this version contains it."""
     verdicts = [
         False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
     ]
@@ -165,7 +170,7 @@ def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) 
 
 
 def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
-    """Return whether an entry has our change in it; None: it may, or may not."""
+    """Return whether an entry contains our change; None if that cannot be determined."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if now == after:
         return True
@@ -186,12 +191,12 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
 
 
 def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
-    """Return whether the agent had an entry and dropped it; it cannot have seen one that it never had."""
+    """Return whether the agent had an entry and dropped it, as opposed to never having had it."""
     return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
 
 
 def _moved(delta: Delta, now: MemoryUsage) -> Delta:
-    """Return the same change of an entry on which another Reverie, which kept our change, has continued."""
+    """Return the delta rebased on an entry that another Reverie process changed without losing our change."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if delta.after is None or now == after or before == UNUSED:
         return delta
@@ -203,7 +208,7 @@ def _moved(delta: Delta, now: MemoryUsage) -> Delta:
 def _remade(
     key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
 ) -> MemoryUsage | None:
-    """Apply our change to the present entry: counts add up, the later time is kept.
+    """Return the current entry with our change applied: counts are added, the later time is used.
 
     `agent_pin`: a pin other than in `before` is the agent's own change, and is kept.
     """
@@ -227,7 +232,7 @@ def _merged_time(before: int | None, after: int | None, now: int | None) -> int 
 
 
 def _grew_from(base: MemoryUsage, now: MemoryUsage) -> bool:
-    """Return whether `now` can be `base` with later activity of the agent."""
+    """Return whether `now` can result from `base` by later activity of the agent."""
     was_used = now.access_count > base.access_count
     is_later = (now.last_accessed_at or 0) > (base.last_accessed_at or 0)
     return (

@@ -1,4 +1,4 @@
-"""The file of the ledger, which keeps Reverie's changes to an agent's usage sidecar.
+"""The file of the ledger of Reverie's changes to an agent's usage sidecar.
 
 Threading: any thread but the GUI's. Failure: `UserError`.
 """
@@ -21,10 +21,10 @@ from reverie.memory.usage_rules import to_raw, usage_of
 class LedgerFile:
     """The ledger's file at `path`; the first write creates its directory, private to its owner.
 
-    It is replaced whole, so it is never half written, but not synced: it protects against an agent that
-    overwrites a file, and an outdated ledger after a power failure harms nothing. A sync would double the
-    cost of each counted use. Only the holder of the lock on the usage sidecar writes it; damaged items are
-    left out.
+    The file is replaced whole, so it is never half written. It is not synced, because it only protects
+    against an agent that overwrites a file, and an outdated ledger after a power failure does no harm. A sync
+    would double the cost of each counted use. Only the holder of the lock on the usage sidecar writes it;
+    damaged items are left out.
     """
 
     def __init__(self, path: Path) -> None:

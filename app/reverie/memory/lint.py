@@ -1,10 +1,10 @@
 """Checks of one memory before an agent reads it: pure rules over its bytes.
 
-Findings are reasons for a person to read a line; no rule edits, hides or removes a memory. Sentences quote no
+A finding asks a person to read a line; no rule edits, hides or removes a memory. The sentences quote no
 memory text, because it may be a secret; the line number locates it.
 
-Limits: of a text only the first `CHECKED_BYTES` are checked, and at most `MAX_SHOWN_PER_KIND` findings of a
-kind are returned, the last one with the number of the others. Any thread; `check` may raise to stop.
+Limits: only the first `CHECKED_BYTES` of a text are checked, and at most `MAX_SHOWN_PER_KIND` findings of a
+kind are returned; the last one says how many more there are. Any thread; `check` may raise to stop.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def lint(
     unseen_reason: str = "",
     check: Callable[[], None] = no_check,
 ) -> tuple[LintFinding, ...]:
-    """Return the findings of one file, in the order of its lines; `()` for none.
+    """Return the findings of one file, in the order of its lines; empty if there are none.
 
     `data`: its bytes, or their beginning; `size`: the total number of bytes. `rel`: its path in the scope.
     `unseen_reason`: why the agent does not read it, from the listing.
@@ -108,7 +108,7 @@ def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> I
 
 
 def _decoded(data: bytes, *, is_whole: bool) -> tuple[str, int]:
-    """Return the text, and the first line that is no UTF-8 (0: none)."""
+    """Return the decoded text, and the number of the first line that is not valid UTF-8 (0: none)."""
     try:
         return data.decode("utf-8"), 0
     except UnicodeDecodeError as error:
@@ -180,7 +180,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 
 def is_undescribed(rel: str, caps: Caps) -> bool:
-    """Return whether a file needs no description, by its path in the scope: an index."""
+    """Return whether a file, by its path in the scope, needs no description, such as an index."""
     return bool(caps.undescribed) and re.fullmatch(caps.undescribed, rel) is not None
 
 
@@ -234,7 +234,7 @@ def conflict_lines(text: str) -> list[int]:
 
 
 def placeholder_lines(text: str) -> list[int]:
-    """Return the lines, from 1, with a model's placeholder in place of text, as "… rest unchanged …".
+    """Return the lines, from 1, that a model left in place of text, such as "… rest unchanged …".
 
     Code is ignored, because it may be shortened that way.
     """
@@ -262,7 +262,7 @@ def is_placeholder(line: str) -> bool:
 
 
 def _broken_line(text: str, rules: FrontMatterRules) -> int:
-    """Return the line at which the parser failed, or else that of the opening fence."""
+    """Return the line (from 1) at which the parser failed, or else the line of the opening fence."""
     block = front_matter.split(text, rules=rules)
     if block is None:
         return 1

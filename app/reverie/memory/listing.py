@@ -4,15 +4,15 @@ People see every file; files beyond the agent's caps or rules are marked, with t
 section 4). `index_entries` is the agent's own view of a listing (formats/mux.md section 7): its order, its
 cap, without the names it refuses.
 
-A scan may start from an earlier listing: files that look unchanged are not read again, and with a set of
-dirty paths only those places are examined. A file that vanishes during a scan is left out; one that cannot be
+A scan may start from an earlier listing: files with an unchanged stamp are not read again, and with a set of
+dirty paths only these paths are examined. A file that vanishes during a scan is left out; one that cannot be
 read is kept, with the reason.
 
 Failure: a missing root is empty, unless its home is missing too: then `Unavailable` is raised, because a
-disconnected disk is not a thousand deletions. It is also raised when this process has no file descriptor
-left. A root that exists and cannot be read is reported in `unavailable`, a directory in `problems`.
-Threading: blocking, any thread but the GUI's; a scanner belongs to one thread and one scan, listings may be
-shared.
+disconnected disk must not count as a thousand deletions. `Unavailable` is also raised when this process has
+no file descriptor left. A root that exists and cannot be read is reported in `unavailable`, a directory in
+`problems`. Threading: blocking, any thread but the GUI's; a scanner belongs to one thread and one scan,
+listings may be shared.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from reverie.text.summaries import JS_SPACE, first_heading
 from reverie.values import Struct, replace
 
 KeyOf = Callable[[str], str | None]
-"""Returns the logical key of a relative path; None without an owner."""
+"""Returns the logical key of a relative path; None if the owner is unknown."""
 UsageOf = Callable[[str], MemoryUsage | None]
-"""Returns the usage of a relative path; None for none."""
+"""Returns the usage of a relative path; None if it was never used or pinned."""
 RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
 """Returns the rule of a relative path, None if it is plainly editable, and its role."""
 
@@ -61,8 +61,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
     """One memory.
 
-    It refers to nothing that could refer back to it, so the garbage collector skips it: there are tens of
-    thousands, and each would cost time.
+    Its fields cannot refer back to it, so the garbage collector skips it; there are tens of thousands, and
+    each would cost time.
     """
 
     rel: str
@@ -84,7 +84,7 @@ class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
 
 
 def name_only(rel: str) -> MemoryFile:
-    """Return a memory of which only the path is known."""
+    """Return a memory of which only the path is known; all other fields are empty."""
     return MemoryFile(rel, 0, 0, 0, "", "none", UNUSED, True, "")
 
 
@@ -101,7 +101,7 @@ class ScopeListing:
     """The contents of one scope. Paths are relative, in order of their UTF-16 code units."""
 
     root: ScopeRoot | None
-    """None: there is nothing to list (see `unavailable`)."""
+    """The root; None if there is nothing to list (see `unavailable`)."""
     unavailable: str
     """Why there is nothing to list, as a sentence; empty otherwise."""
     gap: ProjectGap | None
@@ -111,11 +111,11 @@ class ScopeListing:
     problems: tuple[str, ...]
     """Sentences about directories that could not be read."""
     names_only: bool = False
-    """Of `files` only `rel`, `rule` and `role` are set."""
+    """Whether only `rel`, `rule` and `role` of `files` are set."""
     folder_rules: Mapping[str, FileRule] = dataclasses.field(default_factory=dict)
-    """The rules for all files in a directory, where it is not plainly editable."""
+    """The rules of directories whose files are not plainly editable, by path."""
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
-    """`problems` by path. This field and the next two are for a later, incremental scan."""
+    """`problems` by path. This field and the next two are needed for a later, incremental scan."""
     use: ScopeUsage | None = dataclasses.field(default=None, compare=False, repr=False)
     """The source of the files' usage; None: this home's keys cannot be turned back into paths."""
     scanned_ns: int = dataclasses.field(default=0, compare=False)
@@ -150,7 +150,7 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
 
 
 def is_undecodable(rel: str) -> bool:
-    """Return whether a name found on disk has bytes that are no UTF-8, so that no agent can name it."""
+    """Return whether a name found on disk has bytes that are not UTF-8, so that no agent can use it."""
     return _SURROGATE.search(rel) is not None
 
 
@@ -161,7 +161,7 @@ def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
 
 
 def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
-    """Mark the files beyond the agent's cap, in place, and unmark those that have moved up below it."""
+    """Set `unseen_reason` of files beyond the agent's cap, in place; clear it for files now below the cap."""
     limit = caps.files_per_scope
     reason = f"it is beyond the first {limit:,} files of its scope"
     for index, file in enumerate(files[:limit]):
@@ -174,10 +174,10 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 
 
 def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
-    """Mark the notes that are not among the newest ones that the agent reads, in place, and unmark others.
+    """Set `unseen_reason` of notes that are not among the newest, which the agent reads; clear it for others.
 
-    Of two with the same time the first in order counts. A file that the agent does not see for another reason
-    keeps that reason, and does not count.
+    Works in place. Of two notes with the same time the first in order counts as newer. A file that the agent
+    does not see for another reason keeps that reason, and does not count against the limit.
     """
     if not root.newest:
         return
@@ -200,13 +200,13 @@ def _marked(file: MemoryFile, reason: str) -> MemoryFile:
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
-    """Return the index of `rel` in an ordered sequence, or where it belongs; and whether it is there."""
+    """Return the index of `rel` in an ordered sequence and True, or the insertion index and False."""
     index = bisect.bisect_left(files, utf16_key(rel), key=_rank)
     return index, index < len(files) and files[index].rel == rel
 
 
 def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
-    """Return the files in and below a directory, of an ordered sequence."""
+    """Return the part of an ordered sequence with the files in and below a directory."""
     if not directory:
         return files
     # "0" is the character after "/".
@@ -242,7 +242,7 @@ def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...
 
 
 def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
-    """Return how many files at the beginning of both are the same objects."""
+    """Return the number of files at the beginning of both sequences that are the same objects."""
     for count, (left, right) in enumerate(zip(one, other, strict=False)):
         if left is not right:
             return count
@@ -254,7 +254,8 @@ def scope_usage(
 ) -> ScopeUsage | None:
     """Return the usage of one root's files by relative path; None if a key cannot be turned into its path.
 
-    A path is accepted if `key_of` gives its key again. `previous` is an earlier result for the same root.
+    A path is accepted if `key_of` returns the same key for it. `previous` is an earlier result for the same
+    root.
     """
     rels: dict[str, str] = {}
     known = previous.rels if previous is not None else {}
@@ -288,7 +289,7 @@ UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Return whether a file listed with this reason could be read, and the agent does not see it."""
+    """Return whether this is a reason why the agent does not see a file that Reverie could read."""
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
 
@@ -350,7 +351,7 @@ class ScopeScanner:
         self._headed = re.compile(root.headed).fullmatch if root.headed else None
 
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
-        """Read the directory `rel` and all below it, except for directories in `keep`, which are only noted.
+        """Scan the directory `rel` and all below it, except for directories in `keep`, which are only noted.
 
         Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
         """
@@ -459,7 +460,7 @@ def _open_root(path: str) -> Handle:
 
 
 def _open_folder(handle: Handle, name: str) -> Handle:
-    """Open the real directory `name` in `handle`; anything else, even a symlink, raises one of `_GONE`."""
+    """Open the real directory `name` in `handle`; raise one of `_GONE` for anything else, even a symlink."""
     if isinstance(handle, int):
         return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)
     path = f"{handle}{os.sep}{name}"
@@ -536,7 +537,7 @@ def is_gone(error: OSError) -> bool:
 
 
 def unreadable_folder(rel: str, error: OSError) -> str:
-    """Return the problem of a folder that cannot be listed, as a sentence."""
+    """Return the sentence for a folder that cannot be listed."""
     return f"The folder {rel} could not be read: {error.strerror or error}."
 
 
@@ -547,7 +548,7 @@ _MANY = 500
 def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
     """Return the dirty paths relative to the root; None if the root, or a directory above it, is among them.
 
-    Paths may go through the root's own name or, where that leads over a symlink, through its real path.
+    Paths may begin with the root's given path or, if that contains a symlink, with its real path.
     """
     named = os.fspath(root.directory)
     bases = {named, os.path.realpath(named)}
@@ -566,9 +567,9 @@ class ListingUpdate:
 
     The paths are at or below the root, existing or not. The directory of each is listed again; a directory
     among them, or a new one, is scanned with everything below it. If `rels` names everything that changed,
-    the result is that of a full scan (test_listing.py tries random changes); directories of up to `SMALL`
-    entries are compared whole, which also finds unreported changes. The cost depends on what is examined: one
-    changed file never sorts everything.
+    the result is the same as that of a full scan (test_listing.py tries random changes). Directories of up to
+    `SMALL` entries are compared whole, which also finds unreported changes. The cost depends on the number of
+    examined entries; for one changed file the list is not sorted again.
     """
 
     def __init__(
@@ -603,7 +604,7 @@ class ListingUpdate:
         self._gone: set[str] = set()
 
     def run(self) -> None:
-        """Examine the places.
+        """Examine the paths `rels`.
 
         Raises OSError if the root itself cannot be read.
         """
@@ -666,7 +667,7 @@ class ListingUpdate:
                 self._listed.add(rel)
 
     def _give_up(self, rel: str, error: OSError) -> None:
-        """Forget the files of a known directory that can no longer be read."""
+        """Remove the files of a known directory that can no longer be read, and record the error."""
         self._remember(below(self._previous.files, rel))
         self._scanned.add(rel)
         self._known -= {known for known in self._known if known == rel or known.startswith(rel + "/")}
@@ -739,9 +740,9 @@ def scan_scope(
 ) -> ScopeListing:
     """Scan a scope.
 
-    `usage` is by logical key; `key_of` gives the key of a relative path. Without `dirty` every file is
-    examined, and read again if its size, mtime or inode differ from those in `previous`; with it only the
-    places that those absolute paths name. `available` returns whether the home exists: if it does not and the
+    `usage` is by logical key; `key_of` returns the key of a relative path. Without `dirty` every file is
+    examined, and read again if its size, mtime or inode differ from those in `previous`; with `dirty` only
+    these absolute paths are examined. `available` returns whether the home exists: if it does not and the
     root is missing, `Unavailable` is raised.
     """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
@@ -775,7 +776,7 @@ def names_only(
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
-    """Return the agent's index of a scope, in its order: the files below its cap with accepted names."""
+    """Return the agent's index of a scope, in the agent's order: files below its cap with accepted names."""
     return [
         IndexEntry(
             path=str(memory_path(scope, file.rel)),
@@ -793,7 +794,7 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
 def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
-    """Return the result of `look`; a missing root is empty as long as its home exists."""
+    """Return the result of `look`; for a missing root an empty listing, if the home exists."""
     try:
         listing = look()
         os.stat(root.directory)  # noqa: PTH116 - a root that vanished meanwhile was not seen as it was
@@ -859,7 +860,7 @@ def _scan_changed(
 def _used_otherwise(
     files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
 ) -> list[str]:
-    """Return the paths whose usage changed; all of them if that is unknown."""
+    """Return the paths whose usage changed; all paths if that cannot be determined."""
     if before is None or now is None:
         return [file.rel for file in files]
     old, new = before.by_rel, now.by_rel
@@ -894,7 +895,7 @@ def _listing(
 
 
 def no_check() -> None:
-    """Do nothing: the check of callers that never stop."""
+    """Do nothing; the default `check` of callers that never stop."""
 
 
 LintKind = Literal[
@@ -913,18 +914,22 @@ class LintFinding(Struct, frozen=True):
     kind: LintKind
     severity: Severity
     line: int
-    """From 1; 0 is the whole file."""
+    """Line number from 1; 0: the whole file."""
     sentence: str
-    """For people; quotes no text of the memory."""
+    """A sentence for people; quotes no text of the memory."""
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """Add a listed file's `unseen_reason` to the findings that `lint` made without one."""
+    """Return `findings` with a first finding for `unseen_reason`, which `lint` alone does not know.
+
+    It replaces any earlier finding of this kind. `findings` is returned unchanged if the agent sees the file,
+    or Reverie could not read it (`is_over_cap`).
+    """
     if not is_over_cap(unseen_reason):
         return findings
     return (over_cap_finding(unseen_reason), *(each for each in findings if each.kind != "over-cap"))
 
 
 def over_cap_finding(reason: str) -> LintFinding:
-    """Return the finding that the agent never sees a file, with this reason."""
+    """Return the finding that the agent does not see a file, with the reason."""
     return LintFinding("over-cap", "warning", 0, f"The agent does not see this file: {reason}.")

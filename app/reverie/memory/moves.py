@@ -13,8 +13,8 @@ from reverie.values import Struct
 class MovePlan(Struct, frozen=True):
     """The new path of each memory that would move, by its old path.
 
-    `clashes` are the old paths whose new place is taken; `refused` is the reason why nothing can move, empty
-    if something can.
+    `clashes` are the old paths whose new path is taken; `refused` is the reason why no memory can be moved,
+    empty if one can.
     """
 
     targets: Mapping[str, str]
@@ -23,9 +23,10 @@ class MovePlan(Struct, frozen=True):
 
 
 def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
-    """Plan moving `paths` into `folder` (memory paths); nothing raises.
+    """Return the plan for moving `paths` into `folder` (all memory paths); never raises.
 
-    A path inside a folder that moves too goes with it; a path that is there already stays.
+    A path inside a folder that is moved, too, moves with that folder; a path that is in `folder` already is
+    left out.
     """
     chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
     if any(folder == path or folder.startswith(path + "/") for path in chosen):
@@ -54,7 +55,7 @@ def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
 
 
 def free_path(path: str, taken: Callable[[str], bool]) -> str:
-    """Return `notes 2.md` for `notes.md`, or the next number that is free."""
+    """Return a path that is not taken: `notes 2.md` for `notes.md`, or with the next free number."""
     folder, slash, name = path.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     if not stem:

@@ -1,4 +1,4 @@
-"""The lines of a text that are most like a given text.
+"""Search for the lines of a text that are most similar to a given text.
 
 Pure; any thread.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 _LEAST_NEAR = 55.0
 _PART = 0.9
-"""Minimum likeness of near lines, in percent; and the weight of a likeness to a part of them."""
+"""Minimum similarity of the lines found, in percent; and the weight of a similarity to a part of them."""
 _MOST_NEAR = 200
 _LONGEST_PART = 2_000
 MOST_PAIRS = 10_000_000_000
-"""Maximum number of pairs of characters to compare in all; `rapidfuzz` does 64 of them in one step."""
+"""Maximum number of character pairs to compare in all; `rapidfuzz` compares 64 of them in one step."""
 
 
 def nearest_lines(text: str, wanted: str) -> str:
-    """Find the lines of `text` most like `wanted`, as many in a row as `wanted` has.
+    """Return the lines of `text` most similar to `wanted`: as many consecutive lines as `wanted` has.
 
-    Empty if none are near, or where none of the first are and comparing more would take too long.
+    Empty if no lines are similar enough, or if none were found before the limit on comparisons was reached.
     """
     # Late: most traces have no such edit.
     from rapidfuzz import fuzz
@@ -41,7 +41,7 @@ def nearest_lines(text: str, wanted: str) -> str:
 
 
 def _pairs_compared(wanted: str, window: str) -> int:
-    """Estimate the pairs of characters that `nearest_lines` compares for one place."""
+    """Return the estimated number of character pairs that `nearest_lines` compares at one position."""
     whole = len(wanted) * len(window) + len(window) + 1_000
     return whole * (2 + min(len(wanted), len(window)) // 64 if _is_short(wanted, window) else 1)
 

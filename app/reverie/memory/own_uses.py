@@ -23,9 +23,9 @@ class Tally:
     """Reverie's own share of the uses, by logical key. Pure.
 
     The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
-    (formats/mux.md section 8). The tally keeps Reverie's own share, so that the two can be shown apart; it
-    never changes a sidecar. It follows a memory that is moved, and keeps the count of a deleted one in case
-    the deletion is undone.
+    (formats/mux.md section 8). The tally stores Reverie's own share, so that the uses by Reverie and by the
+    agent can be shown separately; it never changes a sidecar. If a memory is moved, its count moves with it;
+    the count of a deleted memory is kept in case the deletion is undone.
     """
 
     def __init__(self, uses: Mapping[str, int] | None = None, gone: Mapping[str, int] | None = None) -> None:
@@ -41,15 +41,15 @@ class Tally:
             del self.uses[key]
 
     def move(self, old: str, new: str) -> None:
-        """Rename a memory or folder."""
+        """Move the counts of a memory, or of all memories in a folder, to the new key."""
         for key in [key for key in self.uses if is_below(key, old)]:
             self.uses[new + key[len(old) :]] = self.uses.pop(key)
 
     def drop(self, key: str, entries: Iterable[str] = ()) -> None:
-        """Delete a memory or folder.
+        """Move the counts of a deleted memory or folder to `gone`.
 
-        `entries`: everything deleted with it, including memories without a use by Reverie: when they come
-        back, none of their uses is Reverie's.
+        `entries`: the keys of all memories deleted with it, including memories that Reverie never used: if
+        they are restored, none of their uses is Reverie's.
         """
         for below in {*entries, *(each for each in self.uses if is_below(each, key))}:
             self.gone.pop(below, None)
@@ -82,20 +82,20 @@ class Tally:
 
 
 class OwnUses:
-    """The tally's file of one home. A file that cannot be read counts as zero uses."""
+    """The file with one home's `Tally`. A file that cannot be read counts as zero uses."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self._path = path
         self._lock_dir = lock_dir
 
     def read(self) -> Mapping[str, int]:
-        """Return the counts by logical key; none if there is no valid file."""
+        """Return Reverie's own uses by logical key; empty if there is no valid file."""
         return self._read().uses
 
     def change(self, rule: Callable[[Tally], object]) -> None:
-        """Apply `rule`.
+        """Apply `rule` to the tally and write the file.
 
-        Raises `UserError`; the old file stays then.
+        Raises `UserError`; the old file is then unchanged.
         """
         ensure_private(self._path.parent)
         with file_lock(self._lock_dir, self._path):
@@ -121,9 +121,10 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
-    """Return whether a removed entry is the same as a new one, moved.
+    """Return whether a new entry is the removed entry `old`, moved.
 
-    A move keeps its count and the time of its last use; runs of earlier versions counted it as a use.
+    A move keeps the count and the time of the last use; in earlier versions a move by a run counted as one
+    use.
     """
     if old is None or new.pinned != old.pinned:
         return False

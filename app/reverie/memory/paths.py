@@ -22,7 +22,7 @@ _NEXT_STEP = "Use a path such as /memories/global/notes.md."
 
 
 class MemoryPath(Struct, frozen=True):
-    """A path that passed every rule. `scope` None and no segments is the root `/memories` itself."""
+    """A path that passed every rule. The root `/memories` itself has `scope` None and no segments."""
 
     scope: Scope | None
     segments: tuple[str, ...] = ()

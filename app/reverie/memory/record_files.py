@@ -1,8 +1,9 @@
-"""Files that hold many memories, seen by a run as folders with a file for each record.
+"""Files with many memories, presented to a run as folders with a file for each record.
 
-Reading records takes no lock; `RecordFiles.swap` is the only way to write one: under the agent's own lock,
-comparing the record as it is at that moment, and by compare-and-swap of the whole file, for writers that take
-no lock. So no concurrent change of the file is lost. A file that cannot be read whole shows no records.
+Reading records takes no lock; `RecordFiles.swap` is the only way to write one: it takes the agent's own lock,
+compares the record as it is at that moment, and replaces the whole file by compare-and-swap, because some
+writers take no lock. So no concurrent change of the file is lost. A file that cannot be read whole has no
+records.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed.
 """
@@ -34,11 +35,10 @@ def run_files(
     wrote: Callable[[str, str | None], None] = lambda _rel, _sha256: None,
     nothing_else: bool = False,
 ) -> ScopeFiles:
-    """Return the files of a root as runs of this home see them.
+    """Return the files of a root in the form in which runs of this home see them.
 
-    `lock_dir`: the directory of Reverie's own locks; without it records are only read. `wrote` is called with
-    a file of records just before it changes. `nothing_else`: only records are visible, in a home that has
-    them.
+    `lock_dir`: the directory of Reverie's own locks; None: records can only be read. `wrote` is called with a
+    file of records just before it changes. `nothing_else`: only records are visible, in a home that has them.
     """
     base = RootedDirectory(root.directory, without=root.without, private=root.private)
     records = home.records
@@ -76,12 +76,12 @@ class RecordFiles:
         return None if found is None else found.place
 
     def said(self, rel: str) -> str:
-        """Return the record's subject; empty for none."""
+        """Return the subject of the record `rel`; empty if there is no such record."""
         found = self._record(rel)
         return "" if found is None else found.said
 
     def stays(self, rel: str) -> bool:
-        """Return whether the record must not be deleted now."""
+        """Return whether the record `rel` must not be deleted now."""
         found = self._record(rel)
         return found is not None and found.stays
 
@@ -166,9 +166,9 @@ class RecordFiles:
         *,
         place: int | None = None,
     ) -> None:
-        """Replace the record by `data`, unless `compare`, which gets the current record, raises.
+        """Replace the record `rel` by `data`, unless `compare`, which gets the current record, raises.
 
-        None removes it; a new one is inserted at `place`.
+        `data` None removes the record; a new record is inserted at position `place`.
         """
         holder, name = self.holder(rel), rel.rpartition("/")[2]
         text = None if data is None else data.decode("utf-8", "surrogatepass")
@@ -205,7 +205,7 @@ class RecordFiles:
         return self._all(holder).get(rel.rpartition("/")[2]) if holder else None
 
     def _all(self, holder: str) -> dict[str, RecordText]:
-        """Return the records of a file, read again when it has changed."""
+        """Return the records of the file `holder` by name, read again if the file has changed."""
         entry = self._base.entry(holder)
         if entry is None or entry.kind != "file":
             return {}
@@ -220,7 +220,7 @@ class RecordFiles:
 
 
 class _RecordOvertaken(Exception):
-    """A writer without a lock changed the file in between."""
+    """Raised if a writer without a lock changed the file in between."""
 
 
 def _file(rel: str, record: RecordText, holder: DirectoryEntry) -> DirectoryEntry:

@@ -1,8 +1,8 @@
 """Recording of memory changes: snapshots in the history, by author, and usage.
 
 The author of a change, Reverie, the agent or another program, is known, never guessed. `Snapshots.observe`
-commits what changed since the last snapshot in the name of its author. `record` commits under a given actor,
-before and after runs and hand edits.
+commits each change since the last snapshot under its own author. `record` commits all changes under a given
+actor, before and after runs and hand edits.
 
 Threading: blocking, any thread but the GUI's; commits of one home are serialised by the history's own lock.
 Failure: `UserError`. A caller that is about to write or to destroy something must not continue then.
@@ -54,8 +54,8 @@ AGENT = "agent"
 class ShareAssigner:
     """Assigns the changes of one snapshot to their authors.
 
-    To Reverie by the write log, to the agent by its transcripts, else to "outside". `directories`: root key
-    -> directory of its files.
+    A change is assigned to Reverie by the write log, to the agent by its transcripts, and otherwise to
+    "outside". `directories`: the directory of each root's files, by root key.
     """
 
     def __init__(self, actors: WriteLog, agent: AgentWrites, directories: Mapping[str, Path]) -> None:
@@ -66,7 +66,7 @@ class ShareAssigner:
         self._by_agent: dict[Path, str | None] = {}
 
     def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
-        """Return the changes by actor, Reverie's first: the rest after their commit is another author's.
+        """Return the changes by actor in the order of the commits: Reverie's, the agent's, then all others.
 
         Called by the history, under its lock.
         """
@@ -98,9 +98,10 @@ class ShareAssigner:
         return [Share(actor, run_id, groups[actor, run_id]) for actor, run_id in order]
 
     def log(self, at_ms: int) -> None:
-        """Log the assignment once it is committed.
+        """Write the assignment to the write log, after the commit.
 
-        It prevents an old content of Reverie's from being taken for its own write again.
+        Without this, a later change by others to a content that Reverie wrote earlier would be assigned to
+        Reverie.
         """
         self._actors.record_all(self._outside, actor=OUTSIDE, run_id=None, at_ms=at_ms)
         self._actors.record_all(self._by_agent, actor=AGENT, run_id=None, at_ms=at_ms)
@@ -110,7 +111,9 @@ _NOWHERE = Path()
 
 
 def never_kept(directory: Path) -> list[str]:
-    """Return names below a directory that the history never lists, except temporary files of killed writes.
+    """Return the names of hidden entries and symlinks below a directory, which the history never stores.
+
+    Temporary files of killed writes are left out.
 
     Raises `Unavailable` if a folder cannot be read, because its contents are unknown.
     """
@@ -136,7 +139,7 @@ def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
 
 
 def _files_below(directory: Path) -> list[str]:
-    """Return the paths of all entries that are no folder, relative to the directory."""
+    """Return the paths, relative to the directory, of all entries below it except folders."""
     return [
         rel
         for rel, item in _all_below(directory)
@@ -170,7 +173,7 @@ _USAGE_FIELDS = fields_of(MemoryUsage)
 
 
 class Snapshots:
-    """Feeds the history of one home."""
+    """Makes the snapshots of one home: commits its changes to the history."""
 
     def __init__(
         self,
@@ -184,7 +187,7 @@ class Snapshots:
     ) -> None:
         """Connect a home with its history.
 
-        `require_same` raises `Unavailable` once another home is in the place of this one.
+        `require_same` raises `Unavailable` if another home is now at the path of this one.
         """
         self._clock = clock
         self._require_same = require_same
@@ -240,7 +243,10 @@ class Snapshots:
     def record_companion(
         self, path: str | Path, *, actor: str, source: str, run_id: str | None = None
     ) -> str | None:
-        """Commit one companion (below the home, or an absolute path) as it is now; None if unchanged."""
+        """Commit the current state of one companion; return the commit's id, None if it is unchanged.
+
+        `path`: relative to the home, or absolute.
+        """
         self._require_same()
         place = companion_place(self._home.root, self._home.root / path)
         head = self.history.head()
@@ -265,7 +271,7 @@ class Snapshots:
     def is_agents(self, key: str, rel: str, content: bytes) -> bool:
         """Return whether the agent's transcripts prove that it gave this file its present content.
 
-        For content that no snapshot has seen yet. `key`: of the file's root.
+        Only for content that is in no snapshot yet. `key`: the key of the file's root.
         """
         newest = self.history.commits(limit=1)
         if not newest:
@@ -292,7 +298,8 @@ class Snapshots:
     def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
         """Raise `StoreError` (reason "not-kept") if something at or below this path could not be restored.
 
-        That is the case if the history has no bytes of it, or it cannot be read now, so that this is unknown.
+        An entry could not be restored if the history does not have its bytes, or if it cannot be read now, so
+        that this cannot be checked.
         """
         path, shown = root.directory / rel, str(memory_path(root.scope, rel))
         head = self.history.head()
@@ -348,16 +355,16 @@ _log = logging.getLogger("reverie.memory")
 class DiskChangeListener:
     """The effects of one actor's changes on one home on disk: locks, attribution, usage, history.
 
-    Usage follows formats/mux.md section 8: by a command an agent's read and any write count as one use, a
-    person's read does not (the commands do not report it). A write in the window or by a run is no use,
-    because uses decide what the agent loads next. The history comes first, so a change that could not be
-    undone is not made. A use that cannot be counted after a change is a warning; after a read, a line in the
-    log.
+    Usage is counted as in formats/mux.md section 8: with the memory commands, a read by an agent and any
+    write count as one use; a read by a person does not (the commands do not report it). A write in the window
+    or by a run is no use, because uses decide which memories the agent loads next. The history is written
+    first, so that a change that could not be undone is not made. If a use cannot be counted, this is a
+    warning after a change, and a line in the log after a read.
 
-    `after_change` gets each changed path, for the snapshot after it; `writing` each file and its new content,
-    before it is replaced; `warn` a sentence for each failure after a change was made. `counts`: a write or a
-    rename is a use, as by the agent's command; False for a person's in the window, so that an edit does not
-    change what the agent loads next.
+    `after_change` is called with each changed path, for the snapshot after the change; `writing` with each
+    file and its new content, before it is replaced; `warn` with a sentence for each failure after a change
+    was made. `counts`: whether a write or a rename is a use, as with the agent's command; False for a person
+    in the window, so that an edit does not change which memories the agent loads next.
     """
 
     def __init__(

@@ -1,18 +1,19 @@
 """The files of one scope root, as the store and runs see them.
 
-They are on disk, in a copy-on-write overlay over the disk, or each record of a file appears as a file of its
-own. `ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory` implements it for the
-disk; `OverlayFiles` lets a run work on a copy, so that preview, dry run and the real run are one code path
-(design.md section 4). `RecordFiles` shows a run a file that holds many memories (`agents.capabilities`) as a
-folder, and each record in it as a file; people and the agent see the files themselves.
+The files are on disk, or in a copy-on-write overlay over the disk, or are records of a file that each appear
+as a file of their own. `ScopeFiles` is the interface that the store needs. `files.rooted.RootedDirectory`
+implements it for the disk; `OverlayFiles` lets a run work on a copy, so that preview, dry run and the real
+run are one code path (design.md section 4). `RecordFiles` presents a file with many memories
+(`agents.capabilities`) to a run as a folder, and each record in it as a file; people and the agent see the
+real files.
 
 Invariants: an overlay never writes to its base; what it read from the base is remembered, so that the
-transaction can compare-and-swap against exactly what the run saw; and it refuses what the disk would refuse
-(a file below a file, a name that is too long) or a person forbids (a write-protected file), so that a run
-learns of it while it can still choose another way. Reading records takes no lock; `swap` is the only way to
-write one: under the agent's own lock, comparing the record as it is at that moment, and by compare-and-swap
-of the whole file, for writers that take no lock. So no concurrent change of the file is lost. A file that
-cannot be read whole shows no records.
+transaction can compare-and-swap against exactly what the run saw; and it refuses changes that the disk would
+refuse (a file below a file, a name that is too long) or that a person forbids (a write-protected file), so
+that a run gets the error while it can still choose another way. Reading records takes no lock. `swap` is the
+only way to write a record: it takes the agent's own lock, compares the record as it is at that moment, and
+replaces the whole file by compare-and-swap, because some writers take no lock. So no concurrent change of the
+file is lost. A file that cannot be read whole has no records.
 
 Threading: one run, one overlay; records block, on any thread but the GUI's. Failure: `UserError`, nothing
 changed.
@@ -55,7 +56,7 @@ class ScopeFiles(Protocol):
         """Return the file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
-        """Return `rel` as the directories spell it, where the file system ignores case."""
+        """Return `rel` with its names as the directories list them, if the file system ignores case."""
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """Return the bytes of a file, at most `limit` of them."""
@@ -72,13 +73,14 @@ class ScopeFiles(Protocol):
         """Write a whole file, and the folders above it.
 
         `create_only`: raise `Conflict` if the path exists. `before_replace` gets the current bytes at the
-        last moment (None: no file), and raises to refuse. `mode`: permission bits; None keeps them.
+        last moment (None: no file), and may raise to refuse the write. `mode`: permission bits; None keeps
+        those of the existing file.
         """
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, or a folder with everything in it.
 
-        `check` gets what was removed before it is deleted, and raises to restore it.
+        `check` gets the removed entries before they are deleted, and may raise to restore them.
         """
 
     def rename(self, rel: str, new_rel: str) -> None:
@@ -90,52 +92,49 @@ class ScopeFiles(Protocol):
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """Return every entry below the root in the agent's order of names.
 
-        With `files_limit`, up to the last of that many files.
+        With `files_limit`, the walk ends after this number of files.
         """
 
 
 class FileChange(Struct, frozen=True):
-    """One change of a file, made by an overlay, a job or a person.
+    """One change to a file, made by an overlay, a job or a person.
 
-    It is applied only if the file is still as in `before`.
+    It is applied only if the file's content is still `before`.
     """
 
     root: ScopeRoot
     rel: str
-    """Path below the root's directory."""
+    """Path relative to the root's directory."""
     before: bytes | None
-    """None: there is no file."""
+    """The content before the change; None: there was no file."""
     after: bytes | None
-    """None: the file is deleted."""
+    """The content after the change; None: the file is deleted."""
     mode: int | None = None
     """Permission bits of a file that is created; None: the default, or unchanged."""
     place: int | None = None
-    """For a record: its position in the file that holds it, or will hold it."""
+    """For a record: its position in the file that contains it, or will contain it."""
 
     @property
     def path(self) -> str:
-        """The path as people see it.
-
-        A memory path; a companion has none and is named by its path in the home.
-        """
+        """The path as people see it: the memory path, or for a companion its path in the home."""
         is_companion = self.root.key == COMPANIONS
         return self.rel if is_companion else str(memory_path(self.root.scope, self.rel))
 
     @property
     def command(self) -> Literal["create", "delete", "str_replace"]:
-        """The command that a run's record lists it under."""
+        """The memory command under which a run's record lists this change."""
         if self.after is None:
             return "delete"
         return "create" if self.before is None else "str_replace"
 
 
 def in_order(changes: Iterable[FileChange]) -> list[FileChange]:
-    """Sort changes of several files into the one order in which they can be applied.
+    """Sort changes of several files into the order in which they can be applied.
 
     Writes come before deletes, so that a reader in between finds a merged line twice rather than not at all.
-    But where one path leads through another (a file becomes a folder, or a folder a file), the delete comes
-    first. Records are inserted from the first place of their file on, and deleted from the last one up, so
-    that each ends where it belongs.
+    But if one path contains another (a file becomes a folder, or a folder a file), the delete comes first.
+    Records are inserted in ascending order of their positions and deleted in descending order, so that each
+    ends at the right position.
     """
     changes = list(changes)
     written = {(each.root.key, each.rel) for each in changes if each.after is not None}
@@ -167,7 +166,7 @@ class Savepoint(Struct, frozen=True):
 
 
 class OverlayFiles:
-    """A copy-on-write view of `base`. Writes stay in memory; `changes()` returns their net result."""
+    """A copy-on-write view of `base`. Writes are kept in memory; `changes()` returns their net result."""
 
     def __init__(
         self,
@@ -176,8 +175,8 @@ class OverlayFiles:
     ) -> None:
         """Create an empty overlay.
 
-        `check` may raise to refuse a file's new content; its second argument is the present one (None: no
-        file).
+        `check` may raise to refuse a file's new content. Its arguments are the path, the current content
+        (None: no file) and the new content.
         """
         self._base = base
         self._check = check
@@ -303,7 +302,7 @@ class OverlayFiles:
         return Walk(entries=_cut(found, files_limit), problems=base.problems)
 
     def changes(self, root: ScopeRoot) -> tuple[FileChange, ...]:
-        """Return the differences from the base as this overlay first saw it, in path order.
+        """Return the differences from the base as this overlay first read it, in path order.
 
         `root` is the base's. A renamed file keeps its mode, unless it replaces another file.
         """
@@ -352,14 +351,14 @@ class OverlayFiles:
         return self._from_base(rel, None)
 
     def _refuse_protected(self, rel: str, done: str) -> None:
-        """Refuse a change of a write-protected file (see `files.atomic`)."""
+        """Raise `StoreError` if the file is write-protected (see `files.atomic`)."""
         if rel not in self._written and not self._is_removed(rel):
             entry = self._base.entry(rel)
             if entry is not None and entry.kind == "file":
                 refuse_write_protected(rel, entry.mode, done)
 
     def _mode(self, rel: str) -> int | None:
-        """Return the permissions to keep with a file; None for one that was created here."""
+        """Return the permission bits of an existing file to keep; None for a file created in this overlay."""
         if rel in self._modes or rel in self._written:
             return self._modes.get(rel)
         entry = self._base.entry(rel)
@@ -375,7 +374,7 @@ class OverlayFiles:
         return data if limit is None else data[:limit]
 
     def _hidden(self) -> int:
-        """Return an upper bound of the base's files that this view hides."""
+        """Return an upper bound for the number of files of the base that this view hides."""
         if self._removed_directories:
             return len(self._base.walk().entries)
         return sum(data is None for data in self._written.values())
@@ -402,7 +401,7 @@ class OverlayFiles:
 
 
 def _cut(entries: list[DirectoryEntry], files_limit: int | None) -> list[DirectoryEntry]:
-    """Return the entries up to the last of `files_limit` files."""
+    """Return the entries up to the file number `files_limit`."""
     files = 0
     for position, entry in enumerate(entries):
         files += entry.kind == "file"

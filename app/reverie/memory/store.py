@@ -1,18 +1,19 @@
-"""The one store: every change of a memory, by hand, by model or by rules, goes through it.
+"""The memory store: every change of a memory, by hand, by model or by rules, goes through it.
 
-It enforces the security envelope once: path rules (`memory.paths`), containment (`files.rooted`), caps of the
-home, contents that the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes. It
-holds no constant of any agent. Other effects of a change (usage, attribution, history) are left to a
-`ChangeListener`, so that the same store serves the disk and a run's overlay, where nothing but the overlay
-changes until the run's transaction applies it. `memory.write_guard` decides whether Reverie may write at all.
+It enforces the security rules in one place: path rules (`memory.paths`), containment (`files.rooted`), caps
+of the home, contents that the agent would not accept (`Home.check_content`), compare-and-swap, atomic writes.
+It holds no constant of any agent. Other effects of a change (usage, attribution, history) are left to a
+`ChangeListener`, so that the same store works on the disk and on a run's overlay, in which nothing but the
+overlay changes until the run's transaction applies it. `memory.write_guard` decides whether Reverie may write
+at all.
 
 Rules: formats/mux.md sections 5 and 6. Deliberate differences: replacement text is literal (`$&` is not
 expanded); a file that is not valid UTF-8 can be read but is never rewritten.
 
 Threading: blocking; any thread but the GUI's. Mutations of one root are serialised between all Reverie
-processes of a profile by `ChangeListener.exclusive`; towards agents every write is a compare-and-swap.
-Failure: `UserError` and nothing changed. A failure after the change is made (its use cannot be counted, its
-directory not synced) is a warning to `ChangeListener.warn`, never an error.
+processes of a profile by `ChangeListener.exclusive`; against concurrent writes by agents every write is a
+compare-and-swap. Failure: `UserError` and nothing changed. A failure after the change is made (its use cannot
+be counted, its directory not synced) is a warning to `ChangeListener.warn`, never an error.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ _MOST_READ = 64 * 1024 * 1024 + 1
 
 
 class StoredText(Struct, frozen=True):
-    """One memory as read.
+    """The text of one memory.
 
-    `content` is decoded with U+FFFD if `valid` is False; `sha256` is of `content`.
+    If `valid` is False, invalid UTF-8 in `content` was replaced by U+FFFD; `sha256` is of `content`.
     """
 
     content: str
@@ -83,7 +84,7 @@ class MemoryStore:
         return memory_path(root.scope, files.listed(parsed.rel)), root, files
 
     def resolve_new(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """Resolve a new name as `resolve` does; the last part keeps its spelling."""
+        """Resolve a path for a new name as `resolve` does; the last part is kept as it is written."""
         parsed, root, files = self._located(path)
         *above, name = parsed.segments or ("",)
         listed = files.listed("/".join(above)).split("/") if above else []
@@ -109,9 +110,9 @@ class MemoryStore:
         return files.entry(parsed.rel)
 
     def read_text(self, path: str | MemoryPath, *, as_use: bool) -> StoredText:
-        """Return the whole text of one memory; `as_use` counts it as an agent's read.
+        """Return the whole text of one memory; `as_use` counts this as a read by an agent.
 
-        Refuses files over the cap.
+        Raises `StoreError` for a file over the cap.
         """
         parsed, root, files = self.resolve(path)
         text = self._text(parsed, files)
@@ -125,10 +126,10 @@ class MemoryStore:
         self._effects.read(root, parsed.rel)
 
     def save(self, path: str | MemoryPath, content: str, expected_sha256: str | None) -> str:
-        """Write a whole file by compare-and-swap, and return the new hash; None expects no file.
+        """Write a whole file if its current hash is `expected_sha256` (None: no file); return the new hash.
 
-        Raises `Conflict`. A path that leads through something that is not a directory, or to a directory, is
-        a plain `StoreError`.
+        Raises `Conflict` if the hash differs. A path that leads through something that is not a directory, or
+        to a directory, is a plain `StoreError`.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "saved")
@@ -223,9 +224,10 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Delete once.
+        """Delete without retrying.
 
-        Raises `_OvertakenStore`, and restores what was removed, if it was written to after the snapshot.
+        If a file was written to after the snapshot, restores the removed entries and raises
+        `_OvertakenStore`.
         """
         entry = files.entry(parsed.rel)
         if entry is None:
@@ -327,7 +329,7 @@ class MemoryStore:
 
     @staticmethod
     def _protected(files: ScopeFiles, rel: str) -> list[str]:
-        """Return the file if it is write-protected (`files.atomic`), else nothing."""
+        """Return a list with `rel` if the file is write-protected (`files.atomic`), else an empty list."""
         entry = files.entry(rel)
         return [rel] if entry is not None and is_write_protected(entry.mode) else []
 
@@ -340,7 +342,7 @@ class MemoryStore:
 
     @contextlib.contextmanager
     def _made(self) -> Iterator[None]:
-        """Turn the failure to make a finished change durable into a warning."""
+        """Context manager: turn a failure to sync a change that was made into a warning."""
         warnings: list[str] = []
         with undurable_as_warning(warnings):
             yield
@@ -386,7 +388,7 @@ class MemoryStore:
 
 
 class _Stamp(Struct, frozen=True):
-    """The facts that reveal a change of a file."""
+    """Facts about a file that differ after a later write."""
 
     inode: int
     size: int
@@ -395,7 +397,7 @@ class _Stamp(Struct, frozen=True):
 
 
 class _OvertakenStore(Exception):
-    """Another process wrote in between."""
+    """Raised if another process wrote in between."""
 
 
 def _stamp(entry: DirectoryEntry) -> _Stamp:

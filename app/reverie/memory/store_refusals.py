@@ -1,6 +1,7 @@
 """The store's checks of paths and content, apart from containment.
 
-Raise `StoreError` or `Conflict` before anything changed. Pure but for reading the given files; any thread.
+The functions raise `StoreError` or `Conflict` before anything is changed. Pure except that they read the
+given files; any thread.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from reverie.memory.scope_files import ScopeFiles
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """Raise `StoreError` for content that is no UTF-8, whose odd bytes a write would replace."""
+    """Raise `StoreError` for content that is not valid UTF-8, because a write would replace invalid bytes."""
     if not valid:
         raise StoreError(
             f"{parsed} is not a UTF-8 text file and is left as it is.",
@@ -24,7 +25,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
 
 
 def missing(parsed: MemoryPath) -> StoreError:
-    """Return the error for a path without a memory."""
+    """Return the error for a path at which there is no memory."""
     return StoreError(
         f"There is no memory {parsed}.",
         next_step="View its directory to see what is there.",
@@ -33,9 +34,9 @@ def missing(parsed: MemoryPath) -> StoreError:
 
 
 def changed(parsed: MemoryPath, what: str) -> Conflict:
-    """Return the error for a file that is not the one the change was made for.
+    """Return the error for a file that has changed since the caller read it.
 
-    `what`: half a sentence that says so.
+    `what`: the part of the sentence that describes the change.
     """
     return Conflict(
         f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
@@ -43,9 +44,9 @@ def changed(parsed: MemoryPath, what: str) -> Conflict:
 
 
 def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
-    """Return the bytes to write.
+    """Return the content as bytes to write.
 
-    Raises `StoreError` for invalid or too much text.
+    Raises `StoreError` for invalid text, or text over the cap.
     """
     try:
         data = content.encode("utf-8")
@@ -83,7 +84,7 @@ def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None
 def refuse_untouchable(
     home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
 ) -> None:
-    """Raise `StoreError` for a whole scope, and for files that the home keeps for its agent.
+    """Raise `StoreError` for a whole scope, and for files that only the agent may change.
 
     `as_a_whole`: the file is deleted, or restored unchanged.
     """
@@ -99,7 +100,7 @@ def refuse_untouchable(
 
 
 def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
-    """Raise `StoreError` for a scope itself. `done`: the intended action, such as "renamed"."""
+    """Raise `StoreError` if the path is a scope itself. `done`: the intended action, such as "renamed"."""
     if parsed.is_scope_root:
         raise StoreError(
             f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
@@ -107,6 +108,6 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
 
 
 def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
-    """Raise `StoreError` for a folder; a missing path is fine."""
+    """Raise `StoreError` if the entry is a folder; None (a missing path) is accepted."""
     if entry is not None and entry.kind != "file":
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")

@@ -1,4 +1,4 @@
-"""The union of two versions of one note, which loses no line of either.
+"""The union of two versions of one note, which contains every line of both.
 
 Pure; any thread.
 """
@@ -16,7 +16,7 @@ OTHER_FRONT_MATTER = "Front matter of the other version:"
 
 
 def text_of(data: bytes) -> str | None:
-    """Return the text of a note, None if it is no UTF-8 or holds a NUL."""
+    """Return the text of a note; None if it is not valid UTF-8 or contains a NUL."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -27,11 +27,11 @@ def text_of(data: bytes) -> str | None:
 def union(first: bytes, second: bytes) -> bytes | None:
     """Merge two versions of a note into one with every line of both.
 
-    Common lines appear once; where the versions differ, the lines of the first come before those of the
-    second. The front matter stays the first version's; lines that only the second's has follow at the end, as
-    text. Lines are compared without their endings, and added lines get those of the first version. Returns
-    `first` itself where it has every line of `second` in the same order, and None for bytes that are not
-    text. `lost_lines` proves that no line is missing.
+    Common lines appear once; at each difference the lines of the first version come before those of the
+    second. The front matter is that of the first version; lines that only the second front matter has are
+    added at the end of the text. Lines are compared without their line endings; added lines get the line
+    endings of the first version. Returns `first` itself if it has every line of `second` in the same order,
+    and None for bytes that are not text. `lost_lines` can check that no line is missing.
     """
     one, two = text_of(first), text_of(second)
     if one is None or two is None:
@@ -87,7 +87,7 @@ def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[s
 
 
 def _with_last_ending(lines: list[str], newline: str) -> list[str]:
-    """Return the lines with an ending on the last one."""
+    """Return the lines with a line ending added to the last one if it has none."""
     if lines and not lines[-1].endswith("\n"):
         return [*lines[:-1], lines[-1] + newline]
     return lines
@@ -98,7 +98,7 @@ def _with_endings(text: str, newline: str) -> str:
 
 
 def text_lines(text: str) -> list[str]:
-    """Split into lines with their endings.
+    """Split a text into lines with their line endings.
 
     Only `\\n` ends a line, as for the agents, and for diff and merge.
     """
@@ -111,7 +111,7 @@ def _content(lines: Iterable[str]) -> list[str]:
 
 
 def _missing_once(kept: Counter[str], line: str) -> bool:
-    """Return whether `line` is missing from `kept`; if it is there, use up one of it."""
+    """Return whether `line` is missing from `kept`; if it is there, lower its count by one."""
     if kept[line] > 0:
         kept[line] -= 1
         return False

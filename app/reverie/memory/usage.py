@@ -6,15 +6,15 @@ discard are moved to `<sidecar>.rejected.json` beside it on the next save. A hom
 one in Reverie's own data directory.
 
 An agent that overwrites its sidecar from memory would undo Reverie's changes. A ledger (`memory.usage_rules`)
-in Reverie's data directory remembers them. It is written ahead of each change, under the sidecar's lock, and
-names the file that the change was made on, so after a kill between the two writes the change counts as not
-made. Every change, like `reapply_lost`, first puts back what the agent has overwritten. A file written by
-Reverie ends with a newline, which no agent writes, so a Reverie with another profile is not mistaken for the
-agent.
+in Reverie's data directory remembers them. It is written before each change, under the sidecar's lock, and
+names the file that the change will replace, so after a kill between the two writes the change counts as not
+made. Every change, like `reapply_lost`, first restores changes that the agent has overwritten. A file written
+by Reverie ends with a newline, which no agent writes, so a Reverie with another profile is not mistaken for
+the agent.
 
-Threading: any thread but the GUI's. Failure: `Unavailable` (also when the home is missing: that does not mean
-"no pins"), `Busy` or `Conflict`, and nothing changed. An unreadable sidecar reads as empty, as it does for
-the agent, and is kept under another name before the first write.
+Threading: any thread but the GUI's. Failure: `Unavailable` (also if the home is missing, because this does
+not mean that there are no pins), `Busy` or `Conflict`, and nothing changed. An unreadable sidecar reads as
+empty, as it does for the agent, and is kept under another name before the first write.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ _log = logging.getLogger("reverie.memory")
 
 LEDGER = "usage-deltas.json"
 _PACE_S = 3.0
-"""Minimum interval at which lost changes are put back while nothing else is written."""
+"""Minimum seconds between two restorations of lost changes, while nothing else is written."""
 _SETTLE_S = 0.8
-"""How long an overwritten version is left unchanged, so that a Reverie with another profile sees it too."""
+"""Seconds for which an overwritten version is left unchanged, so that Reverie with another profile sees it
+too."""
 
 
 _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errno.ELOOP})
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Return whether only the sidecar cannot be read; a missing home has other causes."""
+    """Return whether the error means that only the sidecar cannot be read, not that the home is missing."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
@@ -64,11 +65,11 @@ class UsageRestored(Struct, frozen=True):
     """The result of restoring Reverie's changes of pins and use."""
 
     keys: tuple[str, ...] = ()
-    """The keys put back now."""
+    """The keys of the changes restored now."""
     announce: int = 0
-    """Number of changes that a running agent lacks, if a person was not informed yet; else 0."""
+    """Number of changes that a running agent lacks, if the person was not informed yet; else 0."""
     pending: bool = False
-    """Something is still to be put back: try again in a second."""
+    """Whether changes still have to be restored: try again in a second."""
 
 
 class UsageLog:
@@ -113,7 +114,7 @@ class UsageLog:
     def load_for_showing(self) -> dict[str, MemoryUsage]:
         """Load the entries, and mark pins that the running agent has not read yet.
 
-        A sidecar that may not be read gives no entries; `problem` returns the reason.
+        The result is empty if the sidecar may not be read; `problem` returns the reason.
         """
         try:
             found = self.load()
@@ -134,10 +135,10 @@ class UsageLog:
         return self._problem(or_damaged=True)
 
     def closed_problem(self) -> str:
-        """Return the problem of a sidecar that may not be read.
+        """Return why the sidecar may not be read; empty if it may, or if it is damaged.
 
-        Ignores a damaged one, which has no entries for the agent either, so that callers that answer as the
-        agent does do not mention it.
+        For the agent a damaged sidecar has no entries, so callers that reproduce the agent's behavior do not
+        report it.
         """
         return self._problem(or_damaged=False)
 
@@ -156,9 +157,9 @@ class UsageLog:
         self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False, counts: bool = True) -> None:
-        """Count one use that was a write; `own`: by a person or Reverie, not the agent.
+        """Record one write; `own`: by a person or Reverie, not by the agent.
 
-        Without `counts` only the time of the write is noted.
+        With `counts` the write counts as a use; otherwise only its time is recorded.
         """
 
         def note(entries: usage_rules.Entries) -> None:
@@ -180,9 +181,9 @@ class UsageLog:
             self._tally(lambda tally: tally.add(key))
 
     def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:
-        """Move the entry and those below it, over any that exist.
+        """Move an entry and the entries below it to a new key, replacing existing ones.
 
-        `counts`: with one write on the new key.
+        `counts`: also count one write for the new key.
         """
         self._change(
             lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
@@ -197,7 +198,7 @@ class UsageLog:
         self._tally(moved)
 
     def delete(self, key: str) -> None:
-        """Drop the entry and those below it."""
+        """Delete an entry and the entries below it."""
         gone = set[str]()
 
         def dropped(entries: usage_rules.Entries) -> None:
@@ -221,7 +222,7 @@ class UsageLog:
     def _tally(self, rule: Callable[[Tally], object]) -> None:
         """Update Reverie's share of the uses.
 
-        The sidecar is already changed: a failure here only makes the display less exact.
+        A failure is only logged: the sidecar is changed already, and only the display becomes less exact.
         """
         try:
             self._own_uses.change(rule)
@@ -233,11 +234,11 @@ class UsageLog:
         return frozenset() if self._ledger is None else self._ledger.read().unknown_pins
 
     def reapply_lost(self, *, patient: bool = False) -> UsageRestored:
-        """Put back the changes that the agent has overwritten.
+        """Restore the changes that the agent has overwritten.
 
-        With `patient`, for callers that repeat the call: only after other processes had a chance to see them
-        too, and only every few seconds. While the sidecar must not be written nothing is put back; the ledger
-        keeps the changes.
+        With `patient`, for callers that repeat the call, changes are only restored after other processes had
+        time to notice the loss too, and only every few seconds. While the sidecar must not be written,
+        nothing is restored; the changes stay in the ledger.
         """
         try:
             return self._reapply(patient=patient)
@@ -280,9 +281,10 @@ class UsageLog:
         tell: bool = False,
         put_back: bool = True,
     ) -> UsageRestored:
-        """Apply `rule`, which changes only the named entries.
+        """Apply `rule`, which changes only the entries in `keys` and below `subtrees`.
 
-        `tell`: mark the changes in the result as announced. Without `put_back`, lost changes are only noted.
+        `tell`: mark the changes that a running agent lacks as announced. Without `put_back`, lost changes are
+        recorded but not restored.
         """
         self._require_home()
         if self._ledger is None:
@@ -315,7 +317,7 @@ class UsageLog:
         return UsageRestored() if outcome is None else outcome.kept
 
     def _file_name(self) -> str:
-        """Return an identifier of the current file among all that ever existed; empty if there is none."""
+        """Return an identifier of the current file that no other file ever had; empty if there is no file."""
         try:
             status = self._sidecar.path.stat()
         except FileNotFoundError:
@@ -341,9 +343,9 @@ class UsageLog:
         self._rejected.update(add)
 
     def _file_test(self) -> Callable[[str], bool]:
-        """Return a test whether a key names something on disk.
+        """Return a function that tests whether a key names something on disk.
 
-        It asks the home for its roots at the first call.
+        The function reads the home's roots at its first call.
         """
         roots: list[ScopeRoot] = []
 
@@ -385,7 +387,7 @@ class _Request(Struct, frozen=True):
 
 
 class _UsageOutcome(Struct, frozen=True):
-    """The result of a change. `data` None: the sidecar stays as it is."""
+    """The result of a change. `data` None: the sidecar is not written."""
 
     data: dict[str, Any] | None
     ledger: Ledger
@@ -396,7 +398,7 @@ class _UsageOutcome(Struct, frozen=True):
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
 ) -> _UsageOutcome:
-    """Restore lost changes, then make the new one. `base` None: no agent overwrites this sidecar."""
+    """Restore lost changes, then apply the new one. `base` None: no agent overwrites this sidecar."""
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
     rejected = (

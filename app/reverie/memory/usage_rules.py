@@ -1,11 +1,11 @@
 """Rules for pins and use of memories in the agent's format, without the file.
 
-Shape and coercions are those of formats/mux.md section 8. Every rule works in place on the raw `entries`
-object of the sidecar, so that unknown fields survive in it and keys stay in the order in which the agent's
-own code would leave them.
+The format and its type conversions are those of formats/mux.md section 8. Every rule works in place on the
+raw `entries` object of the sidecar, so that unknown fields survive in it and keys stay in the order in which
+the agent's own code would leave them.
 
-Pure; any thread. Nothing raises on any content: a value that is no number, flag or object counts as absent,
-item by item.
+Pure; any thread. No function raises, whatever the content: each value that is not of the expected type
+(number, flag, object) counts as absent.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _NAMES = {
 
 
 class MemoryUsage(Struct, frozen=True, array_like=True):
-    """Pin and use of one memory. Times are UTC milliseconds; None: never."""
+    """Pin and usage of one memory. Times are UTC milliseconds; None: never."""
 
     pinned: bool = False
     access_count: int = 0
     last_accessed_at: int | None = None
     last_write_at: int | None = None
     unknown_to_agent: bool = False
-    """Whether the running agent has not read yet that it was pinned or unpinned. Only for display: no sidecar
-    has it."""
+    """Whether the running agent has not read yet that the memory was pinned or unpinned. Only for display;
+    not stored in the sidecar."""
     own_count: int = 0
-    """The number of uses by a person or Reverie. Only for display, too."""
+    """The number of uses by a person or Reverie. Only for display; not stored in the sidecar."""
 
     @property
     def agent_count(self) -> int:
@@ -61,7 +61,7 @@ def usage_of(raw: object) -> MemoryUsage:
 
 
 def usages(data: Mapping[str, Any]) -> dict[str, MemoryUsage]:
-    """Return the usage in a whole sidecar, without empty entries."""
+    """Return the usage of each memory in a whole sidecar by key, without empty entries."""
     entries = data.get("entries")
     if not isinstance(entries, dict):
         return {}
@@ -79,25 +79,25 @@ def keys_below(entries: Mapping[str, Any], ancestor: str) -> list[str]:
 
 
 def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
-    """Count one use; a write is one too."""
+    """Count one use of `key` at `now`; with `write`, also record the time of the write."""
     usage = usage_of(entries.get(key))
     used = replace(usage, access_count=usage.access_count + 1, last_accessed_at=now)
     put(entries, key, replace(used, last_write_at=now) if write else used)
 
 
 def written(usage: MemoryUsage | None, now: int) -> MemoryUsage:
-    """Return the usage of a memory that Reverie wrote: with the time of the write, and no use.
+    """Return the usage after a write by Reverie: the time of the write is set, and no use is counted.
 
-    Sweeps go by that time. What the agent loads next goes by uses, and a run or a person's edit is no use by
-    the agent.
+    Sweeps depend on the time of the last write. The agent chooses the memories to load next by uses, and an
+    edit by a run or a person is not a use by the agent.
     """
     return replace(usage or UNUSED, last_write_at=now)
 
 
 def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool = True) -> None:
-    """Pin or unpin.
+    """Pin or unpin a memory.
 
-    For the agent pinning is a use (`counts`); unpinning keeps the statistics.
+    With `counts`, pinning counts as a use, as for the agent; unpinning does not change the statistics.
     """
     if pinned and counts:
         note_use(entries, key, now, write=False)
@@ -105,7 +105,7 @@ def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool
 
 
 def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool = True) -> None:
-    """Move the entry and those below it over any that exist; `counts`: the rename is a write."""
+    """Move an entry and those below it, replacing existing ones; `counts`: the rename counts as a write."""
     for key in keys_below(entries, old):
         entries[new + key[len(old) :]] = entries.pop(key)
     if counts:
@@ -113,13 +113,13 @@ def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool 
 
 
 def note_delete(entries: Entries, key: str) -> None:
-    """Drop the entry and those below it, so that a later file with that name inherits nothing."""
+    """Delete an entry and those below it, so that a later file with that name does not get its usage."""
     for below in keys_below(entries, key):
         del entries[below]
 
 
 def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
-    """Set an entry to `usage` and keep its unknown fields; None removes it with all its fields."""
+    """Set an entry to `usage`, keeping its unknown fields; None removes the whole entry."""
     if usage is None:
         entries.pop(key, None)
         return
@@ -135,9 +135,10 @@ def to_raw(usage: MemoryUsage) -> dict[str, Any]:
 def merge(
     entries: Entries, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
 ) -> None:
-    """Merge three ways: fields that are still as in `before` become as in `after`; other changes stay.
+    """Apply the change from `before` to `after` to each field that still has its value in `before`.
 
-    A count is as in `before` only if its time is too: the count alone may be equal by chance.
+    Fields that were changed otherwise are kept. A count is only regarded as unchanged if its time is
+    unchanged too, because the count alone may be equal by chance.
     """
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED
@@ -152,7 +153,7 @@ def merge(
 
 
 def take_rejects(entries: Entries) -> dict[str, Any]:
-    """Remove and return the entries that the agent's loader discards: those that are no objects."""
+    """Remove and return the entries that the agent's loader discards, because they are not objects."""
     rejects = {key: raw for key, raw in entries.items() if not isinstance(raw, dict)}
     for key in rejects:
         del entries[key]
@@ -171,7 +172,7 @@ def _says_nothing(raw: Mapping[str, Any]) -> bool:
 
 
 def _positive(value: object) -> int | float | None:
-    """Return a finite number above zero, as JavaScript sees it: to it an enormous integer is Infinity."""
+    """Return a finite number above zero, else None; an integer too large for a double counts as infinite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
         return None
     try:

@@ -2,13 +2,14 @@
 
 A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is
 read-only until a person permits writing. A permission is kept in Reverie's own data directory, per home id
-and store, together with the evidence that the person saw; any other evidence, such as the next version, asks
-again. Every path that writes asks the guard: the store, transactions (runs, undo, recovery), sidecars inside
-a home, the agent's lock, companions, records, trace dumps, recorded failures and the doctor's fixes. Runs ask
-once more before they begin. A test opens every path and fails on a write below a home that is refused.
+and store, together with the evidence that the person saw; other evidence, such as that of the next version,
+needs a new permission. Every path that writes asks the guard: the store, transactions (runs, undo, recovery),
+sidecars inside a home, the agent's lock, companions, records, trace dumps, recorded failures and the doctor's
+fixes. Runs ask once more before they begin. A test tries every code path that writes, and fails if anything
+is written below a refused home.
 
 Threading: blocking; any thread but the GUI's. The guard caches nothing. Failure: `ReadOnlyStore`, `Busy`, or
-`Unavailable` if another home was put in the place of this one.
+`Unavailable` if another home is now at the path of this one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ENTRIES = "permitted"
 
 
 class ReadOnlyStore(StoreError):
-    """Reverie does not write into this store; `reason` is the refusal's."""
+    """Raised if Reverie does not write into this store; `reason` is that of the `Refusal`."""
 
     refusal: Refusal
 
@@ -47,7 +48,7 @@ class ReadOnlyStore(StoreError):
 
 
 class WriteGuard:
-    """Decides which stores of one home may be written. `file` keeps a person's permissions."""
+    """Decides which stores of one home may be written. `file` stores a person's permissions."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class WriteGuard:
     ) -> None:
         """Create the guard of a home.
 
-        `require_same` raises `Unavailable` once another home is in the place of this one.
+        `require_same` raises `Unavailable` if another home is now at the path of this one.
         """
         self._home = home
         self._require_same = require_same
@@ -73,7 +74,7 @@ class WriteGuard:
     def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
         """Return why `root` is read-only; None if it may be written.
 
-        Without a root: the sidecars and companions of the home.
+        Without a root, the result is for the sidecars and companions of the home.
         """
         return self._first(self._home.write_refusals(root))
 
@@ -102,7 +103,7 @@ class WriteGuard:
     def require(self, root: ScopeRoot | None = None) -> None:
         """Raise `ReadOnlyStore` if `root` (without one, the home's own files) is read-only.
 
-        Raises `Unavailable` if it belongs to another home by now.
+        Raises `Unavailable` if another home is now at the path of this one.
         """
         self._require_same()
         refusal = self.refusal(root)
@@ -112,7 +113,7 @@ class WriteGuard:
     def require_context(self, context: ScopeContext) -> None:
         """Raise `ReadOnlyStore` if a run in this context may not begin (`refusal_of`).
 
-        Raises `Unavailable` if it is another home by now.
+        Raises `Unavailable` if another home is now at the path of this one.
         """
         self._require_same()
         refusal = self.refusal_of(context)
@@ -120,7 +121,7 @@ class WriteGuard:
             raise ReadOnlyStore(refusal)
 
     def permit(self, refusals: Iterable[Refusal]) -> None:
-        """Permit writing from now on, as long as exactly this evidence is found.
+        """Store a person's permission to write, which is valid as long as exactly this evidence is found.
 
         Raises `StoreError` for a refusal that no person can permit.
         """
@@ -175,9 +176,9 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
 
 
 PATIENCE_S = 0.25
-"""How long to wait for a Reverie of another profile, which holds it for one write only."""
+"""Seconds to wait for a Reverie of another profile, which holds the lock for one write only."""
 OWN_PATIENCE_S = 10.0
-"""How long to wait for other threads and processes of this profile."""
+"""Seconds to wait for other threads and processes of this profile."""
 
 
 class _HeldLock(threading.local):
@@ -196,15 +197,15 @@ def write_locks(
 ) -> Iterator[None]:
     """Hold the agent's locks of these roots for the `with` block.
 
-    This is the lock that an agent holds while it rewrites a store (`Home.write_lock`). Codex holds `flock` on
-    a file in its home for a whole consolidation and overwrites any concurrent change. While Reverie holds it,
-    the agent postpones its job, so Reverie takes it around each write only, never while a model thinks. It is
-    reentrant per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
+    An agent holds this lock while it rewrites a store (`Home.write_lock`). Codex holds `flock` on a file in
+    its home for a whole consolidation and overwrites any concurrent change. While Reverie holds it, the agent
+    postpones its job, so Reverie takes it around each write only, never while a model thinks. It is reentrant
+    per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
 
     Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for
-    each other and none of them mistakes another for the agent. The order is the same everywhere: Reverie's
+    each other, and none of them takes another one for the agent. The order is the same everywhere: Reverie's
     own lock, the agent's, then those of directories and files. `Busy` has the reason "agent-busy" if the
-    agent holds the lock, none if another Reverie does. `lock_dir`: of Reverie's own locks.
+    agent holds the lock, none if another Reverie does. `lock_dir`: the directory of Reverie's own locks.
     """
     rules = home.store_rules
     found = () if rules is None else map(rules.write_lock, roots)
@@ -222,7 +223,7 @@ def write_locks(
 def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *, lock_dir: Path) -> None:
     """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home).
 
-    For a run, before it begins.
+    A run calls this before it begins.
     """
     rules = home.store_rules
     if rules is None:

@@ -1,4 +1,4 @@
-"""The write log: who wrote which content of a memory.
+"""The write log: the author of each content that was written to a memory.
 
 Before each replace the store logs path and hash; a change seen later whose content has that hash is
 Reverie's, whichever process made it. A row stays until it is old and the log is long, so a watcher that
@@ -54,7 +54,7 @@ ORDER BY id DESC LIMIT 1
 
 
 class Attribution(Struct, frozen=True):
-    """The actor who wrote a content, in which run, and when (UTC ms)."""
+    """The actor who wrote a content, the run, and the time (UTC ms)."""
 
     actor: str
     run_id: str | None
@@ -62,7 +62,7 @@ class Attribution(Struct, frozen=True):
 
 
 class _DamagedLogError(Unavailable):
-    """The write log is no valid database any more."""
+    """Raised if the write log is not a valid database any more."""
 
 
 class WriteLog:
@@ -78,7 +78,7 @@ class WriteLog:
     def record_all(
         self, contents: Mapping[Path, str | None], *, actor: str, run_id: str | None, at_ms: int
     ) -> None:
-        """Log several contents at once, as `record` does."""
+        """Log the contents of several paths at once, as `record` does."""
         if not contents:
             return
         ensure_private(self._database.parent)
@@ -105,7 +105,7 @@ class WriteLog:
                     _prune(connection, newest=newest, now_ms=row[-1])
 
     def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
-        """Return who last gave `path` this content; None: no actor of this log."""
+        """Return the author who last wrote this content to `path`; None if the log has no such write."""
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
@@ -129,7 +129,7 @@ class WriteLog:
             return frozenset(path for (path,) in connection.execute("SELECT DISTINCT path FROM writes"))
 
     def newest(self) -> dict[str, tuple[str, str]]:
-        """Return by path (as text) who last wrote it, and the SHA-256 of the content; empty if deleted."""
+        """Return for each path (as text) the last author and the content's SHA-256 (empty: deleted)."""
         if not own_is_there(self._database):
             return {}
         with self._connected() as connection:

@@ -2,10 +2,10 @@
 
 PyYAML is a YAML 1.1 library: for it `yes` is a boolean, `2026-07-14` a date, U+0085 and U+2028 break lines,
 control characters are fatal, and the last of two equal keys wins. Only its scanner and parser are used here
-(the C ones where the wheel has them); this module decides the meaning of their events, by YAML 1.2 and, where
-that leaves room, as JavaScript's `yaml` package does it, which mux and xum use.
+(the C ones where the wheel has them); this module interprets their events by YAML 1.2 and, if the standard
+leaves a choice, like JavaScript's `yaml` package, which mux and xum use.
 
-Invariants: nothing is ever expanded, and nesting and aliases are bounded (enforced in `_Builder`), so a
+Invariants: aliases are never expanded, and nesting and aliases are bounded (enforced in `_Builder`), so a
 hostile block costs no more than its length. Offsets count characters of the given block.
 
 Pure; any thread. A block that does not parse raises `MalformedError`, whose text is for logs, not for people.
@@ -54,13 +54,14 @@ _ENDS = ("MappingEndEvent", "SequenceEndEvent")
 
 
 class MalformedError(ValueError):
-    """The block is not one well-formed YAML document."""
+    """Raised if the block is not one well-formed YAML document."""
 
 
 class Value(Struct, frozen=True):
     """The value of a node, as far as this program needs it.
 
-    `text` if it is a string; two mapping keys with the same `identity` are equal (collections never are).
+    `text` is set if the value is a string. Two mapping keys with the same `identity` are equal; collections
+    are never equal.
     """
 
     text: str | None
@@ -93,7 +94,7 @@ class YamlNode(Struct, eq=False):
     weight: int = 0
 
     def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
-        """Return keys and values of a mapping, in order."""
+        """Yield the key and value nodes of a mapping, in order."""
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
     def entry(self, name: str) -> tuple[YamlNode, YamlNode] | None:
@@ -103,7 +104,7 @@ class YamlNode(Struct, eq=False):
 
 
 def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
-    """Parse a block into its root node; None if it holds only blank lines and comments.
+    """Parse a block and return its root node; None if it has only blank lines and comments.
 
     `keys_twice`: a key may occur twice in a mapping, and a lone carriage return ends a line. Raises
     `MalformedError`.
@@ -124,9 +125,9 @@ def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
 
 
 def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
-    """Replace the two escapes of a character beyond U+FFFF, which PyYAML refuses, keeping the length.
+    """Replace surrogate-pair escapes, which PyYAML refuses, by escapes of private-use characters.
 
-    The replacements are escapes of private-use characters. Also returns the way back, escape by escape.
+    The length stays the same. Also returns the original escape of each replacement.
     """
     found = sorted({escape for pair in _SURROGATE_PAIR.finditer(text) for escape in pair.groups()})
     if not found:
@@ -142,9 +143,10 @@ def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int, str]]:
-    """Replace each misread character by a private-use one, keeping the length; also return the way back.
+    """Replace each character that PyYAML misreads by a private-use character; return the originals too.
 
-    A stand-in is one that the text does not hold, neither as itself nor as an escape: the way back is exact.
+    The replacements do not occur in the text, neither literally nor as escapes, so they can be undone
+    exactly. The length stays the same.
     """
     if "\t" in text:
         text = _BLANK.sub(lambda match: " " * len(match[0]), text)
@@ -284,9 +286,9 @@ class _Builder:
 
 
 def _weight(node: YamlNode) -> int:
-    """Return the cost of one alias of `node`.
+    """Return the cost of one alias of `node`, as the agent's parser counts it for its limit on aliases.
 
-    Recursion is no deeper than `MAX_DEPTH`, since aliases inside are counted.
+    The recursion is at most `MAX_DEPTH` deep, because an alias inside has its own cost already.
     """
     if node.kind == "scalar":
         return 1
@@ -296,7 +298,7 @@ def _weight(node: YamlNode) -> int:
 
 
 def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
-    """Return the value of a scalar.
+    """Return the value of a scalar; `plain`: it is written without quotes.
 
     With an explicit tag the agent's parser checks the text, quoted or not.
     """
@@ -317,7 +319,10 @@ def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
 
 
 def _identity(text: str, kind: str) -> tuple[str, object] | None:
-    """Return the text as a value of this kind, None if it is not of it. All numbers are doubles."""
+    """Return the text converted to a value of this kind, with the kind; None if it is not of this kind.
+
+    All numbers are doubles.
+    """
     if kind == "null" and _NULL.fullmatch(text):
         return "null", None
     if kind == "bool" and _BOOLEAN.fullmatch(text):

@@ -1,1 +1,1 @@
-"""The history of every change: one bare git repository for each home. `history` is the door."""
+"""The history of every change: one bare git repository per home. Other packages use `history.History`."""

@@ -8,9 +8,9 @@ kill at any point (checkpoints "history-objects", "history-ref", "history-pack")
 with the old or the new version.
 
 A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
-A root that is not passed keeps its tree. A file over 64 MiB is kept by hash only. A damaged repository is
-renamed, never repaired into something smaller, and a new one begins; `problems` reports it. Reading a history
-creates nothing.
+The tree of a root that is not passed is kept. For a file over 64 MiB only the hash is stored. A damaged
+repository is renamed, never repaired with a loss of versions, and a new repository is created; `problems`
+reports this. Reading a history creates nothing.
 
 Threading: any thread but the GUI's; a `History` holds nothing open between calls. Failure: `UserError`.
 """
@@ -65,11 +65,11 @@ from reverie.values import Struct, field, replace
 
 
 class SnapshotSource(Struct, frozen=True, dict=True):
-    """One root to keep.
+    """One root to store in a snapshot.
 
     `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or None for every file
     below `directory`, except those that `without` matches (see `agents.scopes.ScopeRoot`). `metadata`: any
-    JSON by file; replaces the former.
+    JSON by file; replaces the metadata of the previous snapshot.
     """
 
     key: str
@@ -80,10 +80,10 @@ class SnapshotSource(Struct, frozen=True, dict=True):
 
 
 class Snapshot:
-    """The next commit while it is built, under the commit lock.
+    """A commit under construction, while the commit lock is held.
 
-    Collects one source after the other in `tree`; `notes` are lines about files that were not kept unchanged.
-    Nothing is visible in the repository before the sink is flushed and the branch moved.
+    Collects one source after the other in `tree`; `notes` are lines about files that were not stored
+    unchanged. Nothing is visible in the repository before the sink is flushed and the branch moved.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """Return the root as a full scan found it."""
+        """Return the version of the root that a full scan found."""
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
@@ -174,7 +174,7 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """Return the changed paths relative to the root, none below another; {""} for the root itself."""
+    """Return the changed paths relative to the root, without paths below others; {""} for the root itself."""
     # As text: comparing thousands of `Path` objects blocks the interpreter, and so the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
     inside = directory.rstrip(os.sep) + os.sep
@@ -196,8 +196,8 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
 __all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
 
 KnownBelow = Callable[[str, str], Mapping[str, KnownVersion]]
-"""Returns the known versions of the files of a root below a path, by its key and that path:
-`FileCatalogue.versions`."""
+"""Takes the key of a root and a path; returns the known versions of files below the path
+(`FileCatalogue.versions`)."""
 # Files that distinguish a repository that lost its branch from a new one. The second is the file cache of
 # older versions.
 _BEGUN = "begun"
@@ -220,9 +220,9 @@ class History(HistoryReader):
         notify: Callable[[str], None] = lambda _sentence: None,
         known: KnownBelow = lambda _key, _rel: {},
     ) -> None:
-        """Open the history without reading it.
+        """Store the settings; nothing is read.
 
-        `notify` gets a sentence, once, when a damaged history is set aside.
+        `notify` is called once with a sentence if a damaged history was renamed.
         """
         super().__init__(repository)
         self._notify = notify
@@ -239,8 +239,8 @@ class History(HistoryReader):
     def problems(self) -> tuple[str, ...]:
         """Sentences for a person about this history.
 
-        They name histories set aside since this object was made, and files that the last snapshot could not
-        read or pack.
+        They name damaged histories that were renamed since this object was created, and files that the last
+        snapshot could not read or pack.
         """
         return (*self._set_aside, *self._last_problems)
 
@@ -255,14 +255,14 @@ class History(HistoryReader):
         dirty: Collection[Path] | None = None,
         share: Sharer | None = None,
     ) -> str | None:
-        """Keep the present state of the roots, and return the new commit's id; None for no change.
+        """Commit the current state of the roots, and return the new commit's id; None if nothing changed.
 
         `share` assigns changes to their authors, each of whom gets a commit; `actor` is the author of the
         others.
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
-        or not); None: unknown, everything is read. A source whose directory is missing is kept as empty:
-        callers leave out unavailable ones. Raises Busy, Unavailable.
+        or not); None: unknown, everything is read. A source whose directory is missing is stored as empty, so
+        callers leave out unavailable sources. Raises Busy, Unavailable.
         """
         with file_lock(self._lock_dir, self._path, timeout_s=_LOCK_TIMEOUT_S), in_words():
             self._last_problems = []
@@ -377,7 +377,7 @@ class History(HistoryReader):
         return commit
 
     def _verify_once(self, repository: Repository) -> None:
-        """Check for damage once per repository and process, before building on it."""
+        """Check a repository for damage once per process, before a commit is added."""
         status = self._path.stat()
         identity = (status.st_dev, status.st_ino)
         if self._verified != identity:

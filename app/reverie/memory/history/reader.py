@@ -70,18 +70,18 @@ class Cursor(Struct, frozen=True):
 
     commit: str
     place: HistoryPlace
-    """The place of the followed file or folder in that commit."""
+    """The place of the file or folder in that commit."""
 
 
 class LogEntry(Struct, frozen=True):
-    """The effect of one commit on the followed file or folder."""
+    """The effect of one commit on the file or folder of a log."""
 
     commit: Commit
     place: HistoryPlace
-    """Its place after the commit; its place before, if the commit deleted it."""
+    """The place after the commit; for a deletion, the place before."""
     what: What
     blob: str = ""
-    """The content after the commit; empty for folders and deletions."""
+    """Id of the content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
     """The earlier place (`renamed`) or the new one (`moved-away`)."""
 
@@ -91,7 +91,7 @@ class LogPage(Struct, frozen=True):
 
     entries: tuple[LogEntry, ...] = ()
     next: Cursor | None = None
-    """Start of the next page; None at the beginning of the history, or where `reached`."""
+    """Start of the next page; None at the beginning of the history, or if `reached`."""
     head: str = ""
     """The newest commit when the page was read."""
     reached: bool = False
@@ -101,13 +101,13 @@ class LogPage(Struct, frozen=True):
 def read_page(
     repository: Repository, start: Cursor, *, limit: int, until: str = "", head: str = ""
 ) -> LogPage:
-    """Return at most `limit` entries from `start` on, newest first, none from the commit `until` back.
+    """Return at most `limit` log entries from `start` on, newest first, stopping before the commit `until`.
 
     A file that appears in the commit in which another one with the same content disappeared was renamed (or
-    moved into another root), and the log follows it. Without equal content the most similar of the deleted
-    files counts, if at least half of the lines are the same. Folders are judged by their files. Nothing else
-    is guessed: a path that was deleted and created again keeps its own log. A page examines a bounded number
-    of commits, so it may hold fewer entries than requested, or none, and still have a next page.
+    moved into another root), and the log follows it. Without equal content, the most similar deleted file is
+    taken as its source if at least half of the lines are the same. For folders, the files in them decide.
+    Nothing else is guessed: a path that was deleted and created again has one log. A page examines a bounded
+    number of commits, so it may hold fewer entries than requested, or none, and still have a next page.
 
     Raises MissingVersionError, DamagedHistoryError.
     """
@@ -135,7 +135,7 @@ def read_page(
 
 
 class _CommitStep(Struct, frozen=True, dict=True):
-    """One commit beside the one before it."""
+    """One commit, compared with its parent."""
 
     repository: Repository
     after: StoredCommit
@@ -170,7 +170,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Return every file that the commit deleted (`gone`) or added."""
+        """Return every file that the commit deleted (`gone`) or else added."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
@@ -247,7 +247,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return found if count * 2 >= total else None
 
     def _lines(self, blob: bytes) -> Counter[bytes]:
-        """Return the lines that are not blank; none of a content that is too large to compare or not kept."""
+        """Count the non-blank lines of a content; empty if it is too large to compare or was not stored."""
         try:
             content = self.repository.blob(blob)
         except DamagedHistoryError:
@@ -261,7 +261,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
 
 
 def leaves_at(repository: Repository, tree: bytes, place: HistoryPlace) -> Iterator[tuple[str, str]]:
-    """Yield (path below the root, blob) of every file at a place and below, in a commit's tree."""
+    """Yield path below the root and blob id of every file at and below a place in a commit's tree."""
     entry = repository.entry(tree, place.names)
     if entry is None:
         return
@@ -297,9 +297,9 @@ class Deletion(Struct, frozen=True):
     commit: Commit
     """The commit that deleted it."""
     kept_in: str
-    """The commit before, which still has the file at `place`."""
+    """Id of the previous commit, which still has the file at `place`."""
     size: int | None
-    """None: the content is not available."""
+    """Size in bytes; None if the content is not available."""
 
 
 class DeletionPage(Struct, frozen=True):
@@ -324,7 +324,7 @@ class CommitSteps(Struct, frozen=True):
     commit: Commit
     steps: tuple[FileStep, ...]
     is_first: bool
-    """Whether the history had nothing of these roots before."""
+    """Whether this is the first commit that contains any of these roots."""
 
 
 class StepsPage(Struct, frozen=True):
@@ -337,7 +337,7 @@ class StepsPage(Struct, frozen=True):
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
-    """Return the effects of a commit; `load` as for `Folder`.
+    """Return the effects of a commit; `load` loads trees as for `Folder`.
 
     Raises MissingVersionError, DamagedHistoryError.
     """
@@ -356,7 +356,7 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
 
 
 def _once(repository: Repository) -> Loader:
-    """Return a loader that loads each tree once: neighbouring commits share most of theirs."""
+    """Return a loader that loads each tree only once, because neighbouring commits share most trees."""
     return functools.cache(lambda raw: tuple(repository.tree(raw)))
 
 
@@ -387,8 +387,8 @@ class HistoryReader:
     def commits(self, *, key: str | None = None, rel: str | None = None, limit: int = 1000) -> list[Commit]:
         """Return commits, newest first.
 
-        With `key`: only those that changed this root; with `rel` too: only those that changed the content of
-        this file, or of a file below this directory. Raises StoreError, Unavailable.
+        With `key`, only commits that changed this root; with `rel` too, only commits that changed the content
+        of this file, or of a file below this directory. Raises StoreError, Unavailable.
         """
         names: tuple[bytes, ...] = ()
         if key is not None:
@@ -427,7 +427,7 @@ class HistoryReader:
             return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
 
     def steps(self, commits: Sequence[str]) -> tuple[CommitSteps, ...]:
-        """Return the effects of each of these commits.
+        """Return the effects of each of these commits, in their order.
 
         Raises StoreError, Unavailable.
         """
@@ -441,9 +441,10 @@ class HistoryReader:
     def newest_steps(
         self, start: str | None = None, *, limit: int = 100, until: str | None = None
     ) -> StepsPage:
-        """Return the effects of the newest commits, or of those from `start` back.
+        """Return the effects of at most `limit` commits, newest first, from `start` back.
 
-        `start`: an earlier page's `next`. Ends before the commit `until`. Raises StoreError, Unavailable.
+        `start`: the `next` of an earlier page; None: the newest commit. The page ends before the commit
+        `until`. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()
@@ -465,13 +466,13 @@ class HistoryReader:
     def deletions(
         self, start: str | None = None, *, check: Callable[[], None] = lambda: None
     ) -> DeletionPage:
-        """Return deleted files, newest first, one page from the commit `start` (None: the newest) back.
+        """Return one page of deleted files, newest first, from the commit `start` (None: the newest) back.
 
         A file that disappeared in a commit was deleted, unless a file with the same content appeared in it:
-        then it was moved or renamed. A deletion is not listed if the same content is at its place again, and
-        of several deletions of one content at one place only the newest counts. Companions are no memories
-        and are left out. Nothing is guessed across commits. `check` may raise to stop. Raises StoreError,
-        Unavailable.
+        then it was moved or renamed. A deletion is not listed if the same content is at the same place again;
+        of several deletions of one content at one place only the newest is listed. Companions are left out,
+        because they are not memories. Moves across several commits are not detected. `check` may raise to
+        stop. Raises StoreError, Unavailable.
         """
         page = self.newest_steps(start, limit=DELETIONS_COMMITS_A_PAGE)
         gone: dict[tuple[HistoryPlace, str], Commit] = {}
@@ -489,7 +490,7 @@ class HistoryReader:
         return DeletionPage(tuple(found), page.next)
 
     def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
-        """Return path below the root -> blob, of every file at `place` and below it.
+        """Return the blob id of every file at and below `place`, by path below the root.
 
         Raises StoreError, Unavailable.
         """
@@ -498,7 +499,7 @@ class HistoryReader:
             return dict(leaves_at(repository, repository.commit_named(commit).tree, place))
 
     def blob(self, blob: str) -> bytes | None:
-        """Return a stored content by its id; None: only its hash was kept.
+        """Return a stored content by its id; None if only its hash was stored.
 
         Raises StoreError, Unavailable.
         """
@@ -514,7 +515,7 @@ class HistoryReader:
             return [repository.blob(raw) if repository.has(raw) else None for raw in raws]
 
     def files(self, commit: str, key: str) -> dict[str, FileVersion]:
-        """Return every file of a root in a commit, none if the root is not in it.
+        """Return every file of a root in a commit, by path; empty if the commit does not have the root.
 
         Raises StoreError, Unavailable.
         """
@@ -528,7 +529,7 @@ class HistoryReader:
             }
 
     def metadata(self, commit: str, key: str) -> dict[str, dict[str, Any]]:
-        """Return the metadata of a root's files, as callers passed it.
+        """Return the metadata of a root's files in a commit by path, as it was passed to `History.snapshot`.
 
         Raises StoreError, Unavailable.
         """
@@ -539,7 +540,7 @@ class HistoryReader:
     def read(self, commit: str, key: str, rel: str) -> bytes | None:
         """Return the bytes of a file; None if the commit has no such file.
 
-        Raises StoreError (reason "omitted" for a file that was too large to keep), Unavailable.
+        Raises StoreError (reason "omitted" for a file that was too large to store), Unavailable.
         """
         with in_words():
             root = self._root(commit, key)
@@ -551,7 +552,7 @@ class HistoryReader:
     def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
         """Return the bytes of these files in the newest commit; None for a missing file.
 
-        A file that was too large to keep gives its placeholder. Raises StoreError, Unavailable.
+        For a file that was too large to store, its placeholder is returned. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()
@@ -619,11 +620,11 @@ class HistoryReader:
             )
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
-        """Merge lines three ways; see `Merge`."""
+        """Return the three-way merge of the lines of three contents; see `Merge`."""
         return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:
-        """Read everything back, and return one sentence for each problem; empty for an intact history."""
+        """Read the whole history, and return one sentence for each problem; empty for an intact history."""
         problems = []
         with in_words():
             for path in sorted(self._path.parent.glob(f"{self._path.name}.damaged-*")):
@@ -672,7 +673,7 @@ class HistoryReader:
 
 @contextlib.contextmanager
 def in_words() -> Iterator[None]:
-    """Turn errors of the repository into errors for a person, as a context manager."""
+    """Context manager: turn errors of the repository into `UserError`s."""
     try:
         yield
     except DamagedHistoryError as error:

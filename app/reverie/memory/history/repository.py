@@ -1,17 +1,17 @@
-"""A history on disk: its objects, and the bare repository that they are in, with its one branch.
+"""A history on disk: its objects, and the bare repository with one branch that contains them.
 
-libgit2 is configured (`libgit2`) to ignore the user's git configuration, to leave ownership to the mode 0700
-of the directory, and to sync its writes.
+libgit2 is configured (`libgit2`) to ignore the user's git configuration, to skip git's check of the
+directory's owner (its mode is 0700), and to sync its writes.
 
 A snapshot first collects its objects in memory. `ObjectSink.flush` then adds them to the repository: a few as
 loose objects, many (a first snapshot, a big change) as one pack, which costs a few syncs instead of two per
-object. When `flush` returns they are durable. A process killed before that leaves at most a temporary
+object. When `flush` returns, the objects are durable. A process killed before that leaves at most a temporary
 directory, which the next packing removes. Ids are raw (20 bytes) inside the history and hexadecimal outside.
 
 Threading: as `memory.history.history`; a writer is one thread, under the commit lock. Failure:
 `DamagedHistoryError` only for permanent damage: objects that are missing or whose content does not match
-their id, an invalid branch, files that every repository has. Possibly temporary failures (no rights, too many
-open files, a device error) stay `OSError`, which `memory.history.history` explains.
+their id, an invalid branch, missing files that every repository has. Possibly temporary failures (no rights,
+too many open files, a device error) stay `OSError`, which `memory.history.history` explains.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class TreeEntry(Struct, frozen=True):
     """One line of a git tree."""
 
     name: bytes
-    """As stored, that is, escaped."""
+    """The stored name, which is escaped."""
     mode: int
     """Git's mode, not permission bits."""
     id: bytes
@@ -102,7 +102,7 @@ def objects_in_memory() -> Any:
             self.size += len(content)
 
         def refresh_cb(self) -> None:
-            """Nothing changes behind its back; libgit2 asks before it calls an object missing."""
+            """Do nothing; libgit2 calls this before it reports an object as missing."""
 
         def exists_cb(self, id_: pygit2.Oid) -> bool:
             return str(id_) in self.objects
@@ -140,7 +140,7 @@ class ObjectSink:
         return new, repository
 
     def has(self, raw: bytes) -> bool:
-        """Return whether the object is in the repository, including flushed objects."""
+        """Return whether the repository has the object, including objects that were flushed."""
         return bool(self._odb.exists(raw.hex()))
 
     def blob(self, content: bytes) -> bytes:
@@ -201,7 +201,7 @@ class ObjectSink:
 
 @contextlib.contextmanager
 def temporary_directory(path: Path) -> Iterator[Path]:
-    """Create a directory inside the repository at `path`, on its disk; removed at the end."""
+    """Context manager: yield a new directory in the repository at `path`; it is removed at the end."""
     directory = path / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
     directory.mkdir(mode=0o700)
     try:
@@ -236,10 +236,10 @@ def install_pack(directory: Path, packs: Path) -> set[str]:
 
 @contextlib.contextmanager
 def git_errors_as_os(repository: Path) -> Iterator[None]:
-    """Turn an error of libgit2 while it writes to this repository into the `OSError` behind it.
+    """Context manager: turn an error of libgit2 while it writes to this repository into an `OSError`.
 
-    libgit2 drops the number of the error. Where it does not quote the system's text either (a loose object on
-    a full disk: "no error"), writing a file ourselves reveals the system's error.
+    libgit2 drops the number of the system's error. If its message does not quote the system's text either (a
+    loose object on a full disk: "no error"), we write a file ourselves to get the system's error.
     """
     try:
         yield
@@ -255,7 +255,7 @@ def git_errors_as_os(repository: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable; nothing to do where directories cannot be opened (Windows)."""
+    """Sync a directory, so that changes of its names are durable; do nothing on Windows."""
     if os.name == "nt":
         return
     fd = os.open(directory, os.O_RDONLY)
@@ -290,9 +290,9 @@ class Leaf(Struct, frozen=True):
 class Folder:
     """One directory of a stored tree, changed in memory.
 
-    It knows the id of its tree and loads the entries only on access, so a snapshot of one changed file reads
-    and writes only the trees on the way to it. Names are stored (escaped) names. Git has no empty folders:
-    they vanish when written. `load` returns the entries of a stored tree and is called at most once.
+    A folder stores the id of its tree and loads the entries only on access, so a snapshot of one changed file
+    reads and writes only the trees on the path to it. Names are stored (escaped) names. Git has no empty
+    folders: they vanish when written. `load` returns the entries of a stored tree and is called at most once.
     """
 
     __slots__ = ("_entries", "_id", "_load")
@@ -326,7 +326,7 @@ class Folder:
             del self._changing_parent(names)[names[-1]]
 
     def leaves(self, prefix: Names = ()) -> Iterator[tuple[Names, Leaf]]:
-        """Yield every file below, with its path."""
+        """Yield the path (after `prefix`) and the file of every file below this folder."""
         stack: list[tuple[Names, Leaf | Folder]] = [(prefix, self)]
         while stack:
             names, node = stack.pop()
@@ -370,7 +370,7 @@ class Folder:
         return self._id
 
     def _write_flat(self, sink: ObjectSink) -> None:
-        """Write this folder, all of whose folders are written."""
+        """Write this folder to `sink`, after all folders in it were written."""
         entries = []
         for name, node in self._children().items():
             if isinstance(node, Leaf):
@@ -416,7 +416,7 @@ class Commit(Struct, frozen=True):
     """One snapshot.
 
     Its message holds the subject, its trailers the actor, run and source. `at_ms`: UTC, whole seconds,
-    because git keeps seconds. `notes`: which files were not kept unchanged, and why.
+    because git keeps seconds. `notes`: lines about files that were not stored unchanged, with the reason.
     """
 
     id: str
@@ -454,7 +454,7 @@ def commit_message(*, actor: str, source: str, run_id: str | None, subject: str,
 
 
 def stored_commit(found: pygit2.Commit) -> StoredCommit:
-    """Return a commit of libgit2's as ours, whether or not Reverie wrote it."""
+    """Convert a commit of libgit2, whether or not Reverie wrote it."""
     message = found.raw_message.decode("utf-8", "replace")
     paragraphs = message.strip("\n").split("\n\n")
     matches = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
@@ -513,7 +513,7 @@ def escape_segment(name: str) -> str:
 
 
 def unescape_segment(escaped: str) -> str:
-    """Undo `escape_segment`. A `%` that begins no escape is a `%`."""
+    """Undo `escape_segment`. A `%` that does not begin an escape is kept."""
     return _ESCAPE.sub(lambda match: _unescape_match(match), escaped) if "%" in escaped else escaped
 
 
@@ -553,11 +553,11 @@ _Kind = Literal["commit", "tree", "blob"]
 
 
 class DamagedHistoryError(Exception):
-    """The repository is damaged; the text is the reason, in half a sentence."""
+    """Raised if the repository is damaged; the text is the reason, in half a sentence."""
 
 
 class MissingVersionError(Exception):
-    """A commit or file version that this repository does not have."""
+    """Raised for a commit or file version that this repository does not have."""
 
 
 class Repository:
@@ -672,7 +672,7 @@ class Repository:
         return self.commit(raw)
 
     def entry(self, tree: bytes, names: tuple[bytes, ...]) -> TreeEntry | None:
-        """Return the entry at a path below a tree; the tree for an empty path, None for a missing one.
+        """Return the entry at a path below a tree; the tree itself for an empty path, None if it is missing.
 
         Raises DamagedHistoryError.
         """
@@ -702,7 +702,7 @@ class Repository:
                     raise self._damage(entry.id, "blob")
 
     def damages(self, tip: bytes) -> Iterator[DamagedHistoryError]:
-        """Read everything that `tip` leads to, contents included, and yield an error for each failure."""
+        """Read all objects reachable from `tip`, contents included, and yield an error for each failure."""
         seen: set[bytes] = set()
         pending: list[tuple[_Kind, bytes]] = [("commit", tip)]
         while pending:
@@ -807,8 +807,8 @@ def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
     """Pack when there are more than `pack_after` loose objects or more than `MOST_PACKS` packs.
 
     Packing keeps the history small and fast. No object is removed before its copy has been read back from the
-    new pack, id by id, so a kill at any point leaves each object in at least one place. Every object is
-    packed, referenced or not: packing forgets nothing. Works under the commit lock.
+    new pack and its id compared, so after a kill at any point each object still exists. Every object is
+    packed, referenced or not, so packing loses nothing. Call it with the commit lock held.
 
     Raises DamagedHistoryError if an object cannot be packed, OSError; in both cases nothing has been removed.
     """
@@ -867,7 +867,7 @@ def _packs(objects: Path) -> list[Path]:
 
 
 def _remove(paths: Iterable[Path]) -> None:
-    """Remove superseded objects; one that is in use on Windows waits for the next packing."""
+    """Remove superseded object files; a file in use on Windows is left for the next packing."""
     directories = set()
     for path in paths:
         # The index first: git looks for indexes.
@@ -887,8 +887,9 @@ def _remove(paths: Iterable[Path]) -> None:
 class Merge(Struct, frozen=True):
     """The result of a three-way merge of one file's lines (libgit2's, the same as git's).
 
-    `conflict` False: both changes are in `content`. True: they touch the same lines and `content` shows both
-    between conflict markers, named unless that side is empty (of a binary file: `ours`, unchanged).
+    `conflict` False: `content` has both changes. True: both changes touch the same lines, and `content` shows
+    both versions between conflict markers, with a name for each side that is not empty. For a binary file,
+    `content` is `ours`, unchanged.
     """
 
     content: bytes
@@ -896,7 +897,7 @@ class Merge(Struct, frozen=True):
 
 
 def merge_versions(base: bytes, ours: bytes, theirs: bytes) -> Merge:
-    """Apply to `ours` the changes from `base` to `theirs`; line endings are kept byte for byte."""
+    """Apply the changes from `base` to `theirs` to `ours`; line endings are kept byte for byte."""
     if ours == theirs or theirs == base:
         return Merge(ours, False)
     if ours == base:

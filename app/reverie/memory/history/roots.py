@@ -1,9 +1,9 @@
 """One memory root inside a commit: its format, reading it from disk, and the authors of its changes.
 
 Layout of a commit: `<key>/files/...` and `<key>/metadata.json`, all names escaped (`history.repository`),
-`<key>` as one segment, so that no key can lie inside another. Git's trees know two modes only; permission
-bits other than 0644 and 0755, files kept by hash only and the caller's data (pins, usage) are in the metadata
-blob, one line a file so that it stays small in packs and readable in `git show`.
+`<key>` as one segment, so that no key can lie inside another. Git's trees know only two modes, so permission
+bits other than 0644 and 0755, files stored by hash only, and the caller's data (pins, usage) are in the
+metadata blob. It has one line per file, so that it is small in packs and readable in `git show`.
 
 Threading: as `memory.history.history`, under the commit lock. Failure: a file or directory that cannot be
 read is named in `Scan.unreadable`; `DamagedHistoryError` for the repository.
@@ -59,14 +59,14 @@ _READ_ATTEMPTS = 3
 
 
 class ScannedFile(Struct, frozen=True):
-    """The present state of a file."""
+    """The state of a file when it was scanned."""
 
     mode: int
     """Permission bits."""
     blob: bytes
     """The raw id of the stored content."""
     omitted: bool = False
-    """The file is too large to keep: the blob holds its size and hash only."""
+    """Whether the file is too large to store: the blob has only its size and hash."""
 
 
 class Scan(Struct):
@@ -81,10 +81,10 @@ class HistoryScanner:
     """A reader of one root into the history.
 
     Files are those of `files.rooted.walk`: regular files in real directories, no symlinks, no hidden names.
-    Directories are held open while they are read, so a symlink swapped in meanwhile leads nowhere, and a file
-    that changes while it is read is read again. A name that was listed and could not be read goes to
-    `unreadable` and keeps its last version; a name that is not listed is deleted. A file that the catalogue
-    certainly knows is not read (`KnownVersion.still_holds`).
+    Directories are held open while they are read, so a symlink that is swapped in meanwhile is not followed,
+    and a file that changes while it is read is read again. A name that was listed but could not be read is
+    added to `unreadable`, and its last version is kept; a name that is not listed counts as deleted. A file
+    whose row in the catalogue is certainly valid is not read (`KnownVersion.still_holds`).
 
     `known`: returns the known versions of the files below a path. `put` stores bytes and returns their raw
     id, `has` returns whether an id is stored; `without` excludes paths of other roots (see
@@ -111,8 +111,8 @@ class HistoryScanner:
     def scan(self, rel: str = "") -> str:
         """Read `rel` and everything below it ("" for the root), and return the path that was examined.
 
-        That is `rel`, or the nearest path above it that is not a directory (any more), because a change below
-        that is a change of it.
+        The returned path is `rel`, or a path above it that is no directory (any more): then everything below
+        that path has changed.
         """
         segments = rel.split("/") if rel else []
         try:
@@ -145,9 +145,10 @@ class HistoryScanner:
         return ""
 
     def take_listed(self, rels: Sequence[str]) -> None:
-        """Read exactly these files; a missing one is left out.
+        """Read exactly these files; missing files are left out.
 
-        They may be symlinks that stay in the root. For a handful of companions: they are read each time.
+        The files may be symlinks that lead to a place in the root. They are read each time, so this is only
+        for a few companions.
         """
         rooted = RootedDirectory(self._root)
         for rel in rels:
@@ -231,10 +232,10 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
 
 
 def _placeholder(path: Path, size: int) -> bytes:
-    """Return the placeholder for a file that is too large: its size and hash.
+    """Return the placeholder for a file that is too large to store: a line with its size and hash.
 
-    For a huge one the hash of its ends, and its time, so that every change shows. Raises OSError,
-    NotRegularFileError.
+    For a huge file only the first and the last MiB are hashed, and the modification time is added, so that
+    changes between them are noticed too. Raises OSError, NotRegularFileError.
     """
     with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         if size > LARGEST_HASHED_BYTES:
@@ -265,16 +266,16 @@ class FileVersion(Struct, frozen=True):
     """One stored version of a file."""
 
     blob: str
-    """Hexadecimal id of the content."""
+    """Hexadecimal id of the stored content."""
     mode: int
     """Permission bits."""
     omitted: bool = False
-    """The file was too large, so its bytes were not kept."""
+    """Whether the file was too large, so that its bytes were not stored."""
 
 
 @dataclasses.dataclass(frozen=True)
 class VersionChange:
-    """The difference of one file between two commits, in content, mode or metadata; None: it does not exist.
+    """The difference of one file between two commits in content, mode or metadata; None: no such file.
 
     `before` and `after` are read from the history on demand.
     """
@@ -297,12 +298,12 @@ class VersionChange:
 
     @property
     def content_changed(self) -> bool:
-        """Whether the bytes differ, not only mode, pin or usage."""
+        """Whether the bytes differ, and not only mode, pin or usage."""
         return _blob(self.before_version) != _blob(self.after_version)
 
 
 class StoredRoot:
-    """A root in some commit, or in the next one. `facts` are ours, `data` is the caller's."""
+    """A root in a commit, or in the commit being built. `facts` are our metadata, `data` is the caller's."""
 
     def __init__(
         self, files: Folder, facts: dict[str, dict[str, Any]], data: dict[str, Mapping[str, Any]]
@@ -313,7 +314,7 @@ class StoredRoot:
 
     @classmethod
     def load(cls, repository: Repository, commit: Folder, key: str) -> StoredRoot | None:
-        """Return the root `key` in a commit, or None.
+        """Return the root `key` in a commit; None if the commit does not have it.
 
         Raises DamagedHistoryError.
         """
@@ -332,7 +333,7 @@ class StoredRoot:
         return cls(folder.folder((FILES,)), facts, data)
 
     def put(self, rel: str, found: ScannedFile) -> None:
-        """Store a file: its blob in the tree, and attributes that a tree cannot hold in the facts."""
+        """Store a file: its blob in the tree, and attributes that a tree cannot have in `facts`."""
         git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
         self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
         facts: dict[str, Any] = {}
@@ -348,7 +349,7 @@ class StoredRoot:
         return not rel or self.files.get(escape_rel(rel)) is not None
 
     def take_over(self, rel: str, other: StoredRoot) -> None:
-        """Copy from `other` the files at `rel` and below ("": everything), where this root has none."""
+        """Copy files at and below `rel` ("": all) from `other`, except paths where this root has a file."""
         if not rel:
             self.files, self.facts = other.files, dict(other.facts)
             return
@@ -360,20 +361,20 @@ class StoredRoot:
         self.facts.update({at: facts for at, facts in other.facts.items() if _is_under(at, rel)})
 
     def remove(self, rel: str) -> None:
-        """Forget the files at `rel` and below (not "")."""
+        """Remove the files at and below `rel` (not "")."""
         self.files.remove(escape_rel(rel))
         for at in [at for at in self.facts if _is_under(at, rel)]:
             del self.facts[at]
 
     def version(self, rel: str, leaf: Leaf) -> FileVersion:
-        """Return the version of one file, from facts and tree together."""
+        """Return the version of one file, combined from `facts` and its entry in the tree."""
         facts = self.facts.get(rel, {})
         mode = facts.get("mode")
         plain = _PLAIN_MODES.get(leaf.mode, 0o644)
         return FileVersion(leaf.id.hex(), int(mode, 8) if mode else plain, facts.get("omitted") is True)
 
     def metadata_blob(self) -> bytes:
-        """Return the blob beside the tree: JSON, one file a line, so that git's own diff is readable."""
+        """Return the metadata blob: JSON with one line per file, so that git's own diff is readable."""
         lines = [
             f"{json.dumps(rel)}: {json.dumps(self._entry(rel), sort_keys=True)}"
             for rel in sorted({*self.facts, *self.data})
@@ -388,7 +389,7 @@ class StoredRoot:
 
 
 def key_name(key: str) -> bytes:
-    """Return the stored name of a root."""
+    """Return the stored (escaped) name of the root `key`."""
     return escape_segment(key).encode()
 
 
@@ -422,7 +423,7 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content differs from the last commit's; None: it did not, or does not, exist."""
+    """One file whose content differs from the last commit's; contents are None for no file."""
 
     key: str
     rel: str
@@ -431,7 +432,7 @@ class SeenChange:
 
 
 class Share(Struct, frozen=True):
-    """The changes of one actor. Pins and use go with the first share."""
+    """The changes of one actor, for one commit. Changes of pins and use are part of the first share."""
 
     actor: str
     run_id: str | None
@@ -439,15 +440,15 @@ class Share(Struct, frozen=True):
 
 
 Sharer = Callable[[Sequence[SeenChange], int | None], Sequence[Share]]
-"""Takes the changes, and the time of the last commit (UTC ms; None: there is none). Returns them by author,
-in the order in which they are to be committed. Called after the scan and before the commit, so it judges
-exactly what is kept."""
+"""Takes the changes, and the time of the last commit (UTC ms; None: there is none). Returns the changes by
+author, in the order in which they are to be committed. It is called after the scan and before the commit, so
+it gets exactly the changes that are committed."""
 
 
 def seen_changes(
     repository: Repository, sink: ObjectSink, last: StoredCommit | None, now: Folder
 ) -> tuple[SeenChange, ...]:
-    """Return every file whose content in `now` differs from the last commit's."""
+    """Return the change of every file whose content in `now` differs from the last commit's."""
 
     def read(leaf: Leaf | None) -> bytes | None:
         if leaf is None:
@@ -471,7 +472,7 @@ def trees_by_share(
     now: Folder,
     shares: Sequence[Share],
 ) -> Iterator[tuple[Share, bytes | None]]:
-    """Yield the tree to commit for each share; the last one is `now` itself, including any other changes."""
+    """Yield each share with the tree to commit for it; the last tree is `now`, with any other changes."""
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:
         for key in sorted({change.key for change in share.changes}):

@@ -27,14 +27,14 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class _Wanted(Struct, frozen=True):
-    """The terms of a query, compiled."""
+    """The terms of a query in compiled form."""
 
     terms: tuple[tuple[tuple[str, ...], bool], ...]
     """For each term its folded words, and whether the last one may be a prefix."""
     plain: re.Pattern[str]
-    """Finds the first word of any term, to the end of the word that contains it, in ASCII text."""
+    """Finds, in folded ASCII text, the first word of any term, up to the end of the word that contains it."""
     shaped: re.Pattern[str]
-    """The same in a shape (see `_Shapes`)."""
+    """Like `plain`, for a text whose characters were replaced by `_Shapes`."""
     longest: int
     """Number of words in the longest term."""
 
@@ -43,8 +43,8 @@ def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
     """Return the positions of the terms in `text`, in order, without overlaps.
 
     Terms are also found inside an identifier. Fifty texts are searched at each key press, so a text is split
-    into words only near a candidate. Candidates are found in its shape, which is as long as the text and
-    folded character by character. Ranges are `(start, end)` in characters.
+    into words only near a candidate. Candidates are searched in a copy of the text that is folded character
+    by character (`_Shapes`) and so has the same length. Ranges are `(start, end)` in characters.
     """
     wanted = _wanted(tuple(terms))
     if wanted is None:
@@ -77,7 +77,7 @@ def term_hits(text: str, terms: Sequence[Term]) -> Ranges:
 
 
 def regex_hits(text: str, pattern: str, *, most: int = 20) -> Ranges:
-    """Return where the pattern matches, line by line, ignoring case."""
+    """Return the positions at which the pattern matches, line by line, ignoring case; at most `most`."""
     search = re.compile(pattern, re.IGNORECASE)
     found: list[tuple[int, int]] = []
     at = 0
@@ -104,7 +104,10 @@ def _wanted(terms: tuple[Term, ...]) -> _Wanted | None:
 
 
 class _Shapes(dict[int, str]):
-    """The shape of each character; filled on demand."""
+    """The folded form of each character, by code point; entries are added on first use.
+
+    The form is one character: a space between words, or `_ODD` for a character that cannot be folded alone.
+    """
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -129,14 +132,14 @@ def _shape_of(char: str) -> str:
 
 
 def _may_begin(word: str, wanted: _Wanted) -> bool:
-    """Return whether a word can hold the first one of a term; most that fold to another length cannot."""
+    """Return whether a word may contain the first word of a term; a quick test before the exact one."""
     whole = _folded(word)
     return whole is None or wanted.plain.search(whole) is not None
 
 
 @lru_cache(maxsize=8192)
 def _folded(word: str) -> str | None:
-    """Return the word folded as a whole; None if it would be folded in parts."""
+    """Return the word folded as a whole; None if it has CJK characters and is folded in parts."""
     return None if any(map(is_cjk, word)) else folded(word)
 
 
@@ -165,7 +168,7 @@ def _odd_hits(
 ) -> list[tuple[int, int]]:
     """Return the hits that begin within the word at `span`.
 
-    `known`: hits within earlier words, where no other word matters.
+    `known`: caches the hits within a word, by word; only for hits that do not depend on other words.
     """
     start, end = span
     word = text[start:end]

@@ -1,8 +1,8 @@
 """Queries of the full-text index of the catalogue.
 
-A query with a rare word is ranked by BM25 (names count most). Ranking a word that more than a thousand notes
-contain is slow and says little, so such words only filter; without a rare word, notes with the word in their
-name come first, then the newest.
+A query with a rare word is ranked by BM25 (names count most). Ranking by a word that more than a thousand
+notes contain is slow and of little value, so such words only filter. Without a rare word, notes with the word
+in their name come first, then the newest.
 
 Threading: any thread but the GUI's. Failure: as of `memory.catalogue`.
 """
@@ -36,7 +36,7 @@ _FADING_DAYS = 30
 # Number of rows by any word to look up at once.
 _LOOSE_STEP = 200
 WHOLE = 8.0
-"""Maximum score of a note with every word of a question, by any word."""
+"""Score of a note that contains every word of a query, in a search for any of its words."""
 # Bonus for a note in the user's present place.
 _HERE = 3.0
 _COLUMNS = "files.id, files.home, files.root, files.rel, files.scope, files.mtime_ns"
@@ -45,7 +45,7 @@ Relevance = Mapping[int, float]
 
 
 class Doc(Struct, frozen=True):
-    """A file that answers a question; the higher its score the better.
+    """A file that matches a query; a higher score is better.
 
     `rel` is below its root; `root` is `companions` for a file that an agent loads beside its memories.
     """
@@ -60,9 +60,9 @@ class Doc(Struct, frozen=True):
 
 
 class SearchLimits(Struct, frozen=True):
-    """The rows that may answer, in addition to the question's own filters.
+    """Limits on the rows to search, in addition to the query's own filters.
 
-    Rows of these homes, with (or without) these ids; at most `count`.
+    Only rows of these homes, with (or without) these ids, are searched; at most `count` are returned.
     """
 
     homes: tuple[str, ...]
@@ -71,18 +71,18 @@ class SearchLimits(Struct, frozen=True):
     only: Collection[int] | None = None
     without: Collection[int] = ()
     roots: Collection[tuple[str, str]] | None = None
-    """Homes and keys of the roots that may answer; None: all."""
+    """The roots to search, as pairs of home id and root key; None: all roots."""
     beside: Collection[int] = ()
-    """Further rows that may answer, outside of those roots."""
+    """Ids of further rows to search, outside of `roots`."""
     here: Collection[tuple[str, str]] = ()
-    """The roots of the user's present place: their answers come first."""
+    """The roots of the user's current context; their results come first."""
 
 
 def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
-    """Return the results of a query, best first, and whether the catalogue has all of its homes completely.
+    """Return the results of a query, best first, and whether the catalogue covers all its homes completely.
 
-    For a query with a pattern: the files to search for it, newest first. Raises `CatalogueDamaged`,
-    `Unavailable`.
+    For a query with a regular expression, the results are the files in which to search for it, newest first.
+    Raises `CatalogueDamaged`, `Unavailable`.
     """
     with catalogue.reading() as connection:
         if connection is None or query.problems:
@@ -92,7 +92,7 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
 
 
 class Loose(Struct, frozen=True):
-    """Results for some of a question's words, best first, and the word groups that were searched."""
+    """Results for some of a query's words, best first, and the word groups that were searched."""
 
     docs: tuple[Doc, ...]
     groups: tuple[Group, ...]
@@ -119,7 +119,7 @@ def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimit
 
 
 class _Finder:
-    """One question to one connection."""
+    """One query on one connection."""
 
     def __init__(self, connection: sqlite3.Connection, query: SearchQuery, limits: SearchLimits) -> None:
         self._connection = connection
@@ -183,14 +183,14 @@ class _Finder:
     def _phrase(self, term: Term) -> str:
         """Return the FTS5 phrase for a term.
 
-        A word that is common as it is typed counts as finished: its completions are slow to collect, and
-        there are enough results already.
+        If many notes contain the last word exactly as typed, it counts as finished, because its completions
+        are slow to collect and there are enough results already.
         """
         finished = Term(term.text).phrase
         return finished if term.goes_on and self._is_common(finished) else term.phrase
 
     def _is_common(self, match: str) -> bool:
-        """Return whether more notes match than are worth ranking."""
+        """Return whether too many notes match to rank them."""
         return len(self._newest(match)) > _COMMON
 
     def _newest(self, match: str) -> list[int]:
@@ -210,7 +210,7 @@ class _Finder:
         return dict(rows.fetchall())
 
     def _matching(self, match: str, count: int) -> list[Row]:
-        """Return the newest matching rows (-1: all), from the cache where that reaches back far enough."""
+        """Return the newest `count` matching rows (-1: all), from the cache if it reaches back far enough."""
         ids = self._newest(match)
         is_all = len(ids) <= _COMMON
         if count < 0:
@@ -223,8 +223,8 @@ class _Finder:
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
         """Return rows that include the best ones.
 
-        Age counts for a bounded part of the score, and each lookup is slow, so of many equally relevant rows
-        only the last indexed are looked up.
+        Age is a bounded part of the score, and each lookup is slow, so of many equally relevant rows only
+        those indexed last are looked up.
         """
         count = self._limits.count
         ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))

@@ -1,6 +1,6 @@
-"""Search by any word, for when too few notes hold all of them.
+"""Search by any word, for when too few notes contain all words.
 
-The words of a question are searched without stop words, in every form that the notes have, and as similar
+The words of a query are searched without stop words, in every form that occurs in the notes, and as similar
 words if they may be misspelt.
 
 Threading: any thread but the GUI's. Failure: as of `memory.search.index`.
@@ -52,7 +52,7 @@ def _languages() -> dict[str, _Language]:
 
 @cache
 def _alike() -> dict[str, frozenset[str]]:
-    """Return synonyms by the stem of a word."""
+    """Return the synonyms of words, by the stem of the word."""
     return load_table("search_words.toml", _alike_of)
 
 
@@ -77,31 +77,31 @@ def _languages_of(table: Mapping[str, Any]) -> dict[str, _Language]:
 
 
 class Group(Struct, frozen=True):
-    """One word of a question with its forms in the notes."""
+    """One word of a query, with its forms that occur in the notes."""
 
     word: str
     forms: tuple[str, ...]
     count: int
-    """Number of notes with one of them, at most."""
+    """Upper bound for the number of notes with one of the forms."""
     weight: float
     others: tuple[str, ...] = ()
     """Synonyms, which count less."""
     is_like: bool = False
-    """Whether the notes lack the word, and the forms are similarly spelled words."""
+    """Whether no note has the word, so that the forms are similarly spelled words."""
     goes_on: bool = False
-    """Whether it may be unfinished."""
+    """Whether the word may be unfinished."""
 
     @property
     def match(self) -> str:
-        """The group as a query of the index."""
+        """The group as an FTS5 query."""
         asked = [f'"{form}"' for form in (*self.forms, *self.others)]
         return " OR ".join([*asked, f'"{self.word}" *'] if self.goes_on else asked)
 
 
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
-    """Return the words of a query that any note may answer, once each, and whether each may be unfinished.
+    """Return the words for a search by any word, each once, and whether each may be unfinished.
 
-    A word of which only one letter is typed is left out.
+    A last word of which only one letter is typed is left out.
     """
     found: dict[str, bool] = {}
     for term in query.terms:
@@ -156,7 +156,7 @@ def _language_of(words: Iterable[str]) -> str:
 
 @lru_cache(maxsize=16_384)
 def stem(word: str, language: str) -> str:
-    """Return a word without its ending."""
+    """Return a word without its inflectional ending in this language."""
     for ending in _languages()[language].endings:
         if not word.endswith(ending) or len(word) - len(ending) < 3:
             continue
@@ -173,11 +173,11 @@ def stem(word: str, language: str) -> str:
 
 
 _FEW_WORDS = 100
-"""Larger results are counted again each time."""
+"""Only results of at most this many words are cached."""
 
 
 class Vocabulary:
-    """The words of the index, read through one connection. Words in `counted` are not read again."""
+    """The words of the index, read through one connection. `counted` caches the words read so far."""
 
     def __init__(self, connection: sqlite3.Connection, notes: int, counted: WordCounts) -> None:
         self._connection = connection
@@ -185,11 +185,11 @@ class Vocabulary:
         self._notes = notes
 
     def groups(self, words: Sequence[tuple[str, bool]]) -> list[Group]:
-        """Return a group for each word that the notes have, or have a similar one of; the rarest first.
+        """Return a group for each word that the notes contain, itself or a similar word; the rarest first.
 
         A word and its forms are one group. Rare words count most, and a note counts the more, the more groups
         it has and the closer together they are. Forms come from the index's own vocabulary: words with the
-        same stem. A word that the notes lack is treated as misspelt. Words in quotes stay required.
+        same stem. A word that no note contains is treated as misspelt. Words in quotes are still required.
         """
         language = _language_of(word for word, _goes_on in words)
         made = (self._group(word, language, goes_on=goes_on) for word, goes_on in words)
@@ -285,20 +285,20 @@ def _spoken(word: str, language: str) -> tuple[str, ...]:
 
 
 class BestPassage(Struct, frozen=True):
-    """How well a text answers: the share of the question in the whole text, and in its best passage."""
+    """How well a text matches a query: the share of the query in the whole text, and in its best passage."""
 
     anywhere: float
     together: float
     is_like: bool
-    """Whether it has only words that are spelled similarly to those of the question."""
+    """Whether the text has only words that are spelled similarly to those of the query."""
     hits: Ranges
     """Positions of the words of the best passage, in the text."""
 
 
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPassage:
-    """Return how well a text answers these groups.
+    """Return how well a text matches these groups.
 
-    `called`: its name and that of its place, which count for every passage.
+    `called`: the name of the file and of its project; words in it count for every passage.
     """
     plain = folded(text)
     spots = sorted(_spots(plain, groups), key=lambda spot: spot[0])
@@ -335,7 +335,10 @@ def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPass
 
 
 def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Group, bool]]:
-    """Yield the positions of the groups' words in a folded text, and whether each is the word itself."""
+    """Yield each occurrence of the groups' words in a folded text.
+
+    Each item is: start, end, the group, and True for one of the group's forms or False for a synonym.
+    """
     for group in groups:
         is_pair = is_cjk(group.word[0])
         forms = (*group.forms, group.word) if group.goes_on else group.forms
@@ -352,5 +355,5 @@ def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Grou
 
 
 def _is_edge(char: str) -> bool:
-    """Return whether a character is part of no word that a neighbouring one belongs to."""
+    """Return whether a word ends beside this character: it is no letter or digit, or it is CJK."""
     return not char.isalnum() or is_cjk(char)

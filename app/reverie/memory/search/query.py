@@ -1,9 +1,9 @@
 """Parsing of search queries.
 
-All words must be found (the last one may be unfinished; `memory.search.index` has a fallback for when too few
-notes have them all), `"phrases"` as they are written, `/regex/` line by line. Filters: `scope:project`,
-`project:acme`, `agent:claude`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Anything else
-with a colon (`http://…`, `note: x`) is words. Nothing raises while a person is typing: an invalid query has
+All words must be found (the last word may be unfinished; `memory.search.loose` is the fallback if too few
+notes have all words), `"phrases"` exactly as written, `/regex/` line by line. Filters: `scope:project`,
+`project:acme`, `agent:claude`, `home:mux`, `pinned:yes`, `changed:<7d` (or `>2w`), `by:agent`. Other text
+with a colon (`http://…`, `note: x`) is searched as words. Parsing never raises: an invalid query has
 `problems`.
 
 Pure; any thread.
@@ -44,7 +44,7 @@ class Changed(Struct, frozen=True):
     """A filter by time of modification."""
 
     newer: bool
-    """Modified within the last `span_ns`; False: before that."""
+    """True: modified within the last `span_ns` nanoseconds; False: before that."""
     span_ns: int
 
 
@@ -53,13 +53,13 @@ class Term(Struct, frozen=True):
 
     text: str
     goes_on: bool = False
-    """Whether it may be the beginning of a longer word."""
+    """Whether the last word may be the beginning of a longer word."""
     is_exact: bool = False
-    """Whether it was in quotes, so that no other form of it counts."""
+    """Whether the text was in quotes, so that other forms of the words do not count."""
 
     @property
     def phrase(self) -> str:
-        """The term as an FTS5 phrase; empty if it holds no word."""
+        """The term as an FTS5 phrase; empty if it contains no word."""
         return fts_phrase(self.text, prefix=self.goes_on)
 
 
@@ -83,16 +83,16 @@ class SearchQuery(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is searched."""
+        """Whether the query has nothing to search for."""
         filters = self.scopes or self.homes or self.projects or self.agents or self.changed or self.by
         return not (self.terms or self.regex or filters or self.pinned is not None or self.problems)
 
     @property
     def without_first_letter(self) -> SearchQuery | None:
-        """The query without a last word of which only one letter is typed.
+        """The query without its last word, if only one letter of that word is typed.
 
-        None if there is no such word, or no other. Too many words begin with a letter to search for all of
-        them.
+        None if there is no such word, or no other word. Too many words begin with one letter to search for
+        all of them.
         """
         last = self.terms[-1] if self.terms else Term("")
         begun = next(reversed(list(tokens(last.text))), None) if last.goes_on else None
@@ -132,9 +132,9 @@ def parse_query(text: str) -> SearchQuery:
 
 
 def regex_problem(pattern: str) -> list[str]:
-    """Return why a pattern is refused: it is invalid, or it might run for ever; empty for a good one.
+    """Return sentences on why a pattern is refused: it is invalid or might run for ever; empty if accepted.
 
-    Python's engine backtracks and cannot be interrupted, and it blocks the interpreter while it works.
+    Python's engine backtracks, cannot be interrupted, and holds the GIL while it works.
     """
     try:
         compiled = re.compile(pattern, re.IGNORECASE)
@@ -147,18 +147,19 @@ def regex_problem(pattern: str) -> list[str]:
 
 
 class _PatternItem(Struct, frozen=True):
-    """A character, a class or a group of a pattern, with its repeat."""
+    """A character, a class or a group of a pattern, with its quantifier."""
 
     text: str
-    """Its source; unique for a group."""
+    """The item's source text; unique for a group."""
     is_single: bool = False
-    """Whether it matches one character out of a set, so alternatives like it are a set too."""
+    """Whether the item matches one character of a set, so that a choice between such items is a set too."""
     is_ambiguous: bool = False
-    """Whether a part of it repeats without limit, or is a choice: repeated in turn, it may run for ever."""
+    """Whether a part of it repeats without limit or is a choice; if it is repeated in turn, it may run for
+    ever."""
 
 
 class _PatternGroup(Struct):
-    """An open group, or the whole pattern."""
+    """A group whose end was not reached yet, or the whole pattern."""
 
     verbose: bool
     alternatives: list[list[_PatternItem]] = field(default_factory=lambda: [[]])

@@ -33,7 +33,7 @@ def snippet(text: str, query: SearchQuery) -> Snippet:
 
 
 def snippet_of(text: str, hits: Ranges) -> Snippet:
-    """Return the snippet for known hits."""
+    """Return the line of `text` with most of these hits close together; without hits its beginning."""
     if not hits:
         return Snippet(_beginning(text), ())
     start, end = _window(text, _densest(hits))
@@ -41,7 +41,7 @@ def snippet_of(text: str, hits: Ranges) -> Snippet:
 
 
 def _densest(hits: Ranges) -> tuple[int, int]:
-    """Return the hit after which most others follow within a snippet."""
+    """Return the hit that has the most other hits after it within the length of a snippet."""
     best, most, last = hits[0], 0, 0
     for first, (start, _end) in enumerate(hits):
         last = max(last, first)

@@ -1,8 +1,8 @@
 """The words of a text, for the index and for queries alike.
 
-SQLite's `unicode61` tokenizer (with `_` as a token character) splits the text that this module passes to it.
-Done here: folding of case, accents and widths; runs of Chinese, Japanese and Korean as overlapping pairs of
-characters; the parts of identifiers (`max_retries` and `maxRetries` are found by `retries`).
+This module prepares the text that SQLite's `unicode61` tokenizer (with `_` as a token character) splits. It
+folds case, accents and widths, splits runs of Chinese, Japanese and Korean (CJK) into overlapping pairs of
+characters, and adds the parts of identifiers (`retries` finds `max_retries` and `maxRetries`).
 
 Pure; any thread.
 """
@@ -47,12 +47,12 @@ def folded(text: str) -> str:
 
 
 def is_cjk(char: str) -> bool:
-    """Return whether a character belongs to a run without spaces."""
+    """Return whether a character is from a script without spaces between words: Chinese, Japanese, Korean."""
     return _CJK_RUN.match(char) is not None
 
 
 def index_text(text: str) -> str:
-    """Return a text's form for the index: folded, runs of CJK as pairs plus their last character."""
+    """Return a text in its form for the index: folded, with CJK runs as pairs plus their last character."""
     plain = folded(text)
     return plain if plain.isascii() else _CJK_RUN.sub(lambda found: f" {_pairs(found[0])} ", plain)
 
@@ -71,8 +71,8 @@ def index_parts(text: str) -> str:
 def fts_phrase(text: str, *, prefix: bool) -> str:
     """Return `text` as one FTS5 phrase, its words in order; empty if it has no word.
 
-    With `prefix` the last word may be a prefix. A single character of CJK always may: it begins a pair or is
-    the last of a run.
+    With `prefix` the last word may be a prefix. A single CJK character is always a prefix, because in the
+    index it begins a pair or ends a run.
     """
     plain = folded(text)
     runs = list(_CJK_RUN.finditer(plain))
@@ -94,7 +94,7 @@ def fts_phrase(text: str, *, prefix: bool) -> str:
 
 
 def tokens(text: str) -> Iterator[SearchToken]:
-    """Yield the words of a text in order, in their form for queries: runs of CJK character by character."""
+    """Yield the words of a text in order, in their form for queries: CJK runs character by character."""
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         at = 0
@@ -107,7 +107,7 @@ def tokens(text: str) -> Iterator[SearchToken]:
 
 
 def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
-    """Yield the parts of an identifier and their positions; nothing for a plain word."""
+    """Yield the parts of an identifier with their positions in `text`; nothing for a plain word."""
     word = text[token.start : token.end]
     if len(word) > _LONGEST_IDENTIFIER or not (_SNAKE.match(word) or _CAMEL.match(word)):
         return
@@ -120,7 +120,7 @@ def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
 
 
 def _plain(word: str, start: int) -> Iterator[SearchToken]:
-    """Yield a word between runs; folding may split it (a fraction, a ligature of signs)."""
+    """Yield the tokens of a word without CJK; folding may split it (a fraction, a ligature of signs)."""
     if not word:
         return
     for piece in _WORD.findall(folded(word)):
