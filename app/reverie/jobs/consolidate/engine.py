@@ -202,7 +202,7 @@ def task_prompt(
 
 
 def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
-    """Return the prompt text of the name `words`, followed by `lines` between marks; empty without lines."""
+    """Return `lines` between delimiters, below the prompt text called `words`; empty without lines."""
     if not lines:
         return ""
     return f"\n{prompt_words(words).strip()}\n\n{fence.around(chr(10).join(lines))}\n"
