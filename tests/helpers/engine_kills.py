@@ -8,6 +8,7 @@ history. The same for the connection to a machine elsewhere, which is cut.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import random
@@ -172,8 +173,18 @@ class _Killer:
             return
         self.tally.back_s.append(time.monotonic() - killed)
         self._settle()
-        if tab.pane.text.toPlainText() != typed and not tab.dreams.jobs.running:
-            self.tally.problems.append(f"round {self._round}: the editor lost what was typed")
+        shown = tab.pane.text.toPlainText()
+        if shown != typed and not tab.dreams.jobs.running:
+            kind, file = act.__name__.removeprefix("_"), tab.pane.file
+            state = (
+                "no file" if file is None else f"banner {file.buffer.banner!r}, note {tab.pane.banner.text!r}"
+            )
+            lines = difflib.unified_diff(
+                typed.splitlines(), shown.splitlines(), "typed", "shown", n=0, lineterm=""
+            )
+            self.tally.problems.append(
+                f"round {self._round}, {kind}: the editor lost what was typed ({state}): {list(lines)[:12]}"
+            )
         self._save_until_saved()
 
     def _shows_the_disk(self) -> bool:
