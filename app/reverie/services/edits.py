@@ -126,8 +126,7 @@ class UserEdits:
         another hash, `StoreError` if it is not UTF-16 or could not be rewritten without loss.
         """
         parsed, _root, files = self._resolve(context, path)
-        data = files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1)
-        text = utf16_text(data)
+        text = utf16_text(data := files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1))
         if text is None or not self.read(context, path).convertible:
             raise StoreError(
                 f"{parsed} was not changed:",
