@@ -281,7 +281,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether any process with this id runs here, for other programs' files that store only the id."""
+    """Return whether any process with this id runs here; for other programs' files, which store only ids."""
     return pid > 0 and _started(pid) is not None
 
 

@@ -309,7 +309,7 @@ def _quoted(raw: str) -> str:
 
 
 def _with_plain_fences(text: str) -> str:
-    """Return a text with its block's fences as agents require them, where a person would see a block."""
+    """Return a text with the fences of its block, if a person would see one, as agents require them."""
     block = loose_block(text)
     if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
         return text
@@ -340,7 +340,7 @@ def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
 def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
-    """Yield ways to write a value as one line where the agent's parser does not read the present block."""
+    """Yield candidates with the value on one line, for a block that the agent's parser does not read."""
     if rules == "strict" or len(path) > 1:
         return
     is_cut = not raw.endswith("\n") and text[block.block_end : block.block_end + 3] == "---"
@@ -481,7 +481,7 @@ def _is_mapping(raw: str, rules: FrontMatterRules) -> bool:
 
 
 def literal(value: str, *, quoted: bool = False) -> str:
-    """Return `value` as YAML on one line, as plainly as every version of YAML reads it back the same."""
+    """Return `value` as YAML on one line, in the plainest style that all YAML versions read back the same."""
     if not quoted and _PLAIN.fullmatch(value) and value.lower() not in RESERVED:
         return value
     special = set(_ESCAPED.findall(value))
@@ -853,7 +853,7 @@ def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
 
 
 def _rest(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> object:
-    """Return the content of a file except the value under a path: the other keys, and its body."""
+    """Return the content of a file except the value at a path (other keys and body), for comparison."""
     try:
         block, root = _block_and_root(text, rules)
     except yaml12.MalformedError:

@@ -643,7 +643,10 @@ class ListingUpdate:
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
-        """Return the reading errors by path; a path that was not examined keeps its fault."""
+        """Return the sentences about reading errors, by path.
+
+        For a path that was not examined, the former sentence is kept.
+        """
         replaced = self._listed | self._scanned
         kept = {
             rel: fault

@@ -125,7 +125,7 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return the reason why the history has no bytes of a file, as a sentence that names it `name`."""
+    """Return a sentence on why the history lacks the bytes of a file; `name`: the file's name in it."""
     parts = rel.split("/")
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"

@@ -117,7 +117,7 @@ def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield words as the index has them; runs without spaces as pairs of characters."""
+    """Yield the words of a text as in the index; text without spaces (CJK) as pairs of characters."""
     run: list[tuple[str, int]] = []
     for token in tokens(text):
         if is_cjk(token.text[:1] or " "):
@@ -239,7 +239,7 @@ class Vocabulary:
         }
 
     def _others(self, word: str) -> dict[str, int]:
-        """Return the forms of synonyms."""
+        """Return the forms of the word's synonyms in the notes, with the number of notes for each."""
         found: dict[str, int] = {}
         for other in _alike().get(stem(word, "en"), ()):
             found.update(self._forms(other, "en"))
