@@ -30,7 +30,10 @@ UsageDelta = Mapping[str, MemoryUsage | None]
 
 
 class FileIntent(Struct, frozen=True):
-    """One file that the run changes, with the hashes of its content before and after; None for no file."""
+    """One file that the run changes, with the hashes of its content before and after.
+
+    A hash of None means that there is no file.
+    """
 
     key: str
     scope: Scope

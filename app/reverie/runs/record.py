@@ -432,9 +432,10 @@ def started_of(run_id: str) -> int:
 def not_applied(
     ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the ops of a run that did not complete: none is applied, and each has the note `note`.
+    """Return the ops of a run that did not complete.
 
-    `left` are paths that another program has changed since; the ops on these have a note about that instead.
+    None of them is applied; each one that was applied gets the note `note`. `left` are paths that another
+    program has changed since; the ops on these get a note about that instead.
     """
     left_note = "left as it is, since somebody changed it meanwhile"
     return tuple(

@@ -533,7 +533,7 @@ class Run(Generic[Thought]):
         )
 
     def _observe(self, plan: Plan) -> None:
-        """Record the files to be written in the history, before the run."""
+        """Record the present content of the files to be written in the history, as it was before the run."""
         source, snapshots = self._job.before, self._parts.snapshots
         dirty = []
         for change in plan.changes:

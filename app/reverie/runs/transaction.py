@@ -370,7 +370,8 @@ class Transaction:
     def in_place_of(self, root: ScopeRoot, rel: str) -> Iterator[str]:
         """Yield the files that prevent the file `rel` from being created.
 
-        Either a file has the name of a directory above `rel`, or `rel` is a directory that contains files.
+        Either a file has the name of a directory above `rel`, or at `rel` there is a directory that contains
+        files, or something other than a file.
         """
         files = self._files_of(root)
         above = rel
@@ -589,9 +590,9 @@ def _makes_hidden(change: FileChange) -> bool:
 
 @contextlib.contextmanager
 def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
-    """Context manager: add `intent` to `touched` after the block, even if the block raises.
+    """Context manager: add `intent` to `touched`; remove it again if the block raises `Conflict`.
 
-    Not after a `Conflict` which shows that another program has changed the file.
+    A `Conflict` means that another program, not this run, has changed the file.
     """
     touched.append(intent)
     try:

@@ -735,7 +735,7 @@ class _ExtractionWork:
     async def rollouts(
         self, threads: Sequence[Thread]
     ) -> tuple[tuple[PartEnd, ...], tuple[SkippedThread, ...]]:
-        """Extract the threads; return the ends of those that were tried, and those skipped after all."""
+        """Extract the threads; return the ends of the extractions, and the threads that were skipped."""
         teller = _Teller(self._progress, len(threads))
 
         async def one(thread: Thread) -> PartEnd | SkippedThread:
