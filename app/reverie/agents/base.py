@@ -554,7 +554,7 @@ class AgentWriter(Protocol):
         """
 
     def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
-        """Return a tail of what is appended from `position` on; None: from the end. Nothing is read yet."""
+        """Return a reader of rows appended after `position` (None: the present end). Reads nothing yet."""
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
         """Return the newest events that end a turn, oldest first."""
@@ -676,7 +676,7 @@ class Extraction(Protocol):
         """Return every thread, including those of sub-agents."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """Return how new each thread was (UTC ms) when the agent last extracted it, by thread id.
+        """Return each thread's last change (UTC ms) as of its last extraction by the agent, by thread id.
 
         Includes threads in which the agent found nothing to remember.
         """

@@ -380,7 +380,7 @@ class Records(Protocol):
         """Return the positions of `texts` in order, those with the most evidence first."""
 
     def merged(self, texts: Sequence[str]) -> str | None:
-        """Return the first text with everything that the others add; None if that would lose something."""
+        """Return the first text with the content that the others add; None if that would lose content."""
 
     def lock(self, path: Path) -> AbstractContextManager[None]:
         """Return the lock that the agent itself takes to write this file."""

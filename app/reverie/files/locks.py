@@ -243,7 +243,7 @@ def this_process() -> ProcessId:
 
 
 def process_id(pid: int) -> ProcessId:
-    """Return the identity of the process that has this id now; if there is none, one that is never alive."""
+    """Return the identity of the process that now has this id; without one, a never living identity."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 

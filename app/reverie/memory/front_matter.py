@@ -319,7 +319,7 @@ def _with_plain_fences(text: str) -> str:
 
 
 def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Yield ways to put the description into the existing block, the best first; they may be wrong."""
+    """Yield candidates for the text with the description in its block, best first; some may be invalid."""
     empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
         yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"

@@ -683,7 +683,7 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """Return `rel`, or for a hidden path its directory, if that is new; empty if nothing shows."""
+        """Return `rel`, or for a hidden path its directory if that is new; empty if nothing is visible."""
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
         if hidden is None:

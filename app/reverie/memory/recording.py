@@ -462,7 +462,7 @@ class DiskChangeListener:
 
     @contextlib.contextmanager
     def _counting(self, rel: str) -> Iterator[None]:
-        """Turn a failure of the sidecar into a warning: the file has changed by now."""
+        """Context manager: turn a failure of the usage sidecar into a warning, as the file has changed."""
         try:
             yield
         except UserError as error:

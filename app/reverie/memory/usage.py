@@ -330,7 +330,7 @@ class UsageLog:
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
-        """Restore the ledger after a refused change, so that it is not repeated as an overwritten one."""
+        """Restore the ledger after a refused change, so that `reapply_lost` does not make the change."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)

@@ -196,7 +196,7 @@ def _names(paths: Iterable[str], cwd: str, config: str) -> str:
 
 
 def _name(path: str, cwd: str, config: str) -> str:
-    """Return a file's name for a sentence: relative to the working directory, or enough to be unique."""
+    """Return a file's name for a sentence: relative to `cwd`, or long enough to be unique."""
     if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     parts = path.replace("\\", "/").split("/")

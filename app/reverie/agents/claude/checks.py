@@ -55,7 +55,7 @@ def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tu
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the index, and why it cannot be read; None and empty if there is no index."""
+    """Return the text of the index, or None and why it cannot be read (empty: there is no index)."""
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

@@ -273,7 +273,7 @@ def _look(file: Path) -> LockBefore:
 
 
 def _holder(body: bytes | None) -> int | None:
-    """Return the process id in a body: its leading number, as the agent's `parseInt` reads it; None for 0."""
+    """Return the process id in a lock file: the leading number, as by `parseInt`; None for 0 or none."""
     found = _NUMBER.match(body or b"")
     return int(found[1]) or None if found else None
 

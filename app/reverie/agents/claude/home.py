@@ -1,8 +1,8 @@
 """The home of Claude Code: `~/.claude` (formats/claude-code.md).
 
-Projects are the directories in `projects/`, named by their working directory, or by themselves where that is
-unknown. Worktrees of one repository are one project: they share its memory, which lies where the repository's
-root says. Sessions are workspaces; their memory is the notes the agent keeps of each. Global memories are
+Projects are the directories in `projects/`, named by their working directory, or by their own path if that is
+unknown. Worktrees of one repository are one project: they share its memory, whose directory is named after
+the repository's root. Sessions are workspaces; their memory is the agent's session notes. Global memories are
 those of sub-agents, which lie outside of projects.
 
 Listing opens a transcript only for its first kilobytes, and only if nothing else names the working

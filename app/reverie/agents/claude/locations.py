@@ -156,7 +156,7 @@ def _is_project(directory: os.DirEntry[str]) -> bool:
 
 
 def _hash(codes: Iterable[int]) -> str:
-    """Return JavaScript's usual 32-bit hash of a text, as a positive number of base 36."""
+    """Return the 32-bit hash common in JavaScript (`h * 31 + code`), as a positive number in base 36."""
     value = 0
     for code in codes:
         value = (value * 31 + code) & 0xFFFFFFFF

@@ -60,7 +60,7 @@ def _config_of(path: Path) -> str:
 
 
 class _Messages:
-    """A converter of entries into messages, in order. The words of an answer wait for the rest of it."""
+    """A converter of entries into messages, in order. An answer is held until all its lines were read."""
 
     def __init__(self, config: str) -> None:
         self._config = config
@@ -174,7 +174,7 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Append words of the model: those of one answer become one message."""
+        """Add a text of the model to the held answer, or yield that and hold the text as a new answer."""
         before = self._words
         if before is None or not before.id:
             yield from self._flush()

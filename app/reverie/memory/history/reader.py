@@ -190,7 +190,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._leaves["gone" if gone else "came"]
 
     def _nearest(self, places: Sequence[HistoryPlace], *, empty: bool) -> HistoryPlace | None:
-        """Return the best of several places with the same content: same name, same root, near by.
+        """Return the best of several places with the same content, by name, root and distance; None: none.
 
         Empty files are all equal, so only the name counts.
         """

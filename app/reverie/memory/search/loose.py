@@ -249,7 +249,7 @@ class Vocabulary:
         return any(True for _ in self._between(word, word + "\U0010ffff"))
 
     def _like(self, word: str) -> dict[str, int]:
-        """Return the words most similar to one that the notes lack."""
+        """Return the words in the notes most similar to `word`, which no note has, with their note counts."""
         # Late: loading it takes as long as the search, and only misspelt words need it.
         from rapidfuzz.distance import OSA
 
