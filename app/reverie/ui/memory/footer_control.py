@@ -103,7 +103,10 @@ class Consolidation(QObject):
     def dream(
         self, workbench: Workbench, context: ScopeContext, *, dry_run: bool, engine: str = AUTO
     ) -> None:
-        """Start a consolidation, with `dry_run` a preview; ignored while another job of this window runs."""
+        """Start a consolidation or, with `dry_run`, a preview.
+
+        The call is ignored while another job of this window runs.
+        """
         if self.running:
             return
         self._workbench = workbench

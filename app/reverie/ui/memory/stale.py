@@ -2,7 +2,7 @@
 
 They are marked in the trees and in the list of warnings, underlined in the open memory with the evidence in a
 tool tip, listed on a page, and can be fixed. The engine checks the memories a moment after they, or the
-current commit of the repository, have changed. A fix replaces only the words that have a new value, never the
+repository's current commit, have changed. A fix replaces only the words that have a new value, never the
 sentence; it is a change like any other, with Undo.
 
 Threading: GUI thread; the engine is called in jobs on a lane of their own, since the first check of a long
@@ -51,7 +51,10 @@ _MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "line": 2, 
 
 
 def claim_words(claim: CheckedClaim) -> str:
-    """Return a description of the change that made a claim stale: `src/main.ts moved to src/cli/index.ts`."""
+    """Return a description of the change that made a claim stale, e.g.
+
+    `src/main.ts moved to src/cli/index.ts`.
+    """
     token, to = visible(claim.token), visible(claim.to)
     if not to:
         return tr("{token} is gone").format(token=token)
@@ -61,7 +64,7 @@ def claim_words(claim: CheckedClaim) -> str:
 
 
 def evidence_words(claim: CheckedClaim) -> str:
-    """Return the commit that made a claim stale: hash, date and subject; empty if unknown."""
+    """Return a text about the commit that made a claim stale: hash, date and subject; empty if unknown."""
     found = claim.evidence
     if found is None:
         return ""
@@ -110,7 +113,7 @@ class ClaimModel(LineModel):
 
 
 class StalePage(QWidget):
-    """A page with all stale statements of the shown project; those in fully loaded memories are first."""
+    """A page with all stale statements of the shown project, first those in fully loaded memories."""
 
     opened = Signal(object)
     """Emitted with a claim when the user wants to see its line in the editor."""
@@ -188,7 +191,7 @@ class StaleControl(QObject):
     open_wanted = Signal(str)
     """Emitted with the path of a memory to open."""
     page_wanted = Signal(object)
-    """Emitted with the page when it is to be shown; with None to show the editor again."""
+    """Emitted with the page to show it, or with None to show the editor again."""
     changed = Signal()
     """Emitted when the stale statements have changed."""
 
@@ -284,7 +287,7 @@ class StaleControl(QObject):
     # Checking
 
     def _forget(self) -> None:
-        """Clear the claims, when another place is shown."""
+        """Clear the claims, because another home or context is shown."""
         self._quiet.stop()
         self._lane.abandon("stale")
         self._take(None)
@@ -308,7 +311,7 @@ class StaleControl(QObject):
         self._take(None)
 
     def _take(self, report: ClaimReport | None) -> None:
-        """Store a report, and update marks and page if it has changed; None for no result."""
+        """Store a report (None: there is no result), and update marks and page if it has changed."""
         if report == self._known:
             return
         self._known = report
@@ -332,7 +335,7 @@ class StaleControl(QObject):
 
     @Slot()
     def show_file(self) -> None:
-        """Underline the stale statements of the file in the editor, and go to the claim to be opened."""
+        """Underline the stale statements of the file in the editor, and go to a claim that waits for it."""
         self._underline()
         wanted, file = self._wanted, self._pane.file
         if wanted is not None and file is not None and file.buffer.address.path == wanted.path:
@@ -370,7 +373,7 @@ class StaleControl(QObject):
 
     @Slot()
     def fix_here(self) -> None:
-        """Fix the stale statements on the line of the cursor; if it has none, all of the open memory."""
+        """Fix the stale statements on the cursor's line or, if there are none, all in the open memory."""
         mine = [claim for claim in self.of_open() if claim.replacement]
         line = self._pane.text.textCursor().blockNumber() + 1
         self.fix(tuple(claim for claim in mine if claim.line == line) or tuple(mine))

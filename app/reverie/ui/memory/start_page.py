@@ -1,7 +1,7 @@
 """The start page, for the first window and for a window without a home, and the privacy dialog.
 
-The page has a card for each home that was found, buttons to open another, and a summary of what Reverie reads
-and sends.
+The page has a card for each home that was found, buttons to open another home, and a summary of the data that
+Reverie reads and sends.
 
 Threading: GUI thread; no files are read.
 """
@@ -161,7 +161,7 @@ class StartPage(QWidget):
             self.setTabOrder(one, other)
 
     def focus(self) -> None:
-        """Move the focus to the first card, else to the first button."""
+        """Move the focus to the first card or, if there is none, to the first button."""
         next(iter((*self.cards, *self._acting, self.more))).setFocus()
 
     @property
@@ -206,7 +206,7 @@ class StartPage(QWidget):
         self.sentence.say(sentence)
 
     def forget_trouble(self) -> None:
-        """Return to the usual text at the next `show_homes`, once a home is shown."""
+        """Return to the usual text at the next call of `show_homes`. Called once a home is shown."""
         self._trouble = False
 
     @Slot()
@@ -217,7 +217,7 @@ class StartPage(QWidget):
 
 
 class PrivacyDialog(QDialog):
-    """A dialog about what Reverie reads, runs and sends, and where it stores its own files."""
+    """A dialog that lists what Reverie reads, runs and sends, and where it stores its own files."""
 
     def __init__(self, profile: Profile, parent: QWidget | None = None) -> None:
         super().__init__(parent)

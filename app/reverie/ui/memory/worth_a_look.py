@@ -1,7 +1,7 @@
-"""Worth a look: a page beside the trees with findings in the shown memories, the most useful first.
+"""The page "Worth a look" beside the trees, with findings in the shown memories, the most useful first.
 
-Findings are what a careful reader would notice, such as contradictions or near duplicates. The page shows
-both sides of a pair and can keep one or both, merge, fix, or dismiss.
+A finding is something that a careful reader would notice, such as a contradiction or a near duplicate. The
+page shows both sides of a pair and can keep one or both, merge, fix, or dismiss.
 
 The engine checks when the page is shown, and again a moment after the memories or the repository have changed
 while it is shown. Checking changes nothing; Undo restores a dismissed row.
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
-"""A finding and those that share a line with it: one decision for the user."""
+"""A finding and the findings that share a line with it; the user makes one decision about all of them."""
 
 _LOWEST_PAIR = 170
-"""The least height of a pair, in pixels at the default font size."""
+"""The minimum height of a pair, in pixels at the default font size."""
 _QUIET_MS = 900
 """The delay before a check after a change, in milliseconds."""
 _LONGEST = 160
-"""The number of characters of a line that a row shows."""
+"""The maximum number of characters of a line that a row shows."""
 _LONGEST_QUOTE = 300
-"""The number of characters of a line above its memory."""
+"""The maximum number of characters of the line that is quoted above its memory."""
 _KINDS: dict[str, str] = {
     "near-duplicate": translatable("Say much of the same"),
     "successor": translatable("A later version"),
@@ -121,14 +121,14 @@ def row_at(rows: Sequence[AlignedRow], lines: Sequence[int]) -> int | None:
 
 
 def _said(side: AlignedSide) -> str:
-    """Return a line with single spaces, for comparisons."""
+    """Return the text of a line with each run of white space as one space, for comparisons."""
     return " ".join(side.text.split())
 
 
 class SideHead(QWidget):
-    """The heading of one side of a pair: the memory, the line of the finding, and a button to keep this one.
+    """The heading of one side of a pair: the memory, the finding's line, and a button to keep this memory.
 
-    If one of the two memories is enough, it also shows how many lines only this one has.
+    If one of the two memories can be deleted, the heading also shows how many lines only this memory has.
     """
 
     def __init__(self, words: str, tip: str) -> None:
@@ -161,7 +161,7 @@ class Pair(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.finding: MemoryFinding | None = None
-        """The shown finding, or the last one."""
+        """The finding that is shown, or was shown last."""
         tip = self.tr("Keep this memory as it is and delete the other; Undo brings it back")
         self.left = SideHead(self.tr("Keep the &left"), tip)
         self.right = SideHead(self.tr("Keep the &right"), tip)
@@ -248,12 +248,12 @@ class WorthPage(TabPage):
 
     @property
     def matter(self) -> Matter:
-        """The selected row; empty for none."""
+        """The findings of the selected row; empty if no row is selected."""
         return self.list.current_value or ()
 
     @property
     def current(self) -> MemoryFinding | None:
-        """The shown pair of the selected row, or its only finding; None for no row."""
+        """The finding of the selected row that is shown; None if no row is selected."""
         return self.matter[self._at] if self._at < len(self.matter) else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -263,9 +263,10 @@ class WorthPage(TabPage):
             super().keyPressEvent(event)
 
     def show_report(self, report: FindingReport | None) -> None:
-        """List the findings of a report; None while there is none yet.
+        """List the findings of a report; None means that there is no report yet.
 
-        If the selected matter still exists, its shown pair stays, or the next one replaces it.
+        If the selected matter still exists, the finding that is shown stays or, if it is gone, the next one
+        is shown.
         """
         matters = report.matters if report is not None else []
         if report is None:
@@ -335,7 +336,7 @@ class WorthPage(TabPage):
             self.compare_wanted.emit(current)
 
     def _decided(self) -> None:
-        """Disable the decisions for the time of a double click, so that it cannot decide the next row."""
+        """Disable the buttons for the time of a double click, so that its second click decides nothing."""
         self._pause.start()
         self._follow()
 
@@ -415,7 +416,7 @@ class WorthControl(QObject):
         self._page: WorthPage | None = None
         self._session: HomeSession | None = None
         self._place: tuple[HomeSession, ScopeContext] | None = None
-        """The place of the shown findings, in which decisions about them are carried out."""
+        """The home and context of the shown findings, in which decisions about them are carried out."""
         self._dismissed: tuple[str, ...] = ()
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
@@ -454,14 +455,14 @@ class WorthControl(QObject):
         self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Check again, after a delay, for the updated trees if the page is shown."""
+        """Check again, after a delay, because the trees were updated, if the page is shown."""
         if update.other:
             self._forget()
         if not update.names_only:
             self._look_soon()
 
     def _forget(self) -> None:
-        """Clear the findings, when another place is shown."""
+        """Clear the findings, because another home or context is shown."""
         self._lane.abandon("look")
         self._place = None
         if self._page is not None:
@@ -482,7 +483,7 @@ class WorthControl(QObject):
             self.show_page()
 
     def show_page(self) -> None:
-        """Show the page beside the trees, which starts a check, and move the focus into its list."""
+        """Show the page beside the trees and move the focus into its list; this also starts a check."""
         self.page_wanted.emit(self.page)
         self.page.list.setFocus()
 

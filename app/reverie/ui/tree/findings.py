@@ -1,4 +1,4 @@
-"""The names of findings, and whether they mark their row of the tree."""
+"""The displayed names of findings, and the rule whether findings mark their row of the tree."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def headline(finding: LintFinding) -> str:
 def is_marked(findings: Sequence[LintFinding]) -> bool:
     """Return whether findings mark their row of the tree.
 
-    Notes alone do not, or half of all rows would be marked.
+    Findings that are only notes do not, because otherwise half of all rows would be marked.
     """
     return any(finding.severity != "note" for finding in findings)

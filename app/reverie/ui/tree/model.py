@@ -61,11 +61,11 @@ if TYPE_CHECKING:
 from reverie.ui.tree.findings import headline, is_marked
 
 SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
-"""The icon of a row by the kind of its rule."""
+"""The name of the icon of a row, by the kind of its file rule."""
 
 
 def sign_of(rule: FileRule) -> str:
-    """Return the icon of files that cannot be edited; empty for editable ones."""
+    """Return the name of the icon for files with this rule; empty if they can be edited."""
     return SIGNS.get(rule.kind, "")
 
 
@@ -132,12 +132,12 @@ class MemoryTreeModel(NodeModel):
         self.memory_tree: MemoryTree = EMPTY
 
     def show_tree(self, tree: MemoryTree) -> None:
-        """Show the next state of the same context."""
+        """Show the updated tree of the same context."""
         self.memory_tree = tree
         self.set_tree(tree.root)
 
     def show_other(self, tree: MemoryTree) -> None:
-        """Show the tree of another context; no old row survives."""
+        """Show the tree of another context; all old rows are removed."""
         self.memory_tree = tree
         self.reset_tree(tree.root)
 
@@ -167,7 +167,7 @@ class MemoryTreeModel(NodeModel):
         self.loaded_changed.emit()
 
     def loaded_at(self, path: str) -> LoadState | Literal[""]:
-        """Return how much of a file the agent loads; empty for nothing, or where it is not known."""
+        """Return how much of a file the agent loads; empty if nothing is loaded or if this is not known."""
         return self._loaded.get(path, "")
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -227,7 +227,7 @@ class MemoryTreeModel(NodeModel):
                 return LEAF_FLAGS
 
     def is_taken(self, path: str) -> bool:
-        """Return whether a file, a folder or the unsaved text of a deleted file has this memory path."""
+        """Return whether a file, a folder, or the unsaved text of a deleted file has this memory path."""
         return path in self.memory_tree.files or path in self.memory_tree.folders or path in self._modified
 
     def with_ending(self, path: str, name: str) -> str:
@@ -239,7 +239,7 @@ class MemoryTreeModel(NodeModel):
     def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
         """Return why the row at `path` cannot be renamed to `name`; empty if it can.
 
-        With `also_same`, its current name is a problem too.
+        With `also_same`, the current name counts as a problem too.
         """
         target = f"{path.rpartition('/')[0]}/{name}"
         if not name:
@@ -258,7 +258,7 @@ class MemoryTreeModel(NodeModel):
         return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
 
     def setData(self, index: AnyIndex, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:
-        """Request the rename that the user typed; nothing changes here, so it returns False."""
+        """Request the rename that the user typed; return False, because the model itself does not change."""
         path = str(index.data(PATH_ROLE) or "")
         name = self.with_ending(path, str(value).strip())
         if role == _EDIT and path and not self.name_problem(path, name):
@@ -272,7 +272,7 @@ class MemoryTreeModel(NodeModel):
         return [PATHS_MIME]
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
-        """Return the paths in a format for this model, and as text for everything else."""
+        """Return the paths in a format for this model, and as text for other targets."""
         paths = [path for index in indexes if (path := str(index.data(PATH_ROLE) or ""))]
         data = QMimeData()
         data.setText("\n".join(paths))
@@ -355,7 +355,8 @@ class MemoryTreeModel(NodeModel):
     def _rule(self, data: FileData | FolderData) -> FileRule:
         """Return who may change a file or folder.
 
-        Before the first view all is editable; the store refuses what is not.
+        Before the first view is set, every file counts as editable; the store then refuses a change that is
+        not allowed.
         """
         view = self._view
         if view is None:
@@ -458,7 +459,7 @@ class MemoryTreeModel(NodeModel):
 
 
 def _drawn(loaded: LoadState | None) -> LoadState | Literal[""]:
-    """Return the load state for which a row has a sign; none for what is loaded only when needed."""
+    """Return the load state that a row shows by a sign; empty for files that are loaded only when needed."""
     return "" if loaded in (None, "needed") else loaded
 
 
@@ -467,7 +468,7 @@ def _capital(text: str) -> str:
 
 
 def loaded_words(loaded: LoadState) -> str:
-    """Say how much of a file the agent loads."""
+    """Return in words how much of a file the agent loads."""
     return {
         "full": tr("loaded in full"),
         "part": tr("loaded in part"),

@@ -37,13 +37,13 @@ _HEAD = (
 _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
 # Longer texts are cut: this view is for reading; the editor and `reverie diff` show everything.
 LIMIT = 400_000
-"""The most characters that a view can show without blocking the window."""
+"""The maximum number of characters that a view can show without blocking the window."""
 MOST_ROWS = 4_000
-"""The most rows that a view can show without blocking the window."""
+"""The maximum number of rows that a view can show without blocking the window."""
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
-    """Say how lines that look alike differ; empty if `kinds` is empty."""
+    """Return in words how lines that look alike differ; empty if `kinds` is empty."""
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
@@ -58,7 +58,7 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
-    """Return as many rows of a text as a view can show, escaped, and whether rows are missing."""
+    """Return (rows, cut): as many escaped rows of a text as a view can show, and whether rows are missing."""
     rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
@@ -69,7 +69,7 @@ def fitting_rows(text: str) -> tuple[list[str], bool]:
 
 
 def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTextBox:
-    """Create a read-only text that can be selected with mouse and keyboard.
+    """Create a read-only text box whose text can be selected with mouse and keyboard.
 
     `name` is its accessible name; `fixed` selects a monospaced font.
     """
@@ -196,7 +196,7 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """Return the row, from 0, at which each line begins and the last one ends, as far as they are shown."""
+    """Return the row, from 0, at which each shown line begins, and then the row after the last one."""
     found = [0]
     for line in text.split("\n", MOST_ROWS)[:MOST_ROWS]:
         if found[-1] >= MOST_ROWS:

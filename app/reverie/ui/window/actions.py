@@ -47,16 +47,16 @@ class ActionState(Struct, frozen=True):
     can_tell: bool = False
     failures: bool = False
     fixable: bool = False
-    """Whether something in the opened memory is stale and has a new value."""
+    """Whether a statement in the open memory is stale and can be fixed."""
     beside: str = ""
-    """The page shown in place of the editor: `context` or `failures`; empty for neither."""
+    """The page that is shown in place of the editor: `context` or `failures`; empty for neither."""
 
 
 Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """Return True, as the rule of actions that are always possible."""
+    """Return True; this is the rule of actions that are always enabled."""
     return True
 
 
@@ -79,8 +79,8 @@ class ActionSpec(Struct, frozen=True):
     where: Literal["window", "tree", "editor"] = "window"
     """Keys of the tree or the editor work only while that has the focus.
 
-    So Del and Ctrl+Z stay the editor's own in the editor, and Ctrl+F finds in the file there and memories
-    elsewhere.
+    So in the editor, Del and Ctrl+Z act on the text, and Ctrl+F searches in the file instead of in the
+    memories.
     """
     destructive: bool = False
     """Whether it removes something, so that the palette never suggests it."""
@@ -358,7 +358,7 @@ class Actions(QObject):
         return self._made[id_]
 
     def update_state(self, now: ActionState) -> None:
-        """Enable the actions that are possible in this state."""
+        """Enable the actions that are possible in this state, and disable the others."""
         if now != self.state:
             self.state = now
             self._enable()
@@ -390,11 +390,11 @@ class Actions(QObject):
             self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
 
     def of_tree(self) -> tuple[QAction, ...]:
-        """Return the actions whose keys work only in the tree, to be added to it."""
+        """Return the actions whose keys work only in the tree; they are to be added to the tree."""
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
 
     def of_editor(self) -> tuple[str, ...]:
-        """Return the ids of the actions of the editor, to be added to its pane."""
+        """Return the ids of the editor's actions, which are to be added to the editor pane."""
         return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
 
     def rows(self) -> tuple[ActionRow, ...]:
@@ -406,7 +406,7 @@ class Actions(QObject):
         )  # fmt: skip
 
     def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-        """Return, per menu, its title and (text, keys) of every action with keys, for the shortcut sheet."""
+        """Return, for the shortcut sheet, each menu's title and the (text, keys) of its actions with keys."""
         sheet = []
         for key, title in MENUS:
             rows = [(_plain(self._made[spec.id].text()), _keys(self._made[spec.id]))

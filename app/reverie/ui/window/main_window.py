@@ -53,7 +53,7 @@ from reverie.ui.window.garbage import GarbageCollection
 
 log = logging.getLogger("reverie.window")
 PICKER_WIDTH = 220
-"""The initial width of the list of homes, at the usual type size."""
+"""The initial width of the list of homes, in pixels at the default font size."""
 
 
 class MainWindow(QMainWindow):
@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
     most).
 
     Signals:
-        chosen_by_hand(): The user asked for the place that is shown next.
+        chosen_by_hand(): The user has chosen the place that is shown next.
     """
 
     chosen_by_hand = Signal()
@@ -79,7 +79,7 @@ class MainWindow(QMainWindow):
         self._session: HomeSession | None = None
         self._chosen = False
         self._wanted: set[Path | MachineAddress] = set()
-        """What a person asked to open; shown once it is."""
+        """The homes and machines that the user asked to open; each is shown once it is open."""
         self._demo_due = False
         self._gave_up = False
         self._started = False
@@ -245,7 +245,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def handle_request(self, request: OpenRequest) -> None:
-        """Open what another start of the program was asked to open."""
+        """Open the homes that another instance of the program was asked to open."""
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
         elif (request.workspace or request.project) and (self.homes.sessions or self._gave_up):
@@ -282,7 +282,10 @@ class MainWindow(QMainWindow):
             self._pick_in(session)
 
     def _show_asked(self, workspace: str, project: str) -> None:
-        """Select a workspace, or else a project, of any open home; the shown home comes first."""
+        """Select a workspace or, if it is empty, a project, of any open home.
+
+        The shown home is searched first.
+        """
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
             home = session.info.id
@@ -329,8 +332,8 @@ class MainWindow(QMainWindow):
     def _offer_others(self, path: str) -> None:
         """Offer other homes, because the one at `path`, or those of a machine, could not be opened.
 
-        It is shown as soon as it can be; until then the start page shows cards, and if a home was named,
-        those of all homes that are found.
+        The requested home is shown as soon as it can be opened. Until then the start page shows the cards of
+        other homes; if the command line named a home, also of all homes that are found.
         """
         options, is_first = self._options, not self._opening_failed
         self._gave_up = self._opening_failed = True
@@ -377,7 +380,7 @@ class MainWindow(QMainWindow):
             self._say_title(place)
 
     def _said_of(self, place: Place) -> tuple[str, str]:
-        """Return the heading of a place: its name, and its facts."""
+        """Return the heading of a place: its name, and a line of facts about it."""
         facts = (place.reason, place.below)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
@@ -517,7 +520,7 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage(visible(sentence))
 
     def places(self) -> tuple[Path, ...]:
-        """Return the homes of this machine, including those the window was only asked to open."""
+        """Return the paths of the homes on this machine, even of those that were only requested so far."""
         opened = (session.info.root for session in self.homes.sessions if session.is_here)
         asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
@@ -652,7 +655,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop_runs(self) -> bool:
-        """Return whether no run started here is active, or the user agrees to stop it."""
+        """Return whether no run of this window is active, or the user agrees to stop it."""
         jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
@@ -682,5 +685,5 @@ class MainWindow(QMainWindow):
 
 
 def _literal(text: str) -> str:
-    """Return a name for the window's title, in which `[*]` would be the mark of unsaved changes."""
+    """Return a name, escaped for the title, in which Qt reads `[*]` as the mark of unsaved changes."""
     return visible(text).replace("[*]", "[*][*]")

@@ -1,8 +1,8 @@
 """The background services of the open homes, shown in Traces and by a label in the status bar.
 
-Threading: GUI thread. The engine is asked in jobs on a lane of its own, because starting and stopping take
-time; it reports changes through the session. When the window closes, everything it requested ends. Failure:
-errors of a host are in its status and in Activity.
+Threading: GUI thread. Requests to the engine run as jobs on a lane of their own, because starting and
+stopping take time; the engine reports changes through the session. When the window closes, all services that
+it requested end. Failure: errors of a host are in its status and in Activity.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class HostLabel(Struct, frozen=True):
     """The state of a home's background services in the status bar."""
 
     text: str = ""
-    """Empty if nothing is switched on."""
+    """The text of the label; empty if no service is switched on."""
     tip: str = ""
 
 
 class HostControl(QObject):
-    """The hosts of the background services of the open homes.
+    """Controls where the background services of the open homes are hosted.
 
-    The engine hosts a home while a window requests it and the services are switched on; it is asked only
-    after the home is open and painted. A lease decides which process hosts: if another one does, the engine
-    takes over when that ends. The engine is asked again, and reads the switches again, when settings were
-    saved, something was fixed, or the window gets the focus (other processes save settings too), and when
-    another engine took its place.
+    The engine runs (hosts) the services of a home while a window requests it and the services are switched
+    on. The request is sent only after the home is open and painted. A lease decides which process hosts; if
+    another process does, the engine takes over when that process ends. The request is repeated, and the
+    engine reads the switches again, when settings were saved, when a fix was applied, when the window gets
+    the focus (other processes save settings too), and when another engine has replaced this one.
 
     Signals:
         changed(str): The state of the services of the home with this id changed.
-        status_message(str): An error.
+        status_message(str): There is an error for the status bar.
     """
 
     changed = Signal(str)
@@ -88,15 +88,14 @@ class HostControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """Let the engine read the switches again, and log as much as the window does."""
+        """Let the engine read the switches again, and use the log level of the window."""
         for home_id in self._homes:
             self._settle(home_id)
 
     def set_paused(self, home_id: str, paused: bool) -> None:
         """Pause or resume the services of a home, until the window closes at the latest.
 
-        Pausing cancels what runs. Other windows of the profile have no services of the home meanwhile
-        either.
+        Pausing cancels active background runs. The services are paused for other windows of the profile, too.
         """
         (self._paused.add if paused else self._paused.discard)(home_id)
         self._settle(home_id)
@@ -107,7 +106,7 @@ class HostControl(QObject):
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
-        """Return the last status, or None if the services were never started."""
+        """Return the last status of the services of this home; None if they were never started."""
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
@@ -121,7 +120,10 @@ class HostControl(QObject):
         return self._lane.busy
 
     def stop(self) -> None:
-        """End the lane when the window closes, whose connection ends what it requested; idempotent."""
+        """End the lane when the window closes; idempotent.
+
+        The services that the window requested end with its connection.
+        """
         self._stopped = True
         self._lane.stop()
 
@@ -157,7 +159,7 @@ class HostControl(QObject):
 
 
 def host_label(status: HostStatus | None) -> HostLabel:
-    """Return a status as a word or two, and a sentence."""
+    """Return the label for a status: a text of a word or two, and a sentence."""
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
@@ -174,11 +176,11 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """The connections between hosts, checks, log and consolidation.
+    """Connects the hosts of the services with the checks, the log and the consolidation.
 
     Signals:
         changed(): The set of enabled actions may have changed.
-        status_message(str): A sentence for the status bar.
+        status_message(str): There is a message for the status bar.
     """
 
     changed = Signal()

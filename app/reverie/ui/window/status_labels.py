@@ -1,4 +1,4 @@
-"""The labels of the status bar: slow disks, and the state of the watcher.
+"""The labels of the status bar: one for slow disks, and one for the state of the watcher.
 
 Threading: GUI thread; nothing here reads a file (`DiskCheck` uses threads of its own). Failure: none.
 """
@@ -38,9 +38,9 @@ DEAD_S = 5.0
 
 
 class SlowDiskIndicator(QLabel):
-    """A label in the status bar that says that a job takes long, or that a disk does not answer.
+    """A label in the status bar that shows that a job takes long, or that a disk does not answer.
 
-    Jobs wait for the disk of a home, and a network share that is gone can block them for hours. `places`
+    Jobs wait for the disk of a home, and an unreachable network share can block them for hours. `places`
     returns the homes to check, which `DiskCheck` does in threads of its own.
 
     Signals:
@@ -114,7 +114,7 @@ class SlowDiskIndicator(QLabel):
 
 
 class WatchLabel(QLabel):
-    """A label with the state of the shown home's watcher, hidden while that is as usual (live)."""
+    """A label with the state of the shown home's watcher; hidden while that state is "live"."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
