@@ -22,11 +22,11 @@ NARROW = (375, 760)
 
 
 class TourFailed(Exception):
-    """The tour cannot go on; the text says what did not happen in time."""
+    """Raised if the tour cannot go on; the text says what did not happen in time."""
 
 
 class Camera:
-    """Takes pictures of `window` into `directory` and writes the path of each to stdout."""
+    """A camera that takes pictures of `window` into `directory` and writes the path of each to stdout."""
 
     def __init__(self, window: MainWindow, directory: Path) -> None:
         self.window = window
@@ -67,7 +67,7 @@ class Camera:
 
 @contextmanager
 def dark_colours() -> Iterator[None]:
-    """Give the whole application the dark palette for a while."""
+    """Context manager: give the whole application the dark palette."""
     light = QApplication.palette()
     QApplication.setPalette(dark_palette())
     yield
