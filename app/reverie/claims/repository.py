@@ -1,12 +1,13 @@
-"""Reads a project's repository through its objects: its states and the changes between them.
+"""A project's repository, read from its object database: its states and the changes between them.
 
 No hook, filter or program of the repository runs, the `git` program is never started, the person's
 configuration is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
-untrusted: large blobs are not loaded, names that are not UTF-8 stay bytes (surrogates), and history is
-followed for a limited number of commits and changed files; `limits` says what was left out.
+untrusted: large blobs are not loaded, names that are not UTF-8 are decoded with surrogate escapes, and
+history is followed for a limited number of commits and changed files; `limits` reports data that was left
+out.
 
-Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever lies
-in place of a file of git, even a pipe or a file on a hanging share, and holds the interpreter meanwhile.
+Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever is in
+the place of one of git's files, even a pipe or a file on a hanging share, and holds the GIL while it waits.
 Failure: `Unavailable` if the repository cannot be opened; a missing object (in a shallow or partial clone)
 counts as empty.
 """
@@ -626,7 +627,7 @@ class ProjectRepository:
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
-        """Return, for each of these (stripped) lines of the file, the commit since which it stands there.
+        """Return for each of these (stripped) lines the commit that added it to the file, by line.
 
         A line that the newest version lacks is left out. A line older than the history that was followed is
         attributed to the oldest commit of that history.

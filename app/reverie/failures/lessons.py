@@ -3,11 +3,11 @@
 See formats/loki.md sections 11, as shipped, and 13. The error entry is made from the newest crash record or,
 without one, from phase and exit code. The block is made by recency: episodes in directories dated within 24
 hours, at most fifty files, failures only, every error of theirs, newest first, three lines; then the
-anti-patterns about goal and phase. Unlike the original, an odd episode hides no other; `as_injected` computes
-what the original would have made of the store.
+anti-patterns about goal and phase. Unlike in loki-mode, a malformed episode does not hide others;
+`as_injected` computes the block that loki-mode itself would inject.
 
-Nothing is written: neither directories nor lock files. Threading: any thread but the GUI's. Failure: no
-content of the store raises; problems are listed beside the block.
+Nothing is written: neither directories nor lock files. Threading: any thread but the GUI's. Failure: never
+raises because of the store's content; problems are listed beside the block.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class AsInjected(Struct, frozen=True):
 
 
 class _Closed(Exception):
-    """The error with which loki-mode stops at a file."""
+    """Raised where loki-mode would stop with an error at a file."""
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(path, cause)
@@ -72,8 +72,8 @@ def as_injected(
 ) -> AsInjected:
     """Compute the block exactly as loki-mode would inject it, and why it differs from Reverie's.
 
-    Reverie leaves out what it cannot read; loki-mode gives up as a whole: without `index.json` it reads
-    nothing, one episode of the wrong form closes the block, some names are listed and not found again, times
+    Reverie only leaves out files that it cannot read; loki-mode often stops completely. Without `index.json`
+    it reads nothing, one malformed episode ends the block, some listed names are not found again, and times
     are compared as texts. This function does the same, step by step, and names the first file that makes a
     difference (formats/loki.md sections 11 and 17.1).
 
@@ -376,7 +376,7 @@ class Retrieved(Struct, frozen=True):
 
 
 def is_on(env: Mapping[str, str]) -> bool:
-    """Return whether the agent's environment switch is on: it is unless it is `0`."""
+    """Return whether lessons are on in the agent's environment: unless its switch is `0`."""
     return (env.get(SWITCH) or "1") != "0"
 
 
@@ -431,7 +431,8 @@ def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, 
 def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
     """Return the lessons of every failed episode, inside or outside of the agent's window, newest first.
 
-    Of a great many episodes, those in the last directories. `seen` counts all of them.
+    If there are too many episodes, only those in the newest directories are read. `seen` counts all lessons
+    read.
     """
     found: list[Lesson] = []
     for _day, path in islice(episode_files(memory), MOST_READ):
@@ -495,7 +496,7 @@ def _lessons_of(path: Path, record: dict[str, Any], now_ms: int) -> list[Lesson]
 
 
 def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
-    """Return what to avoid, from the anti-patterns that share a word with the query, best first."""
+    """Return the lines of the anti-patterns that share a word with the query, best first."""
     return priors_among(anti_patterns_in(memory, problems), query) if query.strip() else ()
 
 
@@ -524,9 +525,9 @@ def _pattern_line(each: AntiPattern) -> str:
 
 
 def _score(each: AntiPattern, words: list[str]) -> int:
-    """Return the number of matches; what fails counts twice.
+    """Return the number of words that match; matches in the failing approach count twice.
 
-    A word also matches inside of others, as in the agent's own search.
+    A word also matches inside of other words, as in the agent's own search.
     """
     what, why, prevention = each.what_fails.lower(), each.why.lower(), each.prevention.lower()
     return sum(2 * (word in what) + (word in why) + (word in prevention) for word in words)

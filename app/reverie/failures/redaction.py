@@ -1,10 +1,9 @@
 """Redaction of crash records: secrets, paths, addresses and names (formats/loki.md section 10).
 
-Secrets go first, then paths, then mail addresses, network addresses and repository names; at last everything
-that Reverie's own redactor recognises (`text.redact`). Every rule leaves a
-mark in square brackets that no other rule reads, so redacting twice changes nothing. Linear time: patterns
-begin behind a boundary. No possessive quantifiers or atomic groups: Python before 3.11.5 matches them
-wrongly.
+Secrets are removed first, then paths, then mail addresses, network addresses and repository names, and
+finally everything that Reverie's own redactor recognises (`text.redact`). Every rule inserts a mark in square
+brackets that no other rule matches, so redacting twice changes nothing. Linear time: patterns begin behind a
+boundary. No possessive quantifiers or atomic groups: Python before 3.11.5 matches them wrongly.
 
 Pure; any thread.
 """
@@ -89,7 +88,7 @@ _SPELLINGS = 3
 class PrivatePlaces(Struct, frozen=True):
     """The private facts about the present machine and project.
 
-    The project's directory, the home directory, and names of the repository (its owner, its name).
+    These are the project's directory, the home directory, and names of the repository (its owner, its name).
     """
 
     project: str = ""
@@ -167,7 +166,7 @@ def _letters(text: str) -> str:
 
 
 def _plainly(text: str) -> str:
-    """Return the text without one layer of disguise, as a reader or a program would understand it."""
+    """Return the text with one layer of escapes and look-alike characters decoded."""
     shown = _letters(text)
     shown = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), shown)
     return _SLASHES.sub("/", shown)
@@ -214,7 +213,7 @@ def _headers(text: str) -> tuple[str, int]:
 
 
 def _spellings(place: str) -> list[str]:
-    """Return the spellings of a directory in a text; the root of the disk has none."""
+    """Return the ways in which a text may write a directory; empty for the root of the disk."""
     trimmed = place.rstrip("/\\")
     found = [trimmed]
     if len(trimmed) > 1 and "\\" in trimmed:

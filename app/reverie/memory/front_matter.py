@@ -572,7 +572,7 @@ def quote_description(
 
 
 def repeated_key(text: str, *, rules: FrontMatterRules = "strict") -> tuple[str, int] | None:
-    """Find a key that occurs twice in one mapping of the front matter: its name and its second line."""
+    """Return a key that occurs twice in one mapping, and the line of its second use; None: no such key."""
     block = split(text, rules=rules)
     try:
         raw = text[block.block_start : block.block_end] if block is not None else ""

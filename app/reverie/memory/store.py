@@ -184,7 +184,7 @@ class MemoryStore:
         self._effects.wrote(root, parsed.rel)
 
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
-        """Read, `change` and write back, again when an agent wrote in between; return the new text."""
+        """Read a memory, apply `change`, write it (again if an agent wrote between); return the new text."""
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")
         with self._effects.exclusive(root):

@@ -310,7 +310,7 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 
 
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
-    """Return the variable that keeps the agent from loading any instructions; empty for none."""
+    """Return the environment variable that turns off loading of all instructions; empty if none does."""
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
 
@@ -658,7 +658,7 @@ class _Order:
         return True
 
     def add_rules(self, origin: _Origin, directory: Path) -> None:
-        """Add every rule in a directory and below, in the directory's own order."""
+        """Add every rule file in a directory and its subdirectories, in the order that the system lists."""
         if self._excludes(origin, directory):
             return
         if is_link(directory):
@@ -683,7 +683,7 @@ class _Order:
         self.found.append(Companion(scope, path, self.called(path), True, why, "", "unopened", why))
 
     def called(self, path: Path) -> str:
-        """Return a path as people see it: relative to the working directory, the agent's home or the user."""
+        """Return a path for people: relative to the working directory, the agent's or the user's home."""
         for place, before in ((self._cwd, ""), (self._config, ""), (self._machine.home_dir, "~/")):
             if place is not None and path.is_relative_to(place):
                 return before + path.relative_to(place).as_posix()
@@ -816,7 +816,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _notes_in(directory: Path, closed: list[OSError]) -> Iterator[Path]:
-    """Yield every note at and below a directory, by path, without following links to directories.
+    """Yield the path of every note in a directory and its subdirectories, sorted, skipping linked ones.
 
     `closed` gets the errors of folders that could not be listed.
     """

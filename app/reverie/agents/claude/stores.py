@@ -108,7 +108,7 @@ class ClaudeStores:
         return is_directory(self.memory_root(name).directory)
 
     def memories(self, problems: list[str]) -> Iterator[str]:
-        """Yield the directory names of projects with a memory; adds what cannot be read to `problems`."""
+        """Yield the directory names of projects with a memory; unreadable ones are added to `problems`."""
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
                 yield name

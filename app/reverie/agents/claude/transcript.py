@@ -193,7 +193,7 @@ def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
 
 
 def usage_of(entry: TranscriptEntry) -> Usage | None:
-    """Return the usage of an answer in this line; None if no model answered, or none is given."""
+    """Return the token usage of the answer in this line; None if there is no answer or no usage."""
     usage = entry.message.get("usage")
     if entry.kind != "assistant" or entry.synthetic or not isinstance(usage, dict):
         return None

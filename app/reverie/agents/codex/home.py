@@ -281,7 +281,7 @@ class CodexHome(Home):
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """Yield the threads with traces of the first generations, and how new each one was then (UTC ms)."""
+        """Yield each thread with a trace of the first generations, and its last change then (UTC ms)."""
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
@@ -505,7 +505,7 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Return the directories that the agent's databases and settings name; without rows, the rollouts."""
+        """Return the directories in the agent's databases and settings; without rows, in the rollouts."""
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:
@@ -518,7 +518,7 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Return the directories of the newest rollouts without a database row, from their first lines."""
+        """Return the working directories in the first lines of the newest rollouts without a database row."""
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
             cwd

@@ -78,7 +78,10 @@ def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[
 
 
 def older_locks(database: Database) -> tuple[Row, ...]:
-    """Return `memory_summary_locks` as rows of the later lock table; `expires_at` limits each one."""
+    """Return the rows of `memory_summary_locks` in the form of the newer lock table.
+
+    Each lock is valid until its `expires_at`.
+    """
     return tuple(
         {
             "cwd": row.get("cwd"),

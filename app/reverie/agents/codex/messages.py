@@ -390,7 +390,7 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield held messages: answers without an event, and texts that only events have."""
+        """Yield the messages held back: answers without an event, and texts that only events have."""
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}
         for message in (*((answer,) if answer is not None else ()), *spoken.values()):

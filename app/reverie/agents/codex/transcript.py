@@ -162,7 +162,7 @@ def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Recor
 
 
 def record_of(row: dict[str, Any]) -> Record | None:
-    """Return the record of a decoded line; None for an unknown kind, or one outside of the conversation."""
+    """Return the record in a decoded line; None for a kind that is unknown or not of the conversation."""
     kind, payload = row.get("type"), row.get("payload")
     when = timestamp_ms(row.get("timestamp"))
     if isinstance(kind, str) and isinstance(payload, dict):

@@ -1,6 +1,6 @@
 """mux's own settings of a consolidation and of the memory writer (formats/mux.md sections 10 and 14).
 
-Pure; any thread. Failure: no content raises; a value of the wrong type counts as absent.
+Pure; any thread. Failure: never raises, whatever the content; a value of the wrong type counts as absent.
 """
 
 from __future__ import annotations
