@@ -616,7 +616,7 @@ class AgentJobs(Protocol):
         """Return the agent's own list of background jobs, newest first."""
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        """Read from disk what the agent's jobs wait for in this context, for the doctor."""
+        """Return the doctor's checks of what the agent's jobs wait for in this context. Reads the disk."""
 
 
 class ConsolidationRules(Protocol):

@@ -3,8 +3,8 @@
 A home is recognised by its real path together with device and inode. The rules, in order:
 
 - recorded path and inode both match: it is that home (the device number may change with a reboot);
-- the recorded path still leads to this very directory, which now has a second name (a bind mount, another
-  spelling on a case-insensitive disk): it is that home;
+- the recorded path still leads to this directory, which now has a second path (a bind mount, or other case on
+  a case-insensitive disk): it is that home;
 - otherwise it is a new one. A known home whose directory is no longer at its recorded path is offered for
   adoption where inode or path match: the home was moved, or its directory was replaced by a restored backup.
   Adoption is a person's decision. A copy, whose original is still in place, gets its own id and is offered

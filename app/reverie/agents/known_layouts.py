@@ -140,7 +140,7 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Return evidence for all memory roots: names of generations, and the version in the settings."""
+    """Return evidence about all memory roots: names of generations, and the version in the settings."""
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
         generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)

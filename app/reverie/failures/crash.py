@@ -259,7 +259,7 @@ def _when(crash: Crash) -> int:
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
-    """Return names with mtime in ns, the last written first; equal ones by name, last first."""
+    """Return names and mtimes (ns) of the files, last written first; at equal times by name, descending."""
     found = []
     try:
         with os.scandir(directory) as entries:

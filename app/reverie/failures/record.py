@@ -79,7 +79,7 @@ def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> RecordedFailure:
-    """Store a failed episode.
+    """Store a failed iteration as an episode, unless recording is off; return where, or why not.
 
     Raises `Unavailable` if there is no project.
     """

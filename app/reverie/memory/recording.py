@@ -206,7 +206,10 @@ class Snapshots:
         run_id: str | None = None,
         dirty: Collection[Path] | None = None,
     ) -> str | None:
-        """Commit everything that changed (or that changed at `dirty`) as `actor`'s; None when nothing did."""
+        """Commit all changes (or those at `dirty`) as `actor`'s; return the commit's id, or None.
+
+        None: nothing changed.
+        """
         self._require_same()
         return self.history.snapshot(
             self._sources(self._home.roots()),
@@ -287,7 +290,7 @@ class Snapshots:
             self.observe(source="before a change", dirty=[root.directory / rel])
 
     def _is_kept(self, root: ScopeRoot, rel: str) -> bool:
-        """Return whether the newest commit certainly has the file's present content, so no scan is needed."""
+        """Return whether the newest commit certainly has the file's current content; False: scan first."""
         try:
             status, data = read_rel(os.fspath(root.directory), rel, _GLANCE)
             place, mode = HistoryPlace(root.key, rel), stat.S_IMODE(status.st_mode)

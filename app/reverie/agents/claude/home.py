@@ -5,9 +5,9 @@ unknown. Worktrees of one repository are one project: they share its memory, who
 the repository's root. Sessions are workspaces; their memory is the agent's session notes. Global memories are
 those of sub-agents, which lie outside of projects.
 
-Listing opens a transcript only for its first kilobytes, and only if nothing else names the working
-directory (`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`,
-`learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
+Listing reads only the first kilobytes of a transcript, and only if nothing else names the working directory
+(`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`, `learn_titles`). The
+home is only read; credentials and the keys of running sessions are never opened.
 
 Failure: as `agents.base` says.
 """

@@ -161,7 +161,7 @@ class ClaudeStores:
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:
-        """Return the directory name of a path: the existing one, or else the agent's name for a new one."""
+        """Return the directory name for a path: the existing one, or else the agent's for a new directory."""
         # The limit counts UTF-16 units; a character may be two of them.
         names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
         return existing_directory(names, path)

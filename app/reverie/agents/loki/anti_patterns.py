@@ -178,7 +178,7 @@ def index_updates(change: RootChange) -> dict[str, str]:
 
 
 def _heir(shelf: AntiPatternRecords, rel: str, text: str, texts: dict[str, str]) -> str:
-    """Return the record of the same file that contains everything this one said; empty for none."""
+    """Return the path of a record in the same file that has all content of `text`; empty if none does."""
     record = _anti_pattern(text)
     if record is None:
         return ""

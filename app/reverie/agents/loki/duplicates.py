@@ -1,8 +1,8 @@
 """Duplicate anti-patterns: finding and merging them.
 
-The agent adds an anti-pattern after each run that failed alike, since its own merge test never matches
-(formats/loki.md section 11). `repeated` groups only those whose merging loses no word; `united` keeps the
-words of both even if they differ.
+The agent adds an anti-pattern after each failed run, even for the same failure, because its own merge test
+never matches (formats/loki.md section 11). `repeated` only groups anti-patterns that can be merged without
+losing a word; `united` keeps the words of both even if they differ.
 
 Pure; any thread.
 """

@@ -37,7 +37,7 @@ def is_store(directory: Path) -> bool:
 
 
 def store_of(directory: Path) -> Path | None:
-    """Return the store at `directory`, or the store of the project there; None for none."""
+    """Return the store at `directory`, or the store of the project at this path; None if there is none."""
     return next((each for each in (directory, directory / STORE) if is_store(each)), None)
 
 

@@ -352,7 +352,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """Yield the fields not in `told`, and the `odd` values of those that are: nothing is hidden."""
+    """Yield lines for fields not in `told` and for `odd` values of fields in it, so that none is hidden."""
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})
     }

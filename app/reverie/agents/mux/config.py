@@ -252,7 +252,7 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return the text at `key`, empty if there is none."""
+    """Return the text value of `key`; empty if the value is missing or no text."""
     return as_text(raw.get(key))
 
 

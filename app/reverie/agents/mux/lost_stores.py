@@ -143,7 +143,7 @@ class _FormerPaths:
         self._dumps: dict[str, tuple[str, str]] | None = None
 
     def of_store(self, name: str) -> tuple[str, str]:
-        """Return the path that a store directory was named after, and the file with it; empty for none."""
+        """Return the path after which a store directory was named, and the file that has it; else empty."""
         if self._stores is None:
             self._stores = {project_dir_name(path): (path, file) for path, file in self._named()}
         return self._stores.get(name, ("", ""))
