@@ -312,12 +312,12 @@ class TranscriptSource(Struct, frozen=True):
     size: int = 0
     """In bytes, from the directory entry."""
     state: str = ""
-    """A special state, in a few words; empty for none."""
+    """A special state, in a few words; empty if there is none."""
     archived: bool = False
     under: str = ""
-    """The id of the transcript to which this one belongs, such as a sub-agent's; empty for none."""
+    """The id of the transcript to which this one belongs, such as a sub-agent's; empty if there is none."""
     project_name: str = ""
-    """The name that a person gave its project; empty for none."""
+    """The name that a person gave its project; empty if there is none."""
 
 
 LoadState = Literal["full", "part", "line", "listed", "needed"]
@@ -600,7 +600,7 @@ class AgentNotes(Protocol):
         """Return a meter that reads a session's transcript, and later only the lines that were added."""
 
     def session_title(self, place: NotesPlace) -> str:
-        """Return the title of the session; empty for none."""
+        """Return the title of the session; empty if there is none."""
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
         """Return the session's transcript for reading."""

@@ -309,7 +309,7 @@ class Thread(Struct, frozen=True):
     pinned: bool = False
     """Whether a person pinned it in the agent's own list."""
     project: str = ""
-    """The name of the project it was put into, or whose root it works in; empty for none."""
+    """The name of the project it was put into, or whose root it works in; empty if there is none."""
     section: str = ""
     """The name of the section of the agent's list that it is in, other than that of pinned ones."""
 

@@ -6,9 +6,9 @@ A home is recognised by its real path together with device and inode. The rules,
 - the recorded path still leads to this directory, which now has a second path (a bind mount, or other case on
   a case-insensitive disk): it is that home;
 - otherwise it is a new one. A known home whose directory is no longer at its recorded path is offered for
-  adoption where inode or path match: the home was moved, or its directory was replaced by a restored backup.
-  Adoption is a person's decision. A copy, whose original is still in place, gets its own id and is offered
-  nothing.
+  adoption if inode or path match, because the home was moved, or its directory was replaced by a restored
+  backup. Adoption is a person's decision. A copy, whose original is still in place, gets its own id, and no
+  adoption is offered.
 
 The registry is one JSON file of Reverie's own, changed only through `Sidecar.update`: two processes that meet
 a new home at the same time agree on its id. A damaged entry does not hide others and is kept. The home itself

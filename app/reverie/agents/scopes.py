@@ -82,7 +82,7 @@ class Caps(Struct, frozen=True):
     front_matter: FrontMatterRules = "strict"
     undescribed: str = ""
     """The files that need no description, such as an index: a regular expression that matches the whole
-    path; empty for none."""
+    path; empty if there is none."""
 
 
 class ScopeContext(Struct, frozen=True):
@@ -102,7 +102,7 @@ class ScopeContext(Struct, frozen=True):
 
     @property
     def covered_project(self) -> str | None:
-        """The project whose coverage record counts here; None for none."""
+        """The project whose coverage record counts here; None if there is none."""
         return self.project_path if self.dreams_as is None else self.dreams_as or None
 
     def for_dreams(self) -> ScopeContext:

@@ -21,7 +21,7 @@ _SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
 
 
 def remote_of(project: Path) -> str:
-    """Return the address of the remote `origin`, or else of the first; empty for none.
+    """Return the address of the remote `origin`, or else of the first; empty if there is none.
 
     Only `.git/config` is read, without git. Never raises; an unreadable file counts as having no remotes.
     """
@@ -41,7 +41,7 @@ def remote_of(project: Path) -> str:
 
 
 def normalised(remote: str) -> str:
-    """Return `host/path` of a remote, the host in lower case; empty for none.
+    """Return `host/path` of a remote, the host in lower case; empty if there is none.
 
     Without scheme, user, port and `.git`.
     """

@@ -514,7 +514,7 @@ class CutDescription(Struct, frozen=True):
 def cut_description(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> CutDescription | None:
-    """Find a description whose line holds more than the agent reads of it.
+    """Return a description whose line has more text than the agent reads; None if there is none.
 
     ` #` begins a comment, and `---` ends a block of Claude Code anywhere.
     """

@@ -218,9 +218,9 @@ class FileChanges(Struct, frozen=True):
     """The changed files of one scope."""
 
     changed: tuple[MemoryFile, ...]
-    """Including new ones."""
+    """Changed and new files."""
     gone: tuple[str, ...]
-    """Relative paths."""
+    """Relative paths of files that no longer exist."""
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
@@ -351,7 +351,7 @@ class ScopeScanner:
         self._headed = re.compile(root.headed).fullmatch if root.headed else None
 
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
-        """Scan the directory `rel` and all below it, except for directories in `keep`, which are only noted.
+        """Scan the directory `rel` and all below it; list but do not enter the directories in `keep`.
 
         Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
         """

@@ -322,7 +322,7 @@ class Snapshots:
                 raise user_error_from_os(error, f"{shown} was not deleted: {each} cannot be read.") from error
 
     def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
-        """Ensure that the history holds the current versions of these files (root, path, sha256).
+        """Ensure that the history has the current versions of these files, given as (root, path, SHA-256).
 
         Callers record companions themselves.
         """

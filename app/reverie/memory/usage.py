@@ -216,7 +216,7 @@ class UsageLog:
     ) -> None:
         """Apply a change field by field: set values that are still as in `before` to those in `after`.
 
-        Other values stay. Additional uses are Reverie's.
+        Other values are not changed. Added uses count as Reverie's.
         """
         if before or after:
             self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])

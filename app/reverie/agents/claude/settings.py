@@ -259,7 +259,7 @@ class MemorySettings(Struct, frozen=True):
     refused: str = ""
     """A sentence on a setting that the agent uses but Reverie does not; empty if there is none."""
     source: str = ""
-    """The setting that names `directory`; empty for none."""
+    """The setting that names `directory`; empty if there is none."""
     by_project: bool = False
     """Whether a file in the project itself names the directory, even if Reverie does not use it."""
 

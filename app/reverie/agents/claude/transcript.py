@@ -206,7 +206,7 @@ def usage_of(entry: TranscriptEntry) -> Usage | None:
 
 
 def first_cwd(path: Path) -> str:
-    """Return the first working directory in a transcript; empty for none.
+    """Return the first working directory in a transcript; empty if there is none.
 
     Reads the first 8 KiB or, if a long prompt comes before the directory, the first 256 KiB. Raises
     `OSError`, `Unavailable`.
@@ -269,7 +269,7 @@ def session_title(transcript: Path) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not blank; empty for none."""
+    """Return the first line that is not blank; empty if there is none."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 

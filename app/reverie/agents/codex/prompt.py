@@ -210,7 +210,7 @@ def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int,
 
 
 def instructions_text(home: str, project: str, cwd: str) -> str:
-    """Return the message with the instructions, as Codex sends it; empty for none.
+    """Return the message with the instructions, as Codex sends it; empty if there is none.
 
     `home` is trimmed.
     """

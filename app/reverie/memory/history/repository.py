@@ -743,7 +743,7 @@ class Repository:
     def _damage(self, raw: bytes, kind: _Kind) -> DamagedHistoryError:
         """Return the error for an object that libgit2 cannot read.
 
-        Raises OSError where the system is the cause.
+        Raises OSError if the system is the cause.
         """
         packs = self.objects / "pack"
         for path in (self.loose_path(raw), *(packs.iterdir() if packs.exists() else ())):
