@@ -482,7 +482,7 @@ class HomeEngine(Workbench, HomeCalls):
             )
 
     def _sent_view(self, context: ScopeContext, client: ClientConnection) -> MemoryView:
-        """Return the trees of a context that the client was last sent; the present ones if there are none."""
+        """Return the trees of a context that were last sent to the client; the present ones if none were."""
         view = self._sent.get(client, (0, None))[1]
         return view if view is not None and view.context == context else self.view(context)
 
