@@ -175,9 +175,10 @@ class UserEdits:
     def as_one(
         self, changes: Iterable[Callable[[], Undo]], sentence: str = "Took back {count} changes."
     ) -> Undo:
-        """Join several changes that a person asked for at once into one `Undo`, described by `sentence`.
+        """Make several changes that a person requested together; join them into one `Undo`.
 
-        If one fails, the changes before it are undone and its error is raised.
+        `sentence` is the message shown after the undo. If one change fails, the changes before it are undone
+        and its error is raised.
         """
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):

@@ -336,7 +336,7 @@ class Compared(Struct, frozen=True):
 
 
 def compare(first: Fact, second: Fact) -> Compared:
-    """Return the comparison of two facts, where the second may be a new wording of the first."""
+    """Compare two facts; the second one may be a rewording of the first."""
     a, b = first.wording, second.wording
     match = match_wordings(a, b)
     paired_a, paired_b = {one for one, _ in match.pairs}, {other for _, other in match.pairs}
