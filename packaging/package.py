@@ -72,7 +72,10 @@ def wheel() -> None:
 
 
 def _same_wheel_from(sdist: Path, built: Path, place: Path) -> None:
-    """The sdist unpacked, and built as `pip install .` and `pipx install .` build, gives the very same."""
+    """Check that the unpacked sdist gives the same wheel.
+
+    It is built like `pip install .` and `pipx install .` build it.
+    """
     with tarfile.open(sdist) as archive:
         archive.extractall(place / "source", filter="data")
     (source,) = (place / "source").iterdir()
@@ -127,7 +130,10 @@ def _build_folder() -> None:
 
 
 def _build_environment() -> Path:
-    """An environment with what the program needs and PyInstaller, made anew when a lock changed."""
+    """Return an environment with the program's packages and PyInstaller.
+
+    It is created again if a lock file has changed.
+    """
     locks = (dev.LOCKS[0], dev.PACKAGE_LOCK)
     stamp, wanted = BUILD_VENV / "reverie-setup-stamp", dev.stamp_of(locks, sys.version)
     python = dev.python_in(BUILD_VENV)
@@ -263,7 +269,10 @@ def _needed(tree: Path) -> list[str]:
 
 
 def _owner(library: str) -> str:
-    """The package a library is of; dpkg may know it by the path before /usr was merged, or after."""
+    """Return the package that owns a library.
+
+    dpkg may list the path of the library from before or after the merge of /usr.
+    """
     real = str(Path(library).resolve())
     for path in (library, real, real.removeprefix("/usr"), f"/usr{library}"):
         found = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True, check=False)

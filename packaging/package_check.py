@@ -95,7 +95,10 @@ def memories(home: Path) -> Mapping[str, bytes]:
 
 
 def check(command: Sequence[str], directory: Path, *, say: Callable[[str], None]) -> None:
-    """Everything, in `directory`, which is empty. One line to `say` for each thing that works."""
+    """Check the whole program in `directory`, which is empty.
+
+    One line is passed to `say` for each thing that works.
+    """
     installed = Installed(command, directory)
     say(f"--version: {installed.run('--version').strip()}")
     if json.loads(installed.run("homes", "--json")) != []:

@@ -35,7 +35,10 @@ HELPERS = ("tr", "_tr", "_", "translatable")
 _SAYS_TEXTS = re.compile(
     r"_CONTEXT\b|\b(?:tr|_tr|_|translatable|counted|phrase|plural|translate|QT_TRANSLATE_NOOP)\s*\("
 )
-"""Only sources with this can hold a text or a context; parsing the many others takes seconds."""
+"""Matches sources that can contain a text or a context.
+
+Only these are parsed, because parsing the others would take seconds.
+"""
 
 _PHRASES = "reverie.ui.display_text"
 """The module whose context has the texts of the packages below the window."""
@@ -205,8 +208,7 @@ def read_ts(path: Path) -> dict[Key, Forms]:
 
 
 def updated(texts: Texts, known: Mapping[Key, Forms]) -> dict[Key, Forms]:
-    """A translation for each text, as far as `known` has one: its own, else that of the same text
-    elsewhere."""
+    """Return a translation for each text: its own in `known`, else that of an equal text elsewhere."""
     elsewhere = {(text, len(forms)): forms for (_context, text), forms in known.items() if all(forms)}
     result: dict[Key, Forms] = {}
     for key in sorted(texts.keys):

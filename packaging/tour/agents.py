@@ -262,7 +262,7 @@ _FAILED = (
 
 
 def make_loki_project(project: Path, now_s: int) -> None:
-    """A store with failures of the last days, three anti-patterns alike, and crashes of two kinds."""
+    """Create a store with recent failures, three similar anti-patterns, and two kinds of crashes."""
     store = project / ".loki"
     for number, (hours, kind, message, resolution) in enumerate(_FAILED):
         when = datetime.fromtimestamp(now_s - hours * 3600, UTC)

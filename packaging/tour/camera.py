@@ -50,7 +50,7 @@ class Camera:
 
     @contextmanager
     def narrow(self) -> Iterator[None]:
-        """Make the window as narrow as a phone, without the list of homes, and then as before."""
+        """Context manager: make the window as narrow as a phone, without the list of homes."""
         window = self.window
         size, picker_hidden = window.size(), window.picker.isHidden()
         window.picker.hide()

@@ -281,7 +281,7 @@ _LAST = "next-steps.md"
 
 
 def show_orphans(camera: Camera) -> None:
-    """Walk through the page and back; a home without a project store shows what it has."""
+    """Show the page of orphaned stores, and leave it again."""
     window = camera.window
     session, control = window.session, window.tab.orphans
     if session is None:
@@ -322,7 +322,10 @@ def _picked(window: MainWindow) -> bool:
 
 
 def _leaving(session: HomeSession) -> Callable[[JobControl], None]:
-    """A job that puts what a workspace would have left into the copy: some of it as the project has it."""
+    """Return a job that writes an orphaned workspace store into the copy.
+
+    Some of its files are equal to those of the project.
+    """
     home = open_parts(session.info.root, session.profile, system_clock).home
 
     def work(_control: JobControl) -> None:
