@@ -389,7 +389,7 @@ class FailuresTab(PartTab):
         self._opener = opener
         self._now = 0
         self.is_here = True
-        """Whether the files of the shown home can be opened on this machine."""
+        """Whether the files of the home that is shown can be opened on this machine."""
         self.view: FailuresView | None = None
         self.state = WrapLabel()
         self.bar.setAccessibleName(self.tr("Kinds of failures"))

@@ -327,7 +327,7 @@ class OpenFile(QObject):
             self.reopened.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
-        """Show `text` or, with `behind`, append it to the shown text, without an undo step."""
+        """Show `text` or, with `behind`, append it to the text that is shown, without an undo step."""
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)

@@ -219,7 +219,7 @@ class EditorPane(QWidget):
         self.error.say_error(error)
 
     def refresh(self) -> None:
-        """Update the header and the messages from the state of the shown file."""
+        """Update the header and the messages from the state of the file that is shown."""
         file = self._file
         if file is None:
             return

@@ -743,7 +743,7 @@ class MergeMemoriesDialog(QDialog):
 
     @property
     def is_checked(self) -> bool:
-        """Whether the shown text has been checked for lost lines."""
+        """Whether the text that is shown has been checked for lost lines."""
         return self._seed is not None and not self._checking
 
     @Slot()
@@ -841,7 +841,7 @@ class MergeMemoriesDialog(QDialog):
 
 
 class DuplicatesControl(QObject):
-    """Controller of the duplicate finder of the shown home.
+    """Controller of the duplicate finder of the home that is shown.
 
     The page is created on first use, and closed when another home is shown.
     """
@@ -864,7 +864,7 @@ class DuplicatesControl(QObject):
         edits.undone.connect(self._on_undone)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home, and close the dialog and the page of the previous one."""
+        """Set the home to show, and close the dialog and the page of the previous one."""
         if self.dialog is not None:
             self.dialog.reject()
         self._session = session
@@ -882,7 +882,7 @@ class DuplicatesControl(QObject):
 
     @Slot()
     def show(self) -> None:
-        """Show the page, and search the shown home for duplicates."""
+        """Show the page, and search for duplicates in the home that is shown."""
         session = self._session
         if session is None or session.context is None:
             return

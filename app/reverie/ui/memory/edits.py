@@ -228,7 +228,7 @@ class Edits(QObject):
         change.session.lanes.scan.submit(change.name, change.job, done=done, failed=failed)
 
     def forget(self) -> None:
-        """Clear the changes to undo and redo, when another home is shown."""
+        """Clear the changes to undo and redo, because another home is shown."""
         self._undos.clear()
         self._redos.clear()
         self._forgotten += 1
@@ -377,7 +377,7 @@ class HandControl(QObject):
         self._model.move_asked.connect(self._drop)
 
     def forget(self) -> None:
-        """Clear the changes to undo, the pending selection and the message, when another home is shown."""
+        """Clear the changes to undo, the pending selection and the message, because another home is shown."""
         self.edits.forget()
         self._back.forget()
         self._wanted = ""
@@ -544,7 +544,7 @@ class HandControl(QObject):
     # Selection
 
     def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
-        """Return (home session, trees) of the shown place; None if either is missing."""
+        """Return (home session, trees) of the place that is shown; None if either is missing."""
         session, update = self._shown.session, self._shown.update
         return (session, update) if session is not None and update is not None else None
 
@@ -560,7 +560,7 @@ class HandControl(QObject):
 
     @staticmethod
     def _scopes(update: TreeUpdate) -> list[Scope]:
-        """Return the scopes that the shown place has."""
+        """Return the scopes of the place that `update` is about."""
         return [scope for scope in SCOPES if update.view.scopes[scope].root is not None]
 
     def _folders(self, update: TreeUpdate, scope: Scope) -> list[str]:

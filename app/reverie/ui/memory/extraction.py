@@ -135,7 +135,7 @@ class ExtractControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the shown home supports extraction."""
+        """Whether the home that is shown supports extraction."""
         return self._session is not None and self._session.facts.extracts
 
     @property
@@ -147,7 +147,7 @@ class ExtractControl(QObject):
         return self.running and self._of is session
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none. A running extraction continues."""
+        """Set the home to show; None means no home. A running extraction continues."""
         if self._session is not None:
             self._session.status_changed.disconnect(self._soon)
         self._session = session

@@ -211,7 +211,7 @@ class FilterChips(QWidget):
 
 
 class FilterControl(QObject):
-    """Controller that synchronises the filter chips, their counts and the shown trees."""
+    """Controller that synchronises the filter chips, their counts and the trees that are shown."""
 
     displaced = Signal(object)
     """Emitted with a `LoadedNext` when a save changes which files a new session of the agent loads."""
@@ -236,7 +236,7 @@ class FilterControl(QObject):
         model.warnings_changed.connect(self._soon.start)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._session, self._update = session, None
         self._lane.abandon("loaded")
 

@@ -1,9 +1,9 @@
-"""Lint findings of the shown memories, and the care of an index with its fixes.
+"""Lint findings of the memories in the trees, and the checks of an index with their fixes.
 
-Both are listed under the heading of the editor. `LintControl` checks the shown memories a moment after each
-change, on a thread of its own, and marks rows of the tree. `IndexControl` checks an open index, fixes it, and
-plans renames that keep links valid; its changes go through `Edits`, so that Undo works. The views update
-through the watcher.
+Both are listed under the heading of the editor. `LintControl` checks the memories that are shown a moment
+after each change, on a thread of its own, and marks rows of the tree. `IndexControl` checks an open index,
+fixes it, and plans renames that keep links valid; its changes go through `Edits`, so that Undo works. The
+views update through the watcher.
 
 Threading: GUI thread; checks are jobs. Failure: shown as a notice of the session, or in the bar under the
 tree.
@@ -103,7 +103,7 @@ class FindingsList(QWidget):
         return self._findings
 
     def show_findings(self, findings: Sequence[LintFinding]) -> None:
-        """List the findings of the shown memory; hide the list if there are none."""
+        """List the findings of the memory that is shown; hide the list if there are none."""
         if tuple(findings) == self._findings:
             return
         was_marked = is_marked(self._findings)
@@ -178,7 +178,7 @@ class LintControl(QObject):
         self.findings.jump.connect(self._jump)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._forget()
         self._session = session
 
@@ -484,7 +484,7 @@ class IndexControl(QObject):
         self.panel.place_wanted.connect(self._go)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._session = session
         self._forget()
 

@@ -273,7 +273,7 @@ class FooterControl(QObject):
         self.jobs.cancelled.connect(self._on_cancelled)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._session = session
         self._available = False
         self._choice = None
@@ -351,7 +351,7 @@ class FooterControl(QObject):
     # Running
 
     def run(self, *, dry_run: bool, engine: str = AUTO) -> None:
-        """Start a consolidation of the shown context; ignored if there is an obstacle."""
+        """Start a consolidation of the context that is shown; ignored if there is an obstacle."""
         session = self._session
         if self.obstacle or session is None or session.context is None:
             return
@@ -432,8 +432,8 @@ class FooterControl(QObject):
     def _session_of(self, run_id: str) -> HomeSession:
         """Return the home that a run belongs to.
 
-        If the panel shows the run, it is the home for which the run was started; otherwise it is the shown
-        home.
+        If the panel shows the run, it is the home for which the run was started; otherwise it is the home
+        that is shown.
         """
         told = run_id == self.footer.panel.run_id and self._of is not None
         session = self._of if told else self._session

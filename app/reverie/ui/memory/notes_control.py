@@ -177,7 +177,7 @@ class NotesControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the shown session has notes and no update is running."""
+        """Whether the session that is shown has notes and no update is running."""
         return self._seen is not None and self._ticket is None
 
     @property
@@ -189,7 +189,7 @@ class NotesControl(QObject):
         return self.running and self._runs_in is session
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none. A running update continues."""
+        """Set the home to show; None means no home. A running update continues."""
         self._session = session
         self._forget("")
 
@@ -202,7 +202,7 @@ class NotesControl(QObject):
             self._quiet.start()
 
     def update_now(self) -> None:
-        """Update the notes of the shown session now, regardless of the thresholds."""
+        """Update the notes of the session that is shown, even if the thresholds are not reached."""
         session, session_id = self._session, self._session_id
         if session is None or not self.available:
             return
@@ -244,7 +244,7 @@ class NotesControl(QObject):
 
     @property
     def _here(self) -> bool:
-        """Whether the notes being updated are those of the shown session."""
+        """Whether the notes being updated are those of the session that is shown."""
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:

@@ -172,7 +172,7 @@ class OrphansPage(QWidget):
             self.text.setPlainText(visible_lines(cut.removeprefix("\ufeff")))
 
     def clear(self) -> None:
-        """Clear the page, when another home is shown."""
+        """Clear the page, because another home is shown."""
         self._view = OrphansView((), ())
         self.message.clear()
         self._pages.setCurrentIndex(0)
@@ -595,7 +595,7 @@ class OrphansControl(QObject):
             self.page.stores.setFocus()
 
     def stop(self) -> None:
-        """Stop all surveys and close the dialog, when the window closes."""
+        """Stop all surveys and close the dialog, because the window closes."""
         for survey in self._surveys.values():
             survey.stop()
         if self.dialog is not None:

@@ -1,4 +1,4 @@
-"""Stale statements: statements of the shown memories about their project that are no longer true.
+"""Stale statements: statements about the project, in the memories that are shown, that are no longer true.
 
 They are marked in the trees and in the list of warnings, underlined in the open memory with the evidence in a
 tool tip, listed on a page, and can be fixed. The engine checks the memories a moment after they, or the
@@ -113,7 +113,7 @@ class ClaimModel(LineModel):
 
 
 class StalePage(QWidget):
-    """A page with all stale statements of the shown project, first those in fully loaded memories."""
+    """A page with all stale statements of the project that is shown, first those in fully loaded memories."""
 
     opened = Signal(object)
     """Emitted with a claim when the user wants to see its line in the editor."""
@@ -245,7 +245,7 @@ class StaleControl(QObject):
 
     @property
     def claims(self) -> tuple[CheckedClaim, ...]:
-        """The stale statements of the shown context."""
+        """The stale statements of the context that is shown."""
         return self._known.claims if self._known is not None else ()
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -259,7 +259,7 @@ class StaleControl(QObject):
         return tuple(claim for claim in self.claims if claim.path == path)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         if self._session is not None:
             self._session.project_changed.disconnect(self._quiet.start)
         self._forget()
@@ -294,7 +294,7 @@ class StaleControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Check the shown memories in a job."""
+        """Start a job that checks the memories that are shown."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return

@@ -344,7 +344,7 @@ class TellControl(QObject):
 
     @property
     def dialog(self) -> TellDialog | None:
-        """The open dialog of the shown home."""
+        """The open dialog of the home that is shown."""
         return self._dialogs.get(self._session.info.id) if self._session is not None else None
 
     @property
@@ -353,12 +353,12 @@ class TellControl(QObject):
         return self._session is not None and self._session.facts.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none. Open dialogs stay open."""
+        """Set the home to show; None means no home. Open dialogs stay open."""
         self._session = session
 
     @Slot()
     def show(self) -> None:
-        """Open the dialog of the shown home, or bring it to the front."""
+        """Open the dialog of the home that is shown, or bring it to the front."""
         session = self._session
         if not self.available or session is None or session.context is None:
             return
@@ -856,7 +856,7 @@ class MemoryTab(QWidget):
             self.place_wanted.emit(hit)
 
     def _open_here(self, hit: SearchHit) -> bool:
-        """Open the search result if the shown trees contain it, and return whether they do."""
+        """Open the search result if the trees that are shown contain it, and return whether they do."""
         update, session = self._shown.update, self._shown.session
         if update is None or session is None or hit.home_id != session.info.id:
             return False

@@ -311,7 +311,7 @@ class WorthPage(TabPage):
 
     @Slot()
     def _follow(self) -> None:
-        """Update texts and buttons for the shown finding, and request its comparison."""
+        """Update texts and buttons for the finding that is shown, and request its comparison."""
         current, several = self.current, len(self.matter)
         said = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
         self.next.say(said, self.tr("Show the next pair of lines about the same"))
@@ -446,7 +446,7 @@ class WorthControl(QObject):
         return not self._quiet.isActive() and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         if self._session is not None:
             self._session.project_changed.disconnect(self._look_soon)
         self._session = session
@@ -499,7 +499,7 @@ class WorthControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Check the shown memories in a job, and list the findings."""
+        """Start a job that checks the memories that are shown, and list its findings."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return

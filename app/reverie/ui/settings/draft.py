@@ -135,7 +135,10 @@ class SettingsDraft:
     """
 
     values: Mapping[str, Any]
-    """The values by key, except those of providers. The keys `background.*` are those of the shown home."""
+    """The values by key, except those of providers.
+
+    The keys `background.*` are those of the home that is shown.
+    """
     providers: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict, repr=False)
     """The settings of each model service, by name and last part of the key; None if a service has none.
 

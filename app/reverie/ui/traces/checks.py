@@ -456,7 +456,7 @@ class ChecksControl(QObject):
 
     @Slot(bool)
     def examine(self, with_probe: bool) -> None:
-        """Run the checks of the shown workspace, or of the home if its agent has no workspaces."""
+        """Run the checks of the workspace that is shown, or of the home if its agent has no workspaces."""
         session, context = self._session, self._context
         if session is None or context is None or not self._can_examine:
             self._stale = False
@@ -633,7 +633,7 @@ def _remedies(finding: FindingView) -> tuple[Remedy, ...]:
 
 
 class AnswerView(Column):
-    """View of the answer.
+    """The view of the diagnosis.
 
     Signal: `asked(str)`, emitted with the action of a `Remedy`, or with `checks` or `log` to show that view.
     """

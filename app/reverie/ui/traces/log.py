@@ -219,7 +219,7 @@ class LogModel(LineModel):
 
 
 class LogList(LineList):
-    """List of the log's rows.
+    """The list of the log's rows.
 
     Signal: `picked(LogRow | None)` on a change of the selection.
     """
@@ -264,7 +264,7 @@ class RunningJob(Struct, frozen=True):
 
 
 class RunningJobs(QWidget):
-    """List of the active background jobs with a Cancel button each; hidden if there are none.
+    """The list of the active background jobs, each with a Cancel button; hidden if there are none.
 
     Signal: `cancel(str)`, request to cancel the job with this id.
     """
@@ -332,7 +332,7 @@ SIDE_BY_SIDE = 720
 
 
 class LogView(QWidget):
-    """View of the log with its filters, the active jobs and the details of an entry.
+    """The view of the log: its filters, the active jobs, the entries, and the details of the selected entry.
 
     Signals: `review(str)`, request to show the run with this id; `doctor()`, request to show the checks;
     `back()`, request to show the runs.
@@ -484,7 +484,7 @@ class _ReadLog(Struct, frozen=True):
 class LogControl(QObject):
     """Controller of the log in one tab.
 
-    Signal: `pause(bool)`, request to pause or resume the background services of the shown home.
+    Signal: `pause(bool)`, request to pause or resume the background services of the home that is shown.
     """
 
     pause = Signal(bool)
@@ -605,7 +605,7 @@ class LogControl(QObject):
         self.pause.emit(True)
 
     def say_paused(self, paused: bool) -> None:
-        """Show whether the background services of the shown home are paused."""
+        """Show whether the background services of the home that is shown are paused."""
         if paused:
             self.view.services.say(
                 tr("The background services of this home are paused."),

@@ -93,7 +93,7 @@ class TraceModel(LineModel):
 
 
 class TraceList(Column):
-    """List of the traces of the selected place, newest first, with filters and other orders.
+    """The list of the traces of the selected place, by default newest first, with filters and sort orders.
 
     Signals: `picked()`, emitted when the selection has changed; `opened()`, emitted on Enter or a double
     click.
@@ -190,7 +190,7 @@ class TraceList(Column):
         self.view.selectionModel().setCurrentIndex(self.model.index(row, 0), how)
 
     def select_id(self, trace_id: str) -> bool:
-        """Select the trace with this id; return whether it is among the shown lines."""
+        """Select the trace with this id; return whether it is among the lines that are shown."""
         for row, line in enumerate(self.shown):
             if line.row.id == trace_id:
                 self.select(row)
@@ -566,7 +566,7 @@ class TracesTab(TabPage):
         }[what]()
 
     def show_transcript(self) -> None:
-        """Open the transcript at the message that triggered the run of the shown trace."""
+        """Open the transcript at the message that triggered the run of the trace that is shown."""
         shown, wanted = self.detail.shown, self._wanted
         if shown is None or wanted is None:
             return
@@ -588,7 +588,7 @@ class TracesTab(TabPage):
         self.compare.open_on(older, newer)
 
     def replay_shown(self) -> None:
-        """Open the replay of the shown trace."""
+        """Open the replay of the trace that is shown."""
         shown, wanted = self.detail.shown, self._wanted
         if shown is None or wanted is None:
             return
@@ -612,7 +612,7 @@ class TracesTab(TabPage):
             self.export_to(Path(name))
 
     def export_to(self, target: Path) -> None:
-        """Copy the shown document, byte for byte, to a file."""
+        """Copy the document that is shown, byte for byte, to a file."""
         shown = self.detail.shown
         if shown is None:
             return

@@ -195,7 +195,7 @@ FROM_THE_START = ReadingStart()
 
 
 class ShownTranscript(Struct, frozen=True):
-    """The shown transcript and the service that reads it."""
+    """The transcript that is shown and the service that reads it."""
 
     service: TranscriptService
     source: TranscriptSource
@@ -328,7 +328,7 @@ class TranscriptView(QWidget):
         self.follow()
 
     def follow(self) -> None:
-        """Update the line of facts and the controls for the shown text."""
+        """Update the line of facts and the controls for the text that is shown."""
         self.bar.follow(there=bool(self.text.messages))
         if self.transcript is None:
             self.facts.say("")

@@ -246,7 +246,7 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
 
 
 class SourceList(QWidget):
-    """List of a home's transcripts with search field and filter.
+    """The list of a home's transcripts, with a search field and a filter.
 
     Signals: `picked()`, emitted when the user selects a transcript; `opened()`, emitted on Enter or a double
     click.
@@ -411,7 +411,7 @@ _TITLES_AT_ONCE = 20
 
 
 class TranscriptsTab(TabPage):
-    """The tab.
+    """The Transcripts tab.
 
     Signal: `status_message(str)`.
     """

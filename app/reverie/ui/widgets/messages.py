@@ -96,7 +96,7 @@ class MessageBar(QWidget):
         return tuple(self._buttons)
 
     def button(self, key: str) -> FitPushButton:
-        """Return the shown button with this key."""
+        """Return the button with this key, which must be shown."""
         return self._buttons[key]
 
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:

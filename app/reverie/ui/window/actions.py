@@ -87,7 +87,7 @@ class ActionSpec(Struct, frozen=True):
 
 
 class ActionRow(Struct, frozen=True):
-    """An action as the palette lists it: texts in the shown language, without mnemonics."""
+    """An action as the palette lists it: texts in the window's language, without mnemonics."""
 
     id: str
     text: str

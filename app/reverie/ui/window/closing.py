@@ -62,7 +62,7 @@ class HomeCloser(QObject):
         return self._tab.session is not None or self._picker.place(self._picker.currentIndex()) is not None
 
     def close_selected(self) -> None:
-        """Close the home of the selected row or, without one, the shown home."""
+        """Close the home of the selected row or, without one, the home that is shown."""
         place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
         if place is not None and place.trouble:
             self._homes.close_trouble(place)

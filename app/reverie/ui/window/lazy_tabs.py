@@ -142,7 +142,7 @@ class LazyTabs(QObject):
 
     @property
     def has_failures(self) -> bool:
-        """Whether the agent of the shown home learns from failures."""
+        """Whether the agent of the home that is shown learns from failures."""
         return self._session is not None and self._session.facts.has_failures
 
     @property
@@ -254,7 +254,7 @@ class LazyTabs(QObject):
             place.deleteLater()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None if no home is open."""
+        """Set the home to show; None if no home is open."""
         self._session = session
         if self.agent_jobs is not None:
             self.agent_jobs.close()
@@ -319,7 +319,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause or resume the background services of the shown home."""
+        """Pause or resume the background services of the home that is shown."""
         if self.is_built:
             self.services.toggle_pause()
 
@@ -369,7 +369,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
-        """Show the runs of the shown workspace."""
+        """Show the runs of the workspace that is shown."""
         self._show_view("runs")
 
     @Slot()
@@ -379,7 +379,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_checks(self) -> None:
-        """Show every check of the shown workspace."""
+        """Show every check of the workspace that is shown."""
         self._show_view("checks")
 
     def _show_view(self, view: View) -> None:
@@ -433,14 +433,14 @@ class LazyTabs(QObject):
 
     @Slot(str)
     def _on_open_wanted(self, path: str) -> None:
-        """Show a memory of the shown home in the editor."""
+        """Show a memory in the editor; the path belongs to the home that is shown."""
         self._tabs.setCurrentIndex(0)
         self._context.memory.show_beside(None)
         self._context.memory.tree.reveal(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:
-        """Show one transcript of the shown home, by its id."""
+        """Show the transcript with this id; it belongs to the home that is shown."""
         self.show_transcripts()
         if "transcripts" in self._parts:
             self.transcripts.show_source(source_id)

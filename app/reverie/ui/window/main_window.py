@@ -236,7 +236,7 @@ class MainWindow(QMainWindow):
 
     @property
     def is_watching(self) -> bool:
-        """Whether the watcher of the shown home runs."""
+        """Whether the watcher of the home that is shown runs."""
         return self._session is not None and self._session.is_watched
 
     @property
@@ -284,7 +284,7 @@ class MainWindow(QMainWindow):
     def _show_asked(self, workspace: str, project: str) -> None:
         """Select a workspace or, if it is empty, a project, of any open home.
 
-        The shown home is searched first.
+        The home that is shown is searched first.
         """
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
@@ -602,7 +602,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def open_memory(self, path: str) -> None:
-        """Show a memory of the shown context in the editor."""
+        """Show a memory in the editor; the path belongs to the context that is shown."""
         self.show_memory()
         self.activateWindow()
         if not self.tab.open_line(path):

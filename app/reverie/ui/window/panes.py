@@ -1,8 +1,8 @@
 """The panes of a window, between which F6 moves from left to right.
 
 A pane is a visible list, tree or text that takes the focus, or a scroll area with controls in it. The panes
-are not registered anywhere: the widgets of the shown tab are searched each time. If there is no pane, the
-focus does not move.
+are not registered anywhere: the widgets of the tab that is shown are searched each time. If there is no pane,
+the focus does not move.
 
 Threading: GUI thread; nothing here reads a file. Failure: none.
 """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class HostLabel(Struct, frozen=True):
-    """The state of a home's background services in the status bar."""
+    """The label in the status bar about the background services of a home."""
 
     text: str = ""
     """The text of the label; empty if no service is switched on."""
@@ -205,7 +205,7 @@ class ServicesView(QObject):
         self.host.status_message.connect(self.status_message)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None if no home is open."""
+        """Set the home to show; None if no home is open."""
         self._home = session.info.id if session is not None else ""
         self.log.set_session(session)
         self.checks.set_session(session)
@@ -238,7 +238,7 @@ class ServicesView(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause or resume the background services of the shown home."""
+        """Pause or resume the background services of the home that is shown."""
         self._pause(not self.paused)
 
     @Slot(bool)

@@ -96,7 +96,7 @@ class WindowDialogs(QObject):
 
     @Slot()
     def open_settings(self) -> None:
-        """Show the settings, including those of the shown home."""
+        """Show the settings, including those of the home that is shown."""
         self.show_setting("")
 
     def show_setting(self, setting: str) -> None:
