@@ -394,7 +394,10 @@ class FrontMatterField:
         return self.editor.hasFocus()
 
     def fits(self, entry: FrontEntry) -> bool:
-        """Return whether this editor can show the value of `entry`; always True while the user is editing."""
+        """Return whether this editor can show the value of `entry`.
+
+        An editor of several lines can show any value, an editor of one line no long one.
+        """
         return isinstance(self.editor, LinesEdit) or not _is_long(entry)
 
     def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:

@@ -275,7 +275,7 @@ class LazyTabs(QObject):
             self.services.host.remove(session.info.id)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Show the place that is selected in the list of homes in the tabs; None if no home is open."""
+        """Pass the place that is selected in the list of homes to the Traces tab; None if no home is open."""
         self._followed = followed
         if "traces" in self._parts:
             self.traces.follow_place(followed)
