@@ -671,7 +671,7 @@ class HandControl(QObject):
     def offer_undo(self, undo: Undo, sentence: str) -> None:
         """Show `sentence` and an Undo button, if the change is the next one to undo.
 
-        It is not if another home is shown since.
+        If another home has been shown since the change, it is not, and nothing is shown.
         """
         if self.edits.last is undo:
             self._back.offer(undo, sentence)
