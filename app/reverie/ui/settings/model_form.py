@@ -220,7 +220,7 @@ class ModelForm(SettingsPage):
 
     @property
     def problem(self) -> str:
-        """Why some input cannot be saved; empty if all of it can."""
+        """The reason why some input cannot be saved; empty if all of it can."""
         typed = self.service.currentText().strip()
         if typed and not _NAME.fullmatch(typed):
             return self.tr("The name of a service has letters, digits, dots, hyphens and underscores.")

@@ -239,7 +239,10 @@ class LazyTabs(QObject):
         dialog.transcript_wanted.connect(self.show_transcript)
 
     def _replace_placeholder(self, index: int, widget: QWidget) -> None:
-        """Replace the placeholder of a tab by the tab; if the placeholder was in front, the tab is too."""
+        """Replace the placeholder of a tab by `widget`, the tab itself.
+
+        If the placeholder was in front, the tab is brought to the front.
+        """
         tabs, place = self._tabs, self._tabs.widget(index)
         shown, visible = tabs.currentIndex(), tabs.isTabVisible(index)
         # The placeholder is removed only afterwards, or another tab would come to the front for a moment.
