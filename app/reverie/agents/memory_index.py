@@ -280,7 +280,7 @@ def is_conflict_copy(rel: str) -> bool:
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return the file with the same path in other code points (`ü` as one or two); None for none or `rel`."""
+    """Return another file whose path differs only in code points (`ü` as one or two); None without one."""
     if rel in there or rel.isascii():
         return None
     wanted = unicodedata.normalize("NFC", rel)

@@ -7,13 +7,13 @@ and `RepositoryIdentities` identifies the repository at a path. Both start the p
 and leave it running, so that after a commit only new objects are read.
 
 The process sends a sign of life at least every second. If it is silent for `SILENT_S`, or has no answer after
-`TOTAL_S`, it is killed, and the repository counts as one that does not answer. It may use at most
-`MOST_MEMORY` (on Linux). It ends with its parent, or after `IDLE_S` without a question, even if it hangs,
-except on Windows (`files.child`).
+`TOTAL_S`, it is killed, and the repository counts as not responding. It may use at most `MOST_MEMORY` (on
+Linux). It ends with its parent, or after `IDLE_S` without a question, even if it hangs, except on Windows
+(`files.child`).
 
 Frames are JSON, which can represent the unpaired surrogates that names and texts may contain.
 
-Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not answer,
+Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not respond,
 `Unavailable` with the reason `NO_ANSWER`.
 """
 
@@ -394,7 +394,7 @@ class ProjectClaims:
 
 
 class RepositoryIdentities:
-    """Identifies the repositories at paths; one that did not answer is not asked again."""
+    """Identifies the repositories at paths; a repository that did not respond is not tried again."""
 
     def __init__(self, silent_s: float = SILENT_S) -> None:
         self._process = _ReaderProcess(silent_s)

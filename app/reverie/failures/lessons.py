@@ -117,9 +117,9 @@ def _compared(
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
     """Return the episodes that loki-mode's retrieval finds, as far as episodes alone decide that.
 
-    The retrieval rewrites the time of their last use. It runs before the lessons, and its failure silences
-    everything: raises `_Closed`. Without a goal and a phase, which loki-mode always has, every episode counts
-    as found.
+    The retrieval rewrites the time of their last use. It runs before the lessons are collected, and if it
+    fails, nothing is injected; then this function raises `_Closed`. Without a goal and a phase, which
+    loki-mode always has, every episode counts as found.
     """
     query = " ".join(part for part in (goal, f"phase: {phase}" if phase else "") if part)
     words = query.lower().split()
@@ -159,9 +159,9 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 
 
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
-    """Raise `_Closed` if the retrieval fails over a pattern.
+    """Raise `_Closed` if loki-mode's retrieval would fail because of a pattern.
 
-    It multiplies its score by two figures of a found record, and by one of them for any record.
+    The retrieval multiplies its score by two numbers of a found record, and by one of them for any record.
     """
     data = _loaded(memory / _PATTERNS)
     listed = data.get("patterns") if isinstance(data, dict) else None
@@ -362,9 +362,10 @@ class Lesson(Struct, frozen=True):
 class Retrieved(Struct, frozen=True):
     """The lessons for the next iteration.
 
-    `lessons`: all in the window, newest first; `priors`: those of the anti-patterns; `block` empty if
-    there are none. `problems`: files that could not be read. `agent_block`: the block that loki-mode itself
-    would inject; `difference`: one sentence with file and cause where that is another text.
+    `lessons`: all lessons in the time window, newest first; `priors`: the lines of anti-patterns; `block`:
+    the text to inject, empty without lessons and anti-patterns. `problems`: sentences on files that could not
+    be read. `agent_block`: the block that loki-mode itself would inject; `difference`: one sentence with file
+    and cause if that block differs from `block`.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -419,7 +420,7 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
 
 
 def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
-    """Return every lesson in the window, newest first; those of unknown time come last."""
+    """Return every lesson in the time window, newest first; lessons of unknown time come last."""
     found: list[Lesson] = []
     for path in _in_window(memory, now_ms):
         record = read_object(path, problems)
@@ -455,7 +456,7 @@ def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
 
 
 def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
-    """Return the text as it is injected, with a final line break. A blank line comes before the heading."""
+    """Return the text of the block to inject, with a blank line before its heading and a final line break."""
     lines = [each.line for each in lessons if each.injected]
     if lines:
         lines = ["", HEADING, *lines]
@@ -468,9 +469,9 @@ def _prior_line(prior: str) -> str:
 
 
 def _in_window(memory: Path, now_ms: int) -> list[Path]:
-    """Return the files that the agent reads.
+    """Return the files of episodes in the time window, which the agent reads.
 
-    Whole days count, by the name of their directory; future days too, because clocks differ.
+    The window has whole days, by the names of directories, and includes future days, because clocks differ.
     """
     first = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms, hours=-WINDOW_HOURS)).date()
     found: list[Path] = []

@@ -44,9 +44,9 @@ _DERIVED_WAIT_S = 2.0
 
 
 class Failure(Struct, frozen=True):
-    """An agent hook's report of an iteration.
+    """The report of a failed iteration by an agent's hook.
 
-    `crash`: the record to attach; None: the newest in the store.
+    `crash`: the crash record to attach; None: the newest record in the store.
     """
 
     phase: str
@@ -209,7 +209,7 @@ def _episode(
 def _phase(failure: Failure, places: PrivatePlaces) -> str:
     """Return the phase in upper case, as the agent writes any.
 
-    Redacted first, because paths and tokens are recognised by case.
+    The phase is redacted before, because paths and tokens are recognised by case.
     """
     said = " ".join(failure.phase.split())
     return phase_of(said) or redact_text(said, places)[0].upper()
@@ -224,7 +224,7 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Update timeline and index, and return the failures in words."""
+    """Update timeline and index, and return a sentence for each failure."""
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
     )

@@ -228,7 +228,7 @@ def _place(directory: str, short: str) -> _Rule:
 
 
 def _named_after(place: str, short: str) -> list[_Rule]:
-    """Return rules for directories that Claude Code and others name after a directory."""
+    """Return rules for names that Claude Code and other programs make from the path of a directory."""
     name = re.sub(r"[^A-Za-z0-9]", "-", place.rstrip("/\\"))
     if name.count("-") < 2:
         return []  # `-root` is an option, too
@@ -236,9 +236,9 @@ def _named_after(place: str, short: str) -> list[_Rule]:
 
 
 def _repository(name: str) -> _Rule:
-    """Return the rule for a name of the repository as a word of its own, except in a mark.
+    """Return the rule that removes a name of the repository if it is a separate word and not in a mark.
 
-    A module of that name has other separators, or none.
+    The parts of the name may be joined by other separators or none, as in the name of a module.
     """
     joined = "[-_. ]?".join(re.escape(part) for part in re.split(r"[-_. ]+", name) if part)
     pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){joined}(?![A-Za-z0-9])")
@@ -284,9 +284,9 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _anything_else(text: str) -> tuple[str, int]:
-    """Remove everything that Reverie's own redactor recognises beyond these rules.
+    """Remove everything else that Reverie's own redactor recognises, and return the number of removals.
 
-    For example, keys of other providers.
+    This covers, for example, keys of other providers.
     """
     marks = [(match.start(), match.end()) for match in _MARK.finditer(text)]
     pieces, position, count = [], 0, 0
