@@ -8,8 +8,8 @@ connection. Then the client sends `CallMessage` and `Cancel`; the engine sends f
 homes that the client watches; while a client does not read, events of the same kind are merged into one.
 
 Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `WireError` if a
-frame is too large or is not a message; the connection is then useless, and both ends close it.
-`ConnectionLost` if the other end has closed the connection.
+frame is too large or is not a message; both ends then close the connection. `ConnectionLost` if the other end
+has closed the connection.
 """
 
 from __future__ import annotations

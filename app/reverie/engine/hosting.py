@@ -1,4 +1,4 @@
-"""Hosting the background services of a home for all clients that want them.
+"""Hosts the background services of a home for all clients that request them.
 
 Services run while at least one client has requested them, none of these clients has paused them, and the
 settings enable them; they end with the last of these clients. The host is a process of its own (`HostApart`),

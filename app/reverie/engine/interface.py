@@ -159,7 +159,7 @@ class Opened(Struct, frozen=True):
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed; None for an unchanged part."""
+    """The parts of one context's views that have changed; a part that has not changed is None."""
 
     info: HomeInfo | None
     trees: TreesUpdate | None

@@ -84,7 +84,7 @@ class MachineAddress(Struct, frozen=True):
     port: int = 0
     """The port; 0 for the port in the configuration of `ssh`."""
     path: Path | None = None
-    """The home to open; None for all homes that are found there."""
+    """The home to open; None to open all homes that are found on the machine."""
 
     @property
     def url(self) -> str:

@@ -728,7 +728,7 @@ def hunks_taken(file: ReviewedFile, taken: Parts) -> frozenset[int]:
 
 
 def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Parts:
-    """Return the parts to undo so that only the selection remains; empty for none."""
+    """Return the parts to undo so that only the selection remains in effect; empty if there are none."""
     blocked = resolve(review, selection).blocked
     parts: dict[str, frozenset[int] | None] = {}
     for group in review.groups:

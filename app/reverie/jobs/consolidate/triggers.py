@@ -452,7 +452,7 @@ class Triggers:
         return Triggered(gate, text, (*dreams, *swept), harvests, sweep)
 
     def _compacted(self, workspace_id: str, key: str | None) -> Triggered:
-        """Harvest a compaction (None for the newest) and consolidate afterwards."""
+        """Harvest a compaction, and consolidate afterwards; `key` is None for the newest compaction."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         extractor = parts.extractor_for(context)

@@ -658,7 +658,7 @@ def _replaced(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
 
 
 def _added(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return the lines followed by those of `new` that are not among them."""
+    """Return the lines, followed by the lines of `new` that are not among them."""
     known = set(lines)
     fresh = [line for line in dict.fromkeys(new) if line not in known]
     return _within(lines, fresh, is_ours) if fresh else lines

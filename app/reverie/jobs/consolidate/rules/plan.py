@@ -381,9 +381,9 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
 
 
 def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence[str]) -> str | None:
-    """Return the first sentence with more than the words of the name; else such a heading or other text.
+    """Return the first sentence that has more than the words of the name; None if there is no suitable text.
 
-    None if there is none.
+    If there is no such sentence, return a heading or other text that has more.
     """
     named = {each.casefold()[:_STEM] for each in name}
     above = named.union(each.casefold()[:_STEM] for each in folders)

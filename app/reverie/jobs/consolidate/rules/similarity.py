@@ -283,7 +283,7 @@ def _is_evidence(small: NoteReading, large: NoteReading, found: Alignment) -> bo
 
 
 def _is_said_by(a: Statement, b: Statement) -> bool:
-    """Return whether statement `b` has nearly all of what `a` states."""
+    """Return whether statement `b` has nearly all of the content of `a`."""
     return match_wordings(a.wording, b.wording).weight >= _AGREED * a.wording.weight
 
 

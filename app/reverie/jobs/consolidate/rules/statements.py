@@ -523,7 +523,7 @@ class _Pairing:
         return [of_a[each] for each in sorted(left_a)], [of_b[each] for each in sorted(left_b)]
 
     def _values(self, link: StatementLink) -> str:
-        """Return the kind of value that differs: numbers, identifiers or names; else empty."""
+        """Return the kind of value that differs (numbers, identifiers or names); empty if none does."""
         left_a, left_b = self._left(link)
         if _both(left_a, left_b, _is_number, _is_one):
             return "a number or date"
