@@ -203,7 +203,7 @@ def test_no_file_holds_the_window_up(
     assert took(use) < FAST_S
     assert driver.pane.file is not None
     assert driver.pane.file.shortened
-    assert "are cut here" in driver.pane.reason.text
+    assert "of each line, are shown" in driver.pane.reason.text
     assert driver.pane.reason.keys == ("whole",)
 
 

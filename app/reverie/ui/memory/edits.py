@@ -277,7 +277,7 @@ class TakeBack(QObject):
     ) -> None:
         """Show `sentence` and the warning of the change, with an Undo button and the `more` buttons."""
         self._undo = undo
-        buttons = [(_UNDO, self.tr("Undo"), self.tr("Take it back")), *more]
+        buttons = [(_UNDO, self.tr("Undo"), self.tr("Undo this change")), *more]
         self._bar.say(with_warning(sentence, undo), tone=tone, buttons=buttons)
 
     def forget(self) -> None:
@@ -297,7 +297,7 @@ class TakeBack(QObject):
             self._is_asked = True
             self._edits.undo()
         else:
-            self._bar.say(self.tr("Other changes came after it: undo those first."))
+            self._bar.say(self.tr("Other changes were made after this one. Undo those changes first."))
 
     @Slot(str)
     def _on_chosen(self, key: str) -> None:
@@ -463,8 +463,8 @@ class HandControl(QObject):
         """Show that memories cannot be moved by dropping them onto the list of homes."""
         self._refuse(
             self.tr(
-                "Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its "
-                "text into a new note there."
+                "Memories can be moved only between the scopes of one workspace. To move a memory "
+                "anywhere else, copy its text into a new memory there."
             )
         )
 
@@ -621,7 +621,10 @@ class HandControl(QObject):
         said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
         session = self._shown.session
         if pinned and session is not None and not session.facts.loads_pinned:
-            said = self.tr("Pinned {what}: no consolidation deletes or renames it; the agent knows no pins")
+            said = self.tr(
+                "Pinned {what}: consolidations never delete or rename pinned memories. This agent "
+                "does not support pins."
+            )
         self.offer_undo(undo, said.format(what=what))
 
     @Slot(object, str)
@@ -659,7 +662,7 @@ class HandControl(QObject):
         else:
             if self._is_shown(session, undo.context):
                 self._select_soon(undo.path, focus=False)
-            self.offer_undo(undo, self.tr("Done again: {name}").format(name=_name(undo.path)))
+            self.offer_undo(undo, self.tr("Redone: {name}").format(name=_name(undo.path)))
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:

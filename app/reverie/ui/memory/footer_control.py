@@ -319,7 +319,7 @@ class FooterControl(QObject):
             return self.tr("select a workspace or a project")
         running = session.status.running if session.status is not None else None
         if running is not None and not running.ours:
-            return self.tr("another one is running (process {pid})").format(pid=running.owner.pid)
+            return self.tr("another consolidation is running (process {pid})").format(pid=running.owner.pid)
         return ""
 
     def _follow(self) -> None:
@@ -420,7 +420,7 @@ class FooterControl(QObject):
         if not self.jobs.running:
             return False
         busy = UserError(
-            self.tr("Another run is going on."), next_step=self.tr("Try again when it has ended.")
+            self.tr("Another run is in progress."), next_step=self.tr("Try again when that run has finished.")
         )
         self.refused.emit(busy)
         return True
@@ -445,7 +445,7 @@ class FooterControl(QObject):
         sentence = {
             "dream": self.tr("Consolidating…"),
             "preview": self.tr("Preparing a preview…"),
-            "apply": self.tr("Applying what was chosen…"),
+            "apply": self.tr("Applying the selected changes…"),
             "revert": self.tr("Undoing…"),
         }[kind]
         with self.footer.keeping_focus():

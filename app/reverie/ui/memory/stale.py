@@ -57,7 +57,7 @@ def claim_words(claim: CheckedClaim) -> str:
     """
     token, to = visible(claim.token), visible(claim.to)
     if not to:
-        return tr("{token} is gone").format(token=token)
+        return tr("{token} no longer exists").format(token=token)
     if claim.state == "moved":
         return tr("{token} moved to {to}").format(token=token, to=to)
     return tr("{token} is now {to}").format(token=token, to=to)
@@ -122,15 +122,17 @@ class StalePage(QWidget):
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(self.tr("What is not true any more"))
+        self.setAccessibleName(self.tr("Stale statements"))
         self._claims: tuple[CheckedClaim, ...] = ()
         self.title = WrapLabel()
         embolden(self.title, 1.15)
         self.note = WrapLabel()
         self.list = LineList(ClaimModel(), icons)
         self.list.setAccessibleName(self.tr("Stale statements"))
-        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
-        self.fix_all = FitPushButton(self.tr("Fix &all"), self.tr("Replace all that have a new value"))
+        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
+        self.fix_all = FitPushButton(
+            self.tr("Fix &all"), self.tr("Update all statements whose new value is known")
+        )
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
         self.fix.clicked.connect(self._on_fix)
         self.fix_all.clicked.connect(self._on_fix_all)
@@ -153,7 +155,7 @@ class StalePage(QWidget):
         `note` describes the limits of the check; `known` is False while there is no result.
         """
         self._claims = claims
-        none = self.tr("Nothing is known to be stale") if known else self.tr("Not checked")
+        none = self.tr("No stale statements found") if known else self.tr("Not checked")
         self.title.say(count_words(claims) or none)
         self.note.say(note)
         self.note.setVisible(bool(note))
@@ -307,7 +309,7 @@ class StaleControl(QObject):
         )
 
     def _on_failed(self, error: UserError) -> None:
-        log.info("what is still true is not known: %s", error.title)
+        log.info("cannot check which statements are stale: %s", error.title)
         self._take(None)
 
     def _take(self, report: ClaimReport | None) -> None:

@@ -252,8 +252,8 @@ class TellDialog(QDialog):
         self.resize(480, 300)
         what = WrapLabel(
             self.tr(
-                "Write what Codex should remember. It becomes a note that Codex folds into its memory when it"
-                " consolidates the next time."
+                "Enter what Codex should remember. Reverie saves the text as a note, which Codex "
+                "adds to its memory the next time it consolidates."
             )
         )
         self.text = PlainTextBox()
@@ -398,14 +398,16 @@ class TellControl(QObject):
         def done(path: str) -> None:
             if is_open():
                 dialog.accept()
-            self._undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
+            self._undo_bar.say(
+                self.tr("Saved. Codex will read {path} the next time it consolidates.").format(path=path)
+            )
 
         def failed(error: UserError) -> None:
             if not is_open():
                 return
             if error.reason == AGENT_BUSY:
                 sentence = self.tr(
-                    "{reason} Reverie writes the note as soon as that finishes. Keep this dialog open."
+                    "{reason} Reverie writes the note as soon as Codex has finished. Keep this dialog open."
                 )
                 dialog.say_waiting(sentence.format(reason=error.title))
                 wait()

@@ -56,14 +56,14 @@ _LONGEST = 160
 _LONGEST_QUOTE = 300
 """The maximum number of characters of the line that is quoted above its memory."""
 _KINDS: dict[str, str] = {
-    "near-duplicate": translatable("Say much of the same"),
-    "successor": translatable("A later version"),
-    "contradiction": translatable("Disagree"),
+    "near-duplicate": translatable("Largely the same content"),
+    "successor": translatable("Newer version"),
+    "contradiction": translatable("Contradiction"),
     "superseded": translatable("Superseded"),
-    "secret": translatable("A secret"),
-    "instruction": translatable("Reads like an instruction to a model"),
+    "secret": translatable("Secret"),
+    "instruction": translatable("Resembles an instruction to a model"),
     "hidden": translatable("Hidden characters"),
-    "stale": translatable("Not true any more"),
+    "stale": translatable("No longer true"),
     "conflict": translatable("Unfinished merge"),
     "placeholder": translatable("Lost text"),
     "cut": translatable("Cut description"),
@@ -146,7 +146,11 @@ class SideHead(QWidget):
 
         `only_here` is None if both memories have to stay; the button to keep one is then hidden.
         """
-        only = counted("1 line only here", "%n lines only here", only_here) if only_here else ""
+        only = (
+            counted("1 line only in this memory", "%n lines only in this memory", only_here)
+            if only_here
+            else ""
+        )
         self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
         self.line.say(visible(line.strip())[:_LONGEST_QUOTE])
         self.keep.setVisible(only_here is not None)
@@ -162,7 +166,9 @@ class Pair(QWidget):
         super().__init__()
         self.finding: MemoryFinding | None = None
         """The finding that is shown, or was shown last."""
-        tip = self.tr("Keep this memory as it is and delete the other; Undo brings it back")
+        tip = self.tr(
+            "Keep this memory unchanged and delete the other memory; Undo restores the deleted memory"
+        )
         self.left = SideHead(self.tr("Keep the &left"), tip)
         self.right = SideHead(self.tr("Keep the &right"), tip)
         self.sides = SideBySide()
@@ -207,7 +213,7 @@ class WorthPage(TabPage):
         self.note = WrapLabel()
         self.message = MessageBar(icons, "trouble")
         self.list = LineList(FindingModel(), icons)
-        self.list.setAccessibleName(self.tr("What is worth a look"))
+        self.list.setAccessibleName(self.tr("Findings worth a look"))
         self.pair = Pair()
         self.why = WrapLabel()
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
@@ -216,12 +222,12 @@ class WorthPage(TabPage):
         )
         self.next = FitPushButton()
         self._at = 0
-        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Make one memory of the two, by hand"))
-        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
+        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Merge the two memories into one by hand"))
+        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
         self.both = FitPushButton(
-            self.tr("Keep &both"), self.tr("Leave the two as they are and do not show this pair again")
+            self.tr("Keep &both"), self.tr("Leave both memories unchanged and do not show this pair again")
         )
-        self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this one again"))
+        self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this finding again"))
         self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
         self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
         self.list.opened.connect(self._on_open)
@@ -270,13 +276,17 @@ class WorthPage(TabPage):
         """
         matters = report.matters if report is not None else []
         if report is None:
-            self.title.say(self.tr("Looking…"))
+            self.title.say(self.tr("Searching…"))
         elif matters:
             self.title.say(counted("1 thing worth a look", "%n things worth a look", len(matters)))
         else:
-            self.title.say(self.tr("Nothing here is worth a look"))
+            self.title.say(self.tr("Nothing is worth a look"))
         hidden = report.dismissed if report is not None else 0
-        self.note.say(counted("1 more was dismissed", "%n more were dismissed", hidden) if hidden else "")
+        self.note.say(
+            counted("1 dismissed finding is hidden", "%n dismissed findings are hidden", hidden)
+            if hidden
+            else ""
+        )
         self.note.setVisible(bool(hidden))
         was, known = self.current, {each.id for each in self.matter}
         self.list.set_values((matter[0].matter, matter) for matter in matters)
@@ -314,10 +324,10 @@ class WorthPage(TabPage):
         """Update texts and buttons for the finding that is shown, and request its comparison."""
         current, several = self.current, len(self.matter)
         said = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
-        self.next.say(said, self.tr("Show the next pair of lines about the same"))
+        self.next.say(said, self.tr("Show the next pair of lines on the same topic"))
         self.next.setVisible(several > 1)
         why = current.why if current is not None else ""
-        self.why.say(self.tr("A model says: {why}").format(why=visible(why)) if why else "")
+        self.why.say(self.tr("Reason given by the model: {why}").format(why=visible(why)) if why else "")
         self.why.setVisible(bool(why))
         are_two = current is not None and len(current.paths) == 2
         may_keep_one = current is not None and _may_keep_one(current)
@@ -511,7 +521,7 @@ class WorthControl(QObject):
 
         def failed(error: UserError) -> None:
             if self._place is None:
-                self.page.title.say(self.tr("Not looked at yet"))
+                self.page.title.say(self.tr("Not checked yet"))
             self._on_failed(error)
 
         request = ask(session.workbench.worth_a_look.find, update.context)
@@ -553,7 +563,7 @@ class WorthControl(QObject):
         stays, goes = finding.paths[number], finding.paths[1 - number]
 
         def done(undo: Undo) -> None:
-            said = self.tr("Kept {path}; {other} was deleted.")
+            said = self.tr("Kept {path} and deleted {other}.")
             self.kept.emit(
                 undo, said.format(path=visible(short_path(stays)), other=visible(short_path(goes)))
             )
@@ -596,8 +606,8 @@ class WorthControl(QObject):
 
         def done(_nothing: None) -> None:
             if place == self._place:
-                button = ("undo", tr("Undo"), tr("Show it again"))
-                self.page.message.say(self.tr("It is not shown again."), buttons=[button])
+                button = ("undo", tr("Undo"), tr("Show the finding again"))
+                self.page.message.say(self.tr("This finding will not be shown again."), buttons=[button])
                 self._look()
 
         request = ask(place[0].workbench.worth_a_look.dismiss, self._dismissed)

@@ -243,17 +243,17 @@ class MemoryTreeModel(NodeModel):
         """
         target = f"{path.rpartition('/')[0]}/{name}"
         if not name:
-            return self.tr("Give it a name.")
+            return self.tr("Enter a name.")
         if target == path:
-            return self.tr("That is its name already.") if also_same else ""
+            return self.tr("This is already its name.") if also_same else ""
         if "/" in name:
-            return self.tr("A name has no slash; “Move to…” moves it.")
+            return self.tr("A name cannot contain a slash. To move the memory, use “Move to…”.")
         if name.startswith("."):
-            return self.tr("A name that begins with a dot is never listed.")
+            return self.tr("The name must not start with a dot, because such files are never listed.")
         if target in self._modified:
-            return self.tr("There is unsaved text under this name.")
+            return self.tr("A memory with this name has unsaved text.")
         if self.is_taken(target):
-            return self.tr("{name} is there already.").format(name=visible(name))
+            return self.tr("{name} already exists.").format(name=visible(name))
         problem = name_problem(target)
         return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
 
@@ -382,7 +382,7 @@ class MemoryTreeModel(NodeModel):
             case FileData():
                 return [data.path, *self._file_facts(data)]
             case GoneData():
-                return [data.path, self.tr("Deleted by someone else since you saw it")]
+                return [data.path, self.tr("Deleted by someone else since you last viewed it")]
             case FolderData():
                 return [data.path, notes(data.notes), self._rule(data).sentence]
             case ScopeData():
@@ -390,7 +390,7 @@ class MemoryTreeModel(NodeModel):
             case CompanionData():
                 loaded = self._loaded.get(str(data.companion.path))
                 only_shown = bool(data.companion.read_only)
-                said = "" if only_shown else self.tr("The agent reads it beside its memories.")
+                said = "" if only_shown else self.tr("The agent reads this file together with its memories.")
                 said = _capital(loaded_words(loaded)) if loaded else said
                 return [line for line in (str(data.companion.path), said, data.companion.note) if line]
             case NoticeData():
@@ -412,19 +412,24 @@ class MemoryTreeModel(NodeModel):
         if usage.last_write_at is not None:
             facts.append(self.tr("Last written {when}").format(when=when(usage.last_write_at)))
         if usage.pinned:
-            facts.append(self.tr("Pinned: a consolidation never deletes or renames it"))
+            facts.append(self.tr("Pinned: a consolidation never deletes or renames this memory"))
         if usage.unknown_to_agent:
             facts.append(
-                self.tr("Not yet known to the running agent; Reverie keeps it until the agent is restarted")
+                self.tr(
+                    "The running agent has not loaded this pin or usage change yet; Reverie keeps the "
+                    "change until the agent restarts"
+                )
             )
         if data.changed:
             facts.append(
-                self.tr("New; you have not seen it yet")
+                self.tr("New; you have not viewed this memory yet")
                 if data.changed == "new"
-                else self.tr("Changed by someone else since you saw it")
+                else self.tr("Changed by someone else since you last viewed it")
             )
         if not file.seen_by_agent:
-            facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
+            facts.append(
+                self.tr("The agent does not see this memory: {reason}").format(reason=file.unseen_reason)
+            )
         findings = (self._lint or {}).get(data.path, ())
         facts += [headline(each) for each in findings if each.kind != "over-cap"]
         if data.path in self._modified:
@@ -440,16 +445,18 @@ class MemoryTreeModel(NodeModel):
             parts.append(self.tr("not yet known to the running agent"))
         if look.badge:
             parts.append(
-                {"N": self.tr("new"), "M": self.tr("changed since you saw it"), "D": self.tr("deleted")}[
-                    look.badge
-                ]
+                {
+                    "N": self.tr("new"),
+                    "M": self.tr("changed since you last viewed it"),
+                    "D": self.tr("deleted"),
+                }[look.badge]
             )
         if look.loaded:
             parts.append(loaded_words(look.loaded))
         if look.warning:
             parts.append(self.tr("warning"))
         if look.flag:
-            parts.append(self.tr("something to look at"))
+            parts.append(self.tr("needs attention"))
         if look.modified:
             parts.append(self.tr("not saved"))
         if look.lock:

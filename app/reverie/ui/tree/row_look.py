@@ -95,7 +95,7 @@ def _of_scope(data: ScopeData) -> RowLook:
 
 def _of_companion(data: CompanionData) -> RowLook:
     companion = data.companion
-    detail = _when_read(companion.loading) if companion.exists else tr("not there yet")
+    detail = _when_read(companion.loading) if companion.exists else tr("not created yet")
     detail = tr("read-only") if companion.read_only else detail
     detail = visible(companion.about) or detail
     return RowLook(visible(companion.label), detail, "companion", italic=True, quiet=not companion.exists)
@@ -106,14 +106,14 @@ def _when_read(loading: Loading) -> str:
     if loading in ("start", "unopened"):
         return tr("instructions file")
     if loading == "on-demand":
-        return tr("read when it is needed")
+        return tr("read when needed")
     if loading == "approval":
-        return tr("read once it was approved")
+        return tr("read after approval")
     return tr("read by a part of the agent") if loading == "elsewhere" else tr("not read by the agent")
 
 
 def _of_notice(data: NoticeData) -> RowLook:
-    text = data.text or tr("Nothing here yet. Ctrl+N creates the first memory.")
+    text = data.text or tr("No memories yet. Press Ctrl+N to create the first one.")
     if data.kind == "filtered":
-        text = tr("None here.")
+        text = tr("No matching memories.")
     return RowLook(visible(text), italic=True, quiet=True)

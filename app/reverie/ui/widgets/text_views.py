@@ -48,13 +48,13 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
         return ""
     words: dict[InvisibleKind, str] = {
         "line ends": tr("line ends (LF or CR LF)"),
-        "last line end": tr("the line end at the end of the file"),
-        "blanks at the end": tr("blanks at the end"),
-        "spaces": tr("spaces of another kind or number"),
-        "composition": tr("letters and their accents, written in another way"),
+        "last line end": tr("line end at the end of the file"),
+        "blanks at the end": tr("trailing spaces"),
+        "spaces": tr("kind or number of spaces"),
+        "composition": tr("encoding of accented letters"),
     }
     found = ", ".join(words[kind] for kind in kinds)
-    return tr("Lines that look alike differ in: {found}.").format(found=found)
+    return tr("Some lines look the same but differ in: {found}.").format(found=found)
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
@@ -129,7 +129,7 @@ class TextView(PlainTextBox):
             self.setPlainText("")
             return
         if b"\0" in content[:LIMIT]:
-            self.setPlainText(self.tr("This version is no text."))
+            self.setPlainText(self.tr("This version is not text."))
             return
         rows, is_cut = fitting_rows(content[: 4 * LIMIT].decode("utf-8", "replace"))
         self.setPlainText("\n".join(rows + [_too_long()] * is_cut))
@@ -150,7 +150,7 @@ class LoadedText(PlainTextBox):
         self._rows: list[int] = []
         self.setReadOnly(True)
         self.setFont(monospace())
-        self.setAccessibleName(self.tr("The text as it is loaded"))
+        self.setAccessibleName(self.tr("Loaded text"))
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setPlaceholderText(self.tr("Nothing is loaded."))
 

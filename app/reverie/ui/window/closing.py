@@ -75,7 +75,10 @@ class HomeCloser(QObject):
 
     def _ask(self, session: HomeSession) -> None:
         if self._runs_in(session):
-            text = self.tr("A run is going on in {home}. Cancel it or wait for its end, then close the home.")
+            text = self.tr(
+                "A run is in progress in {home}. Cancel the run or wait until it has finished, then "
+                "close the home."
+            )
             self.status_message.emit(text.format(home=session.info.label))
         # Later, because the result of a save arrives while the editor is still updating.
         elif self._unsaved.may_close(
@@ -104,7 +107,7 @@ class HomeCloser(QObject):
             self._show_another(home)
         self._homes.close_home(home)
         self._tab.situation_changed.emit()
-        text = self.tr("Closed {home}; its files are as they were.")
+        text = self.tr("Closed {home}; its files were not changed.")
         self.status_message.emit(text.format(home=session.info.label))
 
     def _show_another(self, closed: str) -> None:
@@ -187,6 +190,6 @@ class UnsavedChanges:
             then()
         elif not any(file.saving for file in unsaved):
             self._then = None
-            home = tr("Not everything could be saved; the home stays open.")
-            window = tr("Not everything could be saved; the window stays open.")
+            home = tr("Some files could not be saved, so the home remains open.")
+            window = tr("Some files could not be saved, so the window remains open.")
             self._say(home if self._home else window)

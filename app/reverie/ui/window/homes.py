@@ -231,7 +231,10 @@ class OpenHomes(QObject):
     def _on_opened_elsewhere(self, link: EngineLink, opened: HomeOpened) -> None:
         known = self._sessions.get(opened.info.id)
         if known is not None and known.engine is not link:
-            text = self.tr("{root} on {machine} is not opened: it has the identity of {home}.")
+            text = self.tr(
+                "{root} on {machine} was not opened, because it has the same identity as {home}, "
+                "which is already open."
+            )
             root, home = opened.info.root, known.info.label
             self.noticed.emit(text.format(root=root, machine=link.machine_name, home=home))
             return

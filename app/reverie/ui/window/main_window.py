@@ -294,9 +294,9 @@ class MainWindow(QMainWindow):
             if not workspace and self.picker.pick_project(home, project):
                 return
         if workspace:
-            self.say(self.tr("No open home has a workspace {id}.").format(id=workspace))
+            self.say(self.tr("No open home has the workspace {id}.").format(id=workspace))
         else:
-            self.say(self.tr("No open home has a project {path}.").format(path=project))
+            self.say(self.tr("No open home has the project {path}.").format(path=project))
 
     def _pick_in(self, session: HomeSession) -> None:
         """Select the requested workspace or project of a home.
@@ -309,9 +309,9 @@ class MainWindow(QMainWindow):
         if project and not asked:
             if self.picker.pick_project(session.info.id, project):
                 return
-            self.say(self.tr("There is no project {path} in this home.").format(path=project))
+            self.say(self.tr("This home does not have the project {path}.").format(path=project))
         if asked and asked not in {workspace.id for workspace in session.info.contents.workspaces()}:
-            self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
+            self.say(self.tr("This home does not have the workspace {id}.").format(id=asked))
         self.picker.pick_first(session, asked)
 
     @Slot(str, object)
@@ -606,7 +606,7 @@ class MainWindow(QMainWindow):
         self.show_memory()
         self.activateWindow()
         if not self.tab.open_line(path):
-            self.say(self.tr("There is no such memory now: {path}").format(path=path))
+            self.say(self.tr("This memory no longer exists: {path}").format(path=path))
 
     @Slot(object)
     def _on_displaced(self, change: LoadedNext) -> None:
@@ -629,9 +629,9 @@ class MainWindow(QMainWindow):
             self.tab.orphans.focus()
             self.tab.orphans.look_again()
         elif not self._session.facts.may_lose_stores:
-            self.say(self.tr("This agent keeps no stores that could be orphaned."))
+            self.say(self.tr("The stores of this agent cannot become orphaned."))
         elif self.tab.orphans.has_looked(home):
-            self.say(self.tr("Nothing is orphaned in this home."))
+            self.say(self.tr("This home has no orphaned stores."))
         else:
             self._orphans_of = home  # reported after the first search
 

@@ -98,20 +98,20 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "open_file": tr("Open a memory first."),
         "modified": tr("The open memory has no changes."),
         "writable": tr("The open memory is read-only."),
-        "any_modified": tr("Nothing is unsaved."),
-        "conflicts": tr("There is no conflict to decide."),
-        "undo": tr("There is nothing to take back."),
-        "redo": tr("There is nothing to do again."),
+        "any_modified": tr("There are no unsaved changes."),
+        "conflicts": tr("There is no conflict to resolve."),
+        "undo": tr("There is nothing to undo."),
+        "redo": tr("There is nothing to redo."),
         "running": tr("Nothing is running."),
-        "can_consolidate": tr("A consolidation is not possible now."),
-        "services": tr("No background services run here."),
+        "can_consolidate": tr("A consolidation cannot start now."),
+        "services": tr("This home has no background services running."),
     }
     for name in fields_of(ActionState):
         possible: dict[str, Any] = {name: True}
         if name in reasons and rule(replace(now, **possible)):
             return reasons[name]
     both = replace(now, open_file=True, modified=True, writable=True)
-    return reasons["open_file"] if rule(both) else tr("Not possible now.")
+    return reasons["open_file"] if rule(both) else tr("Not available now.")
 
 
 def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
@@ -288,8 +288,8 @@ class Palette(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._left = False
         self.model = PaletteModel(entries, paths, self)
-        what = self.tr("A command, a setting or a name")
-        where = self.tr("A memory, workspace, home or setting")
+        what = self.tr("Search for a command, a setting or a name")
+        where = self.tr("Search for a memory, workspace, home or setting")
         self.field = QLineEdit()
         self.field.setPlaceholderText(what if commands else where)
         self.field.setAccessibleName(self.field.placeholderText())
@@ -297,7 +297,7 @@ class Palette(QDialog):
         self.list = QListView()
         self.list.setModel(self.model)
         self.list.setItemDelegate(_Delegate(icons, self.list))
-        self.list.setAccessibleName(self.tr("What fits"))
+        self.list.setAccessibleName(self.tr("Matches"))
         self.list.setUniformItemSizes(True)
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

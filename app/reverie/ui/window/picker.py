@@ -196,7 +196,7 @@ class PickerModel(NodeModel):
         words = {
             "multi": self.tr("several projects"),
             "archived": self.tr("archived"),
-            "silent": self.tr("not answering"),
+            "silent": self.tr("not responding"),
             "closed": self.tr("cannot be opened"),
         }
         return ", ".join(words[mark] for mark in place.marks)

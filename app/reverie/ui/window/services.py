@@ -163,15 +163,15 @@ def host_label(status: HostStatus | None) -> HostLabel:
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
-        tip = tr("The background services of this home run.")
+        tip = tr("The background services of this home are running.")
         if status.sessions:
             followed = counted("1 transcript", "%n transcripts", status.sessions)
-            tip = f"{tip} {tr('It follows {transcripts}.').format(transcripts=followed)}"
+            tip = f"{tip} {tr('They are following {transcripts}.').format(transcripts=followed)}"
         return HostLabel(tr("Services on"), as_tooltip(tip))
     if status.state == "viewing" and status.holder is not None:
-        tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
+        tip = tr("The background services run in another process: {purpose}, process {pid}.")
         text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
-        return HostLabel(tr("Services elsewhere"), as_tooltip(text))
+        return HostLabel(tr("Services in another process"), as_tooltip(text))
     return HostLabel(tr("Services waiting"), as_tooltip(said(status.message)))
 
 

@@ -85,16 +85,20 @@ class SlowDiskIndicator(QLabel):
         if check.at is not None and check.took_s > DEAD_S - SLOW_S:
             self._silence(visible(str(check.at)))
         elif not self._silent:
-            self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
+            self._show(
+                self.tr("Still working…"),
+                self.tr("An operation is taking a long time. The disk might be slow."),
+            )
 
     def _silence(self, place: str) -> None:
         sentence = self.tr(
-            "{home} lies on a disk or a network share that does not answer. What you type is kept, and the "
-            "window may be closed. Reverie goes on as soon as it answers."
+            "{home} is on a disk or network share that is not responding. Reverie keeps the text "
+            "that you type, and you can close the window. Reverie continues as soon as the disk "
+            "responds."
         ).format(home=place)
-        self._show(self.tr("The disk does not answer"), sentence)
+        self._show(self.tr("The disk is not responding"), sentence)
         if not self._silent:
-            patience_log.info("%s does not answer", place)
+            patience_log.info("%s is not responding", place)
             self._silent = place
             self.status_message.emit(sentence)
 
@@ -103,7 +107,7 @@ class SlowDiskIndicator(QLabel):
         if self._check is not None and self._check.at is None:
             self._check = None
         if silent:
-            self.status_message.emit(self.tr("{home} answers again.").format(home=silent))
+            self.status_message.emit(self.tr("{home} is responding again.").format(home=silent))
 
     def _show(self, text: str, more: str = "") -> None:
         if text != self.text():
@@ -129,7 +133,7 @@ class WatchLabel(QLabel):
         }.get(state.mode, visible(state.mode))
         self.setText(text)
         self.setVisible(state.mode != "events")
-        facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
-            events=state.delivered_events, rescans=state.delivered_rescans
-        )
+        facts = self.tr(
+            "{events} changes were reported by file events, {rescans} were found by full scans."
+        ).format(events=state.delivered_events, rescans=state.delivered_rescans)
         self.setToolTip(as_tooltip(state.message, facts))
