@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QWheelEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QPlainTextEdit,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QToolButton, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, monospace, theme_of
 from reverie.ui.display_text import visible_lines

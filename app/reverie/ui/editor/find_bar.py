@@ -6,19 +6,8 @@ Threading: GUI thread; `find` is bounded in time.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import (
-    QKeyEvent,
-    QResizeEvent,
-    QTextCursor,
-)
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QLabel,
-    QLineEdit,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QBoxLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, tabular, theme_of
 from reverie.ui.editor.find import FindQuery, TextMatch, TextMatches, find, replacement

@@ -15,13 +15,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import (
-    QComboBox,
-    QGridLayout,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QGridLayout, QSizePolicy, QToolButton, QWidget
 
 from reverie.agents.scopes import FrontMatterRules
 from reverie.memory.front_matter import (
@@ -40,13 +34,7 @@ from reverie.memory.front_matter import (
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.editor.value_editors import (
-    LONGEST,
-    FittingArea,
-    LineEdit,
-    LinesEdit,
-    Path,
-)
+from reverie.ui.editor.value_editors import LONGEST, FittingArea, LineEdit, LinesEdit, Path
 from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of

@@ -13,20 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QAction,
-    QKeyEvent,
-    QKeySequence,
-    QResizeEvent,
-    QTextCursor,
-    QTextDocument,
-)
-from PySide6.QtWidgets import (
-    QLabel,
-    QPlainTextDocumentLayout,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QResizeEvent, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QLabel, QPlainTextDocumentLayout, QStackedLayout, QWidget
 
 from reverie.errors import UserError
 from reverie.profile import Profile
@@ -254,9 +242,7 @@ class EditorPane(QWidget):
                 "Allow Reverie to edit these memories even though it does not recognize their format"
             )
             self.reason.say(
-                file.buffer.read_only,
-                tone="warn",
-                buttons=[("permit", self.tr("Write anyway…"), tip)],
+                file.buffer.read_only, tone="warn", buttons=[("permit", self.tr("Write anyway…"), tip)]
             )
         elif file.buffer.convertible:
             tip = self.tr(

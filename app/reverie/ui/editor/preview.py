@@ -12,18 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import (
-    QDesktopServices,
-    QFont,
-    QFontMetrics,
-)
-from PySide6.QtWidgets import (
-    QApplication,
-    QDialog,
-    QDialogButtonBox,
-    QTextBrowser,
-    QWidget,
-)
+from PySide6.QtGui import QDesktopServices, QFont, QFontMetrics
+from PySide6.QtWidgets import QApplication, QDialog, QDialogButtonBox, QTextBrowser, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import visible

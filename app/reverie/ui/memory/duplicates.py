@@ -97,11 +97,7 @@ class AlignedRow(Struct, frozen=True):
 
 
 def aligned(
-    left: str,
-    right: str,
-    check: Callable[[], None] = lambda: None,
-    *,
-    at: tuple[int, int] = (0, 0),
+    left: str, right: str, check: Callable[[], None] = lambda: None, *, at: tuple[int, int] = (0, 0)
 ) -> tuple[AlignedRow, ...]:
     """Align two texts line by line, and return the rows with the words that differ. Pure.
 
@@ -589,11 +585,9 @@ def percent(similarity: float) -> str:
 def _item(group: DuplicateGroup) -> QListWidgetItem:
     """Return the list item of a group."""
     names = [visible(file.rel.rpartition("/")[2]) for file in group.files]
-    kind = {
-        "exact": tr("same text"),
-        "near": tr("same content"),
-        "alike": tr("similar, but different"),
-    }[group.kind]
+    kind = {"exact": tr("same text"), "near": tr("same content"), "alike": tr("similar, but different")}[
+        group.kind
+    ]
     files = counted("1 memory", "%n memories", len(names))
     item = QListWidgetItem(names[0])
     item.setData(Qt.ItemDataRole.UserRole, group)

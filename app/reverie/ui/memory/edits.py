@@ -269,11 +269,7 @@ class TakeBack(QObject):
         edits.failed.connect(self._on_failed)
 
     def offer(
-        self,
-        undo: Undo,
-        sentence: str,
-        more: Sequence[tuple[str, str, str]] = (),
-        tone: Tone = "info",
+        self, undo: Undo, sentence: str, more: Sequence[tuple[str, str, str]] = (), tone: Tone = "info"
     ) -> None:
         """Show `sentence` and the warning of the change, with an Undo button and the `more` buttons."""
         self._undo = undo
@@ -681,11 +677,7 @@ class HandControl(QObject):
         self.state_changed.emit()
 
     def take_back(
-        self,
-        session: HomeSession,
-        request: Request[Undo],
-        sentence: str,
-        failed: Callable[[UserError], None],
+        self, session: HomeSession, request: Request[Undo], sentence: str, failed: Callable[[UserError], None]
     ) -> None:
         """Run `request`, which reverts or fixes memories; then show `sentence` and a button to undo that."""
         self.edits.apply(session, "take back", request, lambda undo: self.offer_undo(undo, sentence), failed)

@@ -28,15 +28,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextLayout,
 )
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QLabel,
-    QMenu,
-    QProgressBar,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QProgressBar, QSizePolicy, QToolButton, QWidget
 
 from reverie.agents.base import loaded_next_from
 from reverie.agents.scopes import Scope

@@ -118,14 +118,7 @@ class Inspector(QWidget):
         self._warnings: list[FitPushButton] = []
         self.pin: QAction | None = None
         inside = QWidget()
-        self._column = column(
-            inside,
-            self.about,
-            self.room,
-            self.history,
-            self.warnings,
-            gap=MARGIN + GAP,
-        )
+        self._column = column(inside, self.about, self.room, self.history, self.warnings, gap=MARGIN + GAP)
         self._column.addStretch(1)
         self.setFixedWidth(scaled(self.font(), WIDTH))
         column(self, scrolled(inside), margin=(1, 0, 0, 0), gap=0)

@@ -773,10 +773,7 @@ class OrphansControl(QObject):
         self.page.message.say(
             question,
             tone="warn",
-            buttons=(
-                ("remove-now", self.tr("Remove"), ""),
-                ("keep", self.tr("Keep the store"), ""),
-            ),
+            buttons=(("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the store"), "")),
         )
         self.page.message.button("keep").setFocus()
 

@@ -590,10 +590,7 @@ class MemorySearch(QObject):
 
 
 async def _search_all(
-    text: str,
-    place: SearchPlace | None,
-    asked: Mapping[EngineLink, Mapping[str, str]],
-    control: JobControl,
+    text: str, place: SearchPlace | None, asked: Mapping[EngineLink, Mapping[str, str]], control: JobControl
 ) -> SearchAnswer:
     """Search with several engines and return the merged results; each partial result is reported as progress.
 

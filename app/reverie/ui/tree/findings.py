@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reverie.ui.display_text import (
-    tr,
-)
+from reverie.ui.display_text import tr
 
 if TYPE_CHECKING:
     from reverie.memory.listing import LintFinding

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPalette, QValidator
-from PySide6.QtWidgets import (
-    QAbstractItemDelegate,
-    QLineEdit,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemDelegate, QLineEdit, QStyleOptionViewItem, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.metrics import icon_size

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QSplitter,
-    QWidget,
-)
+from PySide6.QtWidgets import QSplitter, QWidget
 
 
 class StackingSplitter(QSplitter):

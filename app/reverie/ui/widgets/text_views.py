@@ -10,10 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import (
-    QTextCursor,
-    QTextFormat,
-)
+from PySide6.QtGui import QTextCursor, QTextFormat
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.memory.diff import InvisibleKind, invisible_in

@@ -125,13 +125,7 @@ class MainWindow(QMainWindow):
         self.tabs.setAccessibleName(self.tr("Views"))
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = TabContext(
-            icons,
-            clock,
-            self.lanes.scan,
-            self.lanes.history,
-            self.tab.dreams,
-            self.homes,
-            self.tab,
+            icons, clock, self.lanes.scan, self.lanes.history, self.tab.dreams, self.homes, self.tab
         )
         self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), context)
         self.splitter = StackingSplitter(narrow=560, above=112)

@@ -12,12 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import (
-    QAbstractScrollArea,
-    QApplication,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QScrollArea, QWidget
 
 from reverie.ui.mnemonics import descendants
 
