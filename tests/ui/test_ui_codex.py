@@ -578,7 +578,7 @@ def test_where_results_become_notes_the_footer_and_the_dialog_say_so(qtbot: Any)
         footer.offer(QAction("Extract rollouts", footer))
         footer.say_other_engine(view.engine, to_notes=view.to_notes)
         for text in (line.text, dialog.summary.text(), footer.engine.text()):
-            assert ("to Codex" in text) is to_notes
+            assert ("for Codex" in text) is to_notes
 
 
 def test_a_try_whose_time_has_come_is_made_at_the_next_start(qtbot: Any) -> None:

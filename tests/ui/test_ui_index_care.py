@@ -192,7 +192,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     panel.buttons["add"].click()
     driver.until(lambda: not panel.isVisible())
     assert index.read_text().endswith("\n- [unlisted](unlisted.md) — what nobody lists\n")
-    driver.until(lambda: "added" in driver.tab.undo_bar.text)
+    driver.until(lambda: "Added a line" in driver.tab.undo_bar.text)
     driver.window.actions_["memory.undo"].trigger()
     driver.until(lambda: findings(driver) == ["unlisted"] and "nobody lists" not in text.toPlainText())
 
