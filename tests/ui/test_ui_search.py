@@ -245,7 +245,7 @@ def test_arrow_keys_show_the_hit_with_every_match_marked_and_f3_goes_on(windows:
     search = driver.tab.search
     driver.do("view.search")
     typed(driver, "dugong")
-    assert search.said.text() == "2 hits"
+    assert search.said.text() == "2 results"
     assert driver.pane.file is None
     first = search.list.current
     press(driver, Qt.Key.Key_Down)
@@ -357,7 +357,7 @@ def test_where_no_memory_has_all_words_those_with_some_are_shown_marked_and_said
     driver.do("view.search")
     typed(driver, "bandicoot numbat")
     assert paths(driver)[0] == "/memories/global/both.md"
-    assert search.said.text() == "1 hit · 2 more with some of the words"
+    assert search.said.text() == "1 result · 2 more with some of the words"
     typed(driver, "restarting")
     assert search.said.text() == "1 result with similar words"
     typed(driver, "restart bandicoot kangaroo-shed")
