@@ -1,12 +1,10 @@
-"""Checks that an installed or built program works on its own.
+"""Whether a program that was installed or built works: it opens the demo home, dreams by the rules, shows it
+and undoes it, with nothing but itself.
 
-It opens the demo home, consolidates it by the rules, shows it, and undoes the consolidation.
+    python packaging/package_check.py COMMAND [WORD...]
 
-python packaging/package_check.py COMMAND [WORD...]
-
-runs the program with a `HOME` of its own, in a directory outside of the checkout, and without the variables
-of this environment. Files are compared byte for byte: after the undo they must be as before. Raises `Broken`
-with the output of the program.
+runs it with a `HOME` of its own, in a folder outside of the checkout, and without the variables of this
+environment. Looks at bytes: what was undone is what was there. Raises `Broken` with what the program said.
 """
 
 from __future__ import annotations
@@ -36,11 +34,11 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP
 
 
 class Broken(Exception):
-    """Raised if the program does not work as it should."""
+    """What was built does not do what it should."""
 
 
 class Installed:
-    """One program, with an empty directory to work in."""
+    """One program, and a fresh place for it to work in."""
 
     def __init__(self, command: Sequence[str], directory: Path) -> None:
         # It runs in a folder of its own: a relative name would mean something else there.
@@ -57,7 +55,7 @@ class Installed:
         }
 
     def run(self, *words: str) -> str:
-        """Run the program and return its output. Raises `Broken` if it fails or prints a warning."""
+        """What it prints. Raises `Broken` where it fails or complains."""
         done = subprocess.run(
             [*self.command, *words],
             cwd=self.directory,
@@ -74,13 +72,13 @@ class Installed:
         return done.stdout
 
     def asked(self, *words: str) -> Any:
-        """Run a command on the copy of the demo home, and return its answer."""
+        """What a command on the copy of the demo home answers."""
         return json.loads(
             self.run("--home", str(self.demo), "--profile", str(self.profile), *words, "--json")
         )
 
     def picture(self, name: str, *words: str) -> int:
-        """Take a screenshot and return its size in bytes."""
+        """The size of a screenshot in bytes."""
         file = self.directory / name
         self.run(*words, "--screenshot", str(file))
         data = file.read_bytes()
@@ -90,15 +88,12 @@ class Installed:
 
 
 def memories(home: Path) -> Mapping[str, bytes]:
-    """Return the content of every memory of a home, by its path in the home."""
+    """Every memory of a home, by its path in it."""
     return {str(path.relative_to(home)): path.read_bytes() for path in sorted(home.rglob("*.md"))}
 
 
 def check(command: Sequence[str], directory: Path, *, say: Callable[[str], None]) -> None:
-    """Check the whole program in `directory`, which is empty.
-
-    One line is passed to `say` for each thing that works.
-    """
+    """Everything, in `directory`, which is empty. One line to `say` for each thing that works."""
     installed = Installed(command, directory)
     say(f"--version: {installed.run('--version').strip()}")
     if json.loads(installed.run("homes", "--json")) != []:
@@ -140,7 +135,7 @@ def _dream_and_undo(installed: Installed, say: Callable[[str], None]) -> None:
 
 
 def _engine(installed: Installed, say: Callable[[str], None]) -> None:
-    """Check the engine process with the calls that the window makes."""
+    """The process that owns the homes, asked as the window asks it."""
     from reverie.engine.client import EngineClient
     from reverie.engine.reach import stdio_channel
     from reverie.profile import Profile
@@ -169,7 +164,7 @@ def _engine(installed: Installed, say: Callable[[str], None]) -> None:
 
 
 def _window(installed: Installed, say: Callable[[str], None]) -> None:
-    """Check that a window starts the engine, stays open, prints nothing, and ends on request."""
+    """A window that stays open: it starts the engine, says nothing, ends when it is told to."""
     from reverie.profile import Profile
 
     # Of its own, so that its log tells when it is up; the engine is there before Qt is.
@@ -204,10 +199,7 @@ def _window(installed: Installed, say: Callable[[str], None]) -> None:
 
 
 def _engines(profile: Path) -> Iterator[str]:
-    """Yield the command lines of the engines of a profile (Linux).
-
-    They are not children of this process and can outlive it.
-    """
+    """The command lines of the engines of a profile (Linux). They are no children: they may outlive us."""
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # the process is gone
             words = file.read_text("utf-8", "replace").split("\0")

@@ -129,7 +129,7 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         try:
             name, why = engines.choose(settings, config, turn_model)
         except UserError as error:
-            return ModelFacts(settings.model, phrase("The settings say so."), str(error))
+            return ModelFacts(settings.model, phrase("It is chosen in the settings."), str(error))
         return ModelFacts(name, why)
 
     def probe(name: str) -> tuple[ProbeFacts, ...]:

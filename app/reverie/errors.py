@@ -137,6 +137,9 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
         return Unavailable(title, cause=f"{error.strerror}.", next_step=next_step)
     cause, next_step = _NEXT_STEPS.get(
         error.errno or 0,
-        (f"The system says: {error.strerror or error}.", "Try again; if it stays, check the disk."),
+        (
+            f"The operating system reports: {error.strerror or error}.",
+            "Try again; if it stays, check the disk.",
+        ),
     )
     return Unavailable(title, cause=cause, next_step=next_step)

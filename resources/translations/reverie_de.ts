@@ -291,7 +291,7 @@
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <source>Changed by you and on disk: choose which lines to keep (F8)</source>
+        <source>Changed by you and on disk: choose whose lines to keep (F8)</source>
         <translation>Hier und auf der Platte geändert: auswählen, wessen Zeilen bleiben (F8)</translation>
     </message>
     <message>
@@ -299,11 +299,11 @@
         <translation>Geändert {by}</translation>
     </message>
     <message>
-        <source>Go to the first merged change</source>
+        <source>Go to the first of them</source>
         <translation>Zum ersten davon</translation>
     </message>
     <message>
-        <source>Remove the merged changes; your own text is kept</source>
+        <source>Take them out again; what you typed stays</source>
         <translation>Wieder herausnehmen; das Getippte bleibt</translation>
     </message>
     <message>
@@ -345,7 +345,7 @@
         <translation>Die Datei hat sich auf der Platte noch einmal geändert. Das ist die neueste Fassung.</translation>
     </message>
     <message>
-        <source>{path}: lines with “-” are on disk, lines with “+” are yours</source>
+        <source>{path}: “-” is on disk, “+” is yours</source>
         <translation>{path}: „-“ ist auf der Platte, „+“ ist das Eigene</translation>
     </message>
 </context>
@@ -364,14 +364,6 @@
         <translation>Konflikt {number} von {count}.</translation>
     </message>
     <message>
-        <source>Keep your lines and discard the lines on disk (F9)</source>
-        <translation>Die eigenen Zeilen bleiben, die anderen nicht (F9)</translation>
-    </message>
-    <message>
-        <source>Keep your lines, followed by the lines on disk (Ctrl+F9)</source>
-        <translation>Die eigenen Zeilen, dann die anderen (Strg+F9)</translation>
-    </message>
-    <message>
         <source>Next conflict (F8)</source>
         <translation>Nächster Konflikt (F8)</translation>
     </message>
@@ -380,7 +372,7 @@
         <translation>Voriger Konflikt (Umschalt+F8)</translation>
     </message>
     <message>
-        <source>Replace your lines with the lines on disk; Ctrl+Z undoes this (Shift+F9)</source>
+        <source>Their lines replace yours; Ctrl+Z asks again (Shift+F9)</source>
         <translation>Deren Zeilen ersetzen die eigenen; Strg+Z fragt wieder (Umschalt+F9)</translation>
     </message>
     <message>
@@ -400,16 +392,24 @@
         <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
-        <source>Version on disk</source>
+        <source>What is on disk</source>
         <translation>Was auf der Platte steht</translation>
     </message>
     <message>
-        <source>You changed these lines. The version on disk is:</source>
+        <source>You changed these lines; on disk they are:</source>
         <translation>Diese Zeilen wurden hier geändert; auf der Platte lauten sie:</translation>
     </message>
     <message>
-        <source>You deleted these lines. The version on disk is:</source>
+        <source>You deleted these lines; on disk they are:</source>
         <translation>Diese Zeilen wurden hier gelöscht; auf der Platte lauten sie:</translation>
+    </message>
+    <message>
+        <source>Your lines stay, theirs are left out (F9)</source>
+        <translation>Die eigenen Zeilen bleiben, die anderen nicht (F9)</translation>
+    </message>
+    <message>
+        <source>Your lines, then theirs (Ctrl+F9)</source>
+        <translation>Die eigenen Zeilen, dann die anderen (Strg+F9)</translation>
     </message>
 </context>
 <context>
@@ -601,31 +601,31 @@
 <context>
     <name>DraftOffers</name>
     <message>
-        <source>1 draft is damaged and was moved to a separate file in Reverie's state directory.</source>
+        <source>1 damaged draft was set aside in Reverie's state directory.</source>
         <translation>1 beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</translation>
     </message>
     <message>
-        <source>1 file has unsaved text, which is kept as a draft.</source>
-        <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
-    </message>
-    <message>
-        <source>Another program overwrote 1 file that you had just saved. Reverie kept your version.</source>
+        <source>Another program overwrote 1 file that you had just saved; your text is kept.</source>
         <translation>Ein anderes Programm hat 1 Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</translation>
     </message>
     <message>
-        <source>Another program overwrote the text that you saved in this file ({time}). Reverie kept your version.</source>
+        <source>Another program overwrote what you saved here ({time}). Your text is kept.</source>
         <translation>Ein anderes Programm hat überschrieben, was Sie hier gespeichert haben ({time}). Ihr Text ist noch da.</translation>
     </message>
     <message>
-        <source>Ask again the next time Reverie starts</source>
+        <source>Ask again at the next start</source>
         <translation>Beim nächsten Start noch einmal fragen</translation>
+    </message>
+    <message>
+        <source>Bring the text back; nothing is saved yet</source>
+        <translation>Den Text zurückholen; gespeichert wird noch nichts</translation>
     </message>
     <message>
         <source>Compare</source>
         <translation>Vergleichen</translation>
     </message>
     <message>
-        <source>Compare, restore or discard the drafts</source>
+        <source>Compare, restore or discard them</source>
         <translation>Vergleichen, wiederherstellen oder verwerfen</translation>
     </message>
     <message>
@@ -633,15 +633,11 @@
         <translation>Für später behalten</translation>
     </message>
     <message>
-        <source>Put the text back into the editor; nothing is saved yet</source>
-        <translation>Den Text zurückholen; gespeichert wird noch nichts</translation>
-    </message>
-    <message>
         <source>Restore</source>
         <translation>Wiederherstellen</translation>
     </message>
     <message>
-        <source>Save or undo that text, then restore the draft.</source>
+        <source>Save or undo that first, then restore the draft.</source>
         <translation>Erst das speichern oder rückgängig machen, dann den Entwurf wiederherstellen.</translation>
     </message>
     <message>
@@ -649,20 +645,24 @@
         <translation>Entwürfe zeigen</translation>
     </message>
     <message>
-        <source>Show the differences between the draft and the file</source>
+        <source>Show what differs from the file</source>
         <translation>Zeigen, was sich von der Datei unterscheidet</translation>
     </message>
     <message>
-        <source>The file is open and has other unsaved text.</source>
+        <source>Text of 1 file was not saved; it is kept as a draft.</source>
+        <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
+    </message>
+    <message>
+        <source>The file is open with other unsaved text.</source>
         <translation>Die Datei ist mit anderem ungespeichertem Text offen.</translation>
     </message>
     <message>
-        <source>This draft cannot be restored to its file.</source>
-        <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden.</translation>
+        <source>There is unsaved text for this file, typed until {time}.</source>
+        <translation>Zu dieser Datei gibt es ungespeicherten Text, getippt bis {time}.</translation>
     </message>
     <message>
-        <source>This file has unsaved text, last edited at {time}.</source>
-        <translation>Zu dieser Datei gibt es ungespeicherten Text, getippt bis {time}.</translation>
+        <source>This draft cannot be restored in its place.</source>
+        <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden.</translation>
     </message>
 </context>
 <context>
@@ -692,19 +692,19 @@
         <translation>Wiederherstellen</translation>
     </message>
     <message>
-        <source>The file has changed since the draft was made. Restoring shows both versions; nothing is overwritten.</source>
+        <source>The file changed since. Restoring shows both versions; nothing is overwritten.</source>
         <translation>Die Datei hat sich seither geändert. Wiederherstellen zeigt beide Fassungen; nichts wird überschrieben.</translation>
     </message>
     <message>
-        <source>The file no longer exists. Restoring opens the draft in the editor.</source>
+        <source>The file is not there any more. Restoring shows the text again.</source>
         <translation>Die Datei ist nicht mehr da. Wiederherstellen zeigt den Text wieder.</translation>
     </message>
     <message>
-        <source>This draft cannot be restored to its file. {reason}</source>
+        <source>This draft cannot be restored in its place. {reason}</source>
         <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden. {reason}</translation>
     </message>
     <message>
-        <source>{path}, last edited at {time}: lines with “-” are on disk, lines with “+” are in the draft</source>
+        <source>{path}, typed until {time}: “-” is on disk, “+” is the draft</source>
         <translation>{path}, getippt bis {time}: „-“ ist auf der Platte, „+“ ist der Entwurf</translation>
     </message>
 </context>
@@ -723,11 +723,15 @@
         <translation>&amp;Anhalten</translation>
     </message>
     <message>
+        <source>Alike, but differ</source>
+        <translation>Ähnlich, aber verschieden</translation>
+    </message>
+    <message>
         <source>All groups</source>
         <translation>Alle Gruppen</translation>
     </message>
     <message>
-        <source>Choosing memories to compare…</source>
+        <source>Choosing what to compare…</source>
         <translation>Auswahl, was verglichen wird…</translation>
     </message>
     <message>
@@ -747,68 +751,60 @@
         <translation>Gruppen von Dubletten</translation>
     </message>
     <message>
-        <source>Groups to show</source>
-        <translation>Welche Gruppen</translation>
+        <source>Look for duplicates again</source>
+        <translation>Noch einmal nach Dubletten suchen</translation>
     </message>
     <message>
-        <source>Memory on the left</source>
-        <translation>Die linke Notiz</translation>
-    </message>
-    <message>
-        <source>Memory on the right</source>
-        <translation>Die rechte Notiz</translation>
+        <source>Looking…</source>
+        <translation>Suche…</translation>
     </message>
     <message>
         <source>Reading… {share}</source>
         <translation>Wird gelesen… {share}</translation>
     </message>
     <message>
-        <source>Same content</source>
-        <translation>Sagen dasselbe</translation>
-    </message>
-    <message>
         <source>Same text</source>
         <translation>Gleicher Text</translation>
     </message>
     <message>
-        <source>Search for duplicates again</source>
-        <translation>Noch einmal nach Dubletten suchen</translation>
+        <source>Say the same</source>
+        <translation>Sagen dasselbe</translation>
     </message>
     <message>
-        <source>Search in</source>
-        <translation>Wo gesucht wird</translation>
-    </message>
-    <message>
-        <source>Searching…</source>
-        <translation>Suche…</translation>
-    </message>
-    <message>
-        <source>Shown scopes</source>
-        <translation>Die gezeigten Bereiche</translation>
-    </message>
-    <message>
-        <source>Similar, but different</source>
-        <translation>Ähnlich, aber verschieden</translation>
-    </message>
-    <message>
-        <source>Stop the search</source>
+        <source>Stop looking</source>
         <translation>Die Suche anhalten</translation>
+    </message>
+    <message>
+        <source>The memory at the left</source>
+        <translation>Die linke Notiz</translation>
+    </message>
+    <message>
+        <source>The memory at the right</source>
+        <translation>Die rechte Notiz</translation>
+    </message>
+    <message>
+        <source>The scopes that are shown</source>
+        <translation>Die gezeigten Bereiche</translation>
     </message>
     <message>
         <source>The search was stopped.</source>
         <translation>Die Suche wurde angehalten.</translation>
     </message>
     <message>
-        <source>Whole home</source>
+        <source>The whole home</source>
         <translation>Das ganze Home</translation>
+    </message>
+    <message>
+        <source>Where to look</source>
+        <translation>Wo gesucht wird</translation>
+    </message>
+    <message>
+        <source>Which groups</source>
+        <translation>Welche Gruppen</translation>
     </message>
 </context>
 <context>
     <name>EditorPane</name>
-    <message>
-        <source>Allow Reverie to edit these memories even though it does not recognize their format</source>
-        <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
-    </message>
     <message>
         <source>Close</source>
         <translation>Schließen</translation>
@@ -838,27 +834,23 @@
         <translation>Meine verwerfen</translation>
     </message>
     <message>
-        <source>Go to the conflict and choose which lines to keep</source>
+        <source>Go to the place and choose whose lines to keep</source>
         <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
     </message>
     <message>
-        <source>Keep your text; the next save overwrites the version on disk</source>
-        <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
+        <source>Let Reverie change these memories although it does not know their layout</source>
+        <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
     </message>
     <message>
-        <source>Memory text</source>
-        <translation>Text der Notiz</translation>
+        <source>Lines behind the first {lines} and characters behind {n} of a line are cut here, so the text cannot be edited.</source>
+        <translation>Zeilen nach den ersten {lines} und Zeichen nach {n} einer Zeile sind hier abgeschnitten, deshalb kann der Text nicht bearbeitet werden.</translation>
     </message>
     <message>
         <source>Not saved yet</source>
         <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
-        <source>Only the first {lines} lines, and the first {n} characters of each line, are shown, so the text cannot be edited.</source>
-        <translation>Zeilen nach den ersten {lines} und Zeichen nach {n} einer Zeile sind hier abgeschnitten, deshalb kann der Text nicht bearbeitet werden.</translation>
-    </message>
-    <message>
-        <source>Only {size} left before this file reaches the size that the agent reads.</source>
+        <source>Only {size} still fit into what the agent reads of a file.</source>
         <translation>Nur noch {size} passen in das, was der Agent von einer Datei liest.</translation>
     </message>
     <message>
@@ -874,12 +866,12 @@
         <translation>Noch einmal speichern</translation>
     </message>
     <message>
-        <source>Save the same text as UTF-8 so that you can edit it here; Undo restores the original file</source>
-        <translation>Denselben Text als UTF-8 schreiben, damit er hier bearbeitet werden kann; Rückgängig stellt die Datei wieder her</translation>
-    </message>
-    <message>
         <source>Select a memory to read and edit it.</source>
         <translation>Eine Notiz auswählen, um sie zu lesen und zu bearbeiten.</translation>
+    </message>
+    <message>
+        <source>Show all of the text; long lines are not wrapped, and that may take a while</source>
+        <translation>Den ganzen Text zeigen; lange Zeilen werden nicht umbrochen, und das kann eine Weile dauern</translation>
     </message>
     <message>
         <source>Show both versions</source>
@@ -890,15 +882,19 @@
         <translation>Ganz zeigen</translation>
     </message>
     <message>
-        <source>Show the whole text without wrapping long lines; this can take a while</source>
-        <translation>Den ganzen Text zeigen; lange Zeilen werden nicht umbrochen, und das kann eine Weile dauern</translation>
+        <source>Take the version on disk; Ctrl+Z brings yours back</source>
+        <translation>Die Fassung auf der Platte nehmen; Strg+Z holt die eigene zurück</translation>
     </message>
     <message>
-        <source>The agent does not read beyond this point.</source>
+        <source>Text of the memory</source>
+        <translation>Text der Notiz</translation>
+    </message>
+    <message>
+        <source>The agent does not read this far.</source>
         <translation>So weit liest der Agent nicht.</translation>
     </message>
     <message>
-        <source>The text is too large: the agent does not read the lines below the dashed line.</source>
+        <source>The agent does not read what is below the dashed line: the text is too large.</source>
         <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
@@ -906,7 +902,7 @@
         <translation>Diese Datei hat sich auf der Platte geändert, während sie bearbeitet wurde.</translation>
     </message>
     <message>
-        <source>This file contains characters that an editor would change, so it is read-only here.</source>
+        <source>This file holds characters that an editor would change; it is read-only here.</source>
         <translation>Diese Datei enthält Zeichen, die ein Editor ändern würde; hier ist sie schreibgeschützt.</translation>
     </message>
     <message>
@@ -918,12 +914,16 @@
         <translation>Diese Datei wurde auf der Platte gelöscht. Der Text ist hier noch da.</translation>
     </message>
     <message>
-        <source>Use the version on disk; Ctrl+Z restores your text</source>
-        <translation>Die Fassung auf der Platte nehmen; Strg+Z holt die eigene zurück</translation>
-    </message>
-    <message>
         <source>Write anyway…</source>
         <translation>Trotzdem schreiben…</translation>
+    </message>
+    <message>
+        <source>Write the same text as UTF-8, so that it can be edited here; Undo restores the file</source>
+        <translation>Denselben Text als UTF-8 schreiben, damit er hier bearbeitet werden kann; Rückgängig stellt die Datei wieder her</translation>
+    </message>
+    <message>
+        <source>Your text stays; the next save replaces theirs</source>
+        <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
     <message>
         <source>edited</source>
@@ -934,11 +934,11 @@
         <translation>wird gespeichert…</translation>
     </message>
     <message>
-        <source>{reason} Only the beginning of the file is shown.</source>
+        <source>{reason} Only its beginning is shown.</source>
         <translation>{reason} Nur der Anfang wird gezeigt.</translation>
     </message>
     <message>
-        <source>{reason} Reverie saves your text automatically afterward.</source>
+        <source>{reason} Your text will be saved automatically afterwards.</source>
         <translation>{reason} Ihr Text wird danach automatisch gespeichert.</translation>
     </message>
 </context>
@@ -994,7 +994,7 @@
         <translation>Konsolidierung</translation>
     </message>
     <message>
-        <source>Each result is saved as a note for Codex. Codex adds the note to its memory the next time it consolidates.</source>
+        <source>Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates.</source>
         <translation>Jedes Ergebnis wird eine Notiz an Codex. Codex nimmt sie beim nächsten Zusammenführen in sein Gedächtnis auf.</translation>
     </message>
     <message>
@@ -1010,8 +1010,8 @@
         <translation>Nachricht</translation>
     </message>
     <message>
-        <source>Progress of the extraction</source>
-        <translation>Erledigte Rollouts</translation>
+        <source>Offline, by fixed rules</source>
+        <translation>Offline, nach festen Regeln</translation>
     </message>
     <message>
         <source>Project</source>
@@ -1022,16 +1022,12 @@
         <translation>Änderungen &amp;prüfen</translation>
     </message>
     <message>
-        <source>Show or undo what the selected run changed</source>
-        <translation>Was der gewählte geändert hat, und rückgängig machen</translation>
+        <source>Rollouts that are done</source>
+        <translation>Erledigte Rollouts</translation>
     </message>
     <message>
         <source>State</source>
         <translation>Zustand</translation>
-    </message>
-    <message>
-        <source>Stop the run. Saved results are kept, and the remaining threads are extracted next time.</source>
-        <translation>Was behalten ist, bleibt; der Rest kommt beim nächsten Mal</translation>
     </message>
     <message>
         <source>Thread</source>
@@ -1042,16 +1038,20 @@
         <translation>Threads und Verzeichnisse</translation>
     </message>
     <message>
-        <source>Use fixed rules, offline and without a model</source>
-        <translation>Offline, nach festen Regeln</translation>
+        <source>What is kept stays; the rest comes next time</source>
+        <translation>Was behalten ist, bleibt; der Rest kommt beim nächsten Mal</translation>
     </message>
     <message>
-        <source>Use the engine selected in Settings</source>
-        <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
+        <source>What the selected one changed, and undo</source>
+        <translation>Was der gewählte geändert hat, und rückgängig machen</translation>
     </message>
     <message>
         <source>With &amp;rules</source>
         <translation>Mit &amp;Regeln</translation>
+    </message>
+    <message>
+        <source>With the engine that the settings name</source>
+        <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
     </message>
 </context>
 <context>
@@ -1198,7 +1198,7 @@
 <context>
     <name>FilterChips</name>
     <message>
-        <source>Filter for the memories shown</source>
+        <source>Which memories are shown</source>
         <translation>Welche Notizen gezeigt werden</translation>
     </message>
 </context>
@@ -1241,11 +1241,11 @@
         <translation>Ersetzen</translation>
     </message>
     <message>
-        <source>Replace all matches (one undo step)</source>
+        <source>Replace every match, as one step to undo</source>
         <translation>Jeden Treffer ersetzen, als ein Schritt zum Rückgängigmachen</translation>
     </message>
     <message>
-        <source>Replace this match and go to the next one</source>
+        <source>Replace this match and go on</source>
         <translation>Diesen Treffer ersetzen und weiter</translation>
     </message>
     <message>
@@ -1299,15 +1299,15 @@
         <translation>1 Warnung</translation>
     </message>
     <message>
-        <source>No warnings</source>
+        <source>Nothing to look at</source>
         <translation>Keine Hinweise</translation>
     </message>
     <message>
-        <source>Show or hide the warnings for this memory</source>
+        <source>Show or hide what you may want to look at in this memory</source>
         <translation>Die Hinweise zu dieser Notiz ein- oder ausblenden</translation>
     </message>
     <message>
-        <source>Warnings for this memory</source>
+        <source>What to look at in this memory</source>
         <translation>Hinweise zu dieser Notiz</translation>
     </message>
 </context>
@@ -1330,7 +1330,7 @@
         <translation>Zuletzt konsolidiert</translation>
     </message>
     <message>
-        <source>as notes for Codex, {engine}</source>
+        <source>as notes to Codex, {engine}</source>
         <translation>als Notizen an Codex, {engine}</translation>
     </message>
     <message>
@@ -1345,11 +1345,11 @@
 <context>
     <name>FooterControl</name>
     <message>
-        <source>Another run is in progress.</source>
+        <source>Another run is going on.</source>
         <translation>Ein anderer Lauf ist noch im Gange.</translation>
     </message>
     <message>
-        <source>Applying the selected changes…</source>
+        <source>Applying what was chosen…</source>
         <translation>Die Auswahl wird angewendet…</translation>
     </message>
     <message>
@@ -1365,7 +1365,7 @@
         <translation>Eine Vorschau wird vorbereitet…</translation>
     </message>
     <message>
-        <source>Try again when that run has finished.</source>
+        <source>Try again when it has ended.</source>
         <translation>Versuchen Sie es noch einmal, wenn er zu Ende ist.</translation>
     </message>
     <message>
@@ -1373,7 +1373,7 @@
         <translation>Wird rückgängig gemacht…</translation>
     </message>
     <message>
-        <source>another consolidation is running (process {pid})</source>
+        <source>another one is running (process {pid})</source>
         <translation>ein anderer läuft (Prozess {pid})</translation>
     </message>
     <message>
@@ -1396,35 +1396,35 @@
         <translation>Hinzufügen</translation>
     </message>
     <message>
-        <source>Add quotation marks</source>
-        <translation>In Anführungszeichen setzen</translation>
-    </message>
-    <message>
-        <source>Add this key; separate a mapping and its key with a dot</source>
+        <source>Add this key; write a dot between a mapping and its key</source>
         <translation>Diesen Schlüssel hinzufügen; zwischen eine Zuordnung und ihren Schlüssel gehört ein Punkt</translation>
-    </message>
-    <message>
-        <source>Front matter keys</source>
-        <translation>Schlüssel der Kopfdaten</translation>
     </message>
     <message>
         <source>Key to add</source>
         <translation>Hinzuzufügender Schlüssel</translation>
     </message>
     <message>
-        <source>Move the cursor there</source>
-        <translation>Die Schreibmarke dorthin setzen</translation>
+        <source>Keys of the front matter</source>
+        <translation>Schlüssel der Kopfdaten</translation>
     </message>
     <message>
-        <source>Move the cursor to this line in the source</source>
-        <translation>Die Schreibmarke im Quelltext dorthin setzen</translation>
+        <source>Put it in quotes</source>
+        <translation>In Anführungszeichen setzen</translation>
     </message>
     <message>
-        <source>Put quotation marks around the values that need them</source>
+        <source>Put quotes around the values that need them</source>
         <translation>Werte, die es brauchen, in Anführungszeichen setzen</translation>
     </message>
     <message>
-        <source>Put the whole description in quotation marks so that the agent reads all of it</source>
+        <source>Put the caret there</source>
+        <translation>Die Schreibmarke dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Put the caret there in the source</source>
+        <translation>Die Schreibmarke im Quelltext dorthin setzen</translation>
+    </message>
+    <message>
+        <source>Put the whole line in quotes, so that the agent reads all of it</source>
         <translation>Die ganze Zeile in Anführungszeichen setzen, damit der Agent sie ganz liest</translation>
     </message>
     <message>
@@ -1444,11 +1444,11 @@
         <translation>Quelltext zeigen</translation>
     </message>
     <message>
-        <source>The agent reads no description, because it stops at {sign}.</source>
+        <source>The agent reads no description: it ends at {sign}.</source>
         <translation>Der Agent liest keine Beschreibung: Sie endet bei {sign}.</translation>
     </message>
     <message>
-        <source>The agent reads only “{read}” of the description, because it stops at {sign}.</source>
+        <source>The agent reads only “{read}” of the description: it ends at {sign}.</source>
         <translation>Der Agent liest von der Beschreibung nur „{read}“: Sie endet bei {sign}.</translation>
     </message>
     <message>
@@ -1460,32 +1460,32 @@
         <translation>Das Formular kann diesen Wert nicht schreiben, ohne anderen Text zu ändern. Bearbeiten Sie stattdessen den Quelltext.</translation>
     </message>
     <message>
-        <source>The front matter has no keys, so the agent shows no description.</source>
-        <translation>Die Kopfdaten enthalten keine Schlüssel, daher zeigt der Agent keine Beschreibung.</translation>
+        <source>The front matter does not end: a second line with --- is missing.</source>
+        <translation>Die Kopfdaten enden nicht: Eine zweite Zeile mit --- fehlt.</translation>
     </message>
     <message>
-        <source>The front matter is not closed: the second --- line is missing.</source>
-        <translation>Die Kopfdaten enden nicht: Eine zweite Zeile mit --- fehlt.</translation>
+        <source>The front matter ends too late; the agent does not see it.</source>
+        <translation>Die Kopfdaten enden zu spät; der Agent sieht sie nicht.</translation>
+    </message>
+    <message>
+        <source>The front matter holds no keys, so the agent shows no description.</source>
+        <translation>Die Kopfdaten enthalten keine Schlüssel, daher zeigt der Agent keine Beschreibung.</translation>
     </message>
     <message>
         <source>The front matter is not valid YAML, so the agent shows no description.</source>
         <translation>Die Kopfdaten sind kein gültiges YAML, daher zeigt der Agent keine Beschreibung.</translation>
     </message>
     <message>
-        <source>The front matter is too long, so the agent does not read it.</source>
-        <translation>Die Kopfdaten enden zu spät; der Agent sieht sie nicht.</translation>
+        <source>This is not a text; edit it in the source.</source>
+        <translation>Das ist kein Text; im Quelltext bearbeiten.</translation>
     </message>
     <message>
-        <source>The value of this key is a list or a mapping; edit it in the source.</source>
+        <source>This key holds a list or a mapping; edit it in the source.</source>
         <translation>Dieser Schlüssel enthält eine Liste oder Zuordnung; im Quelltext bearbeiten.</translation>
     </message>
     <message>
-        <source>This change would make the front matter too long for the agent to read. Nothing was changed.</source>
+        <source>With this the front matter would be longer than the agent reads; nothing was changed.</source>
         <translation>Damit wären die Kopfdaten länger, als der Agent liest; nichts wurde geändert.</translation>
-    </message>
-    <message>
-        <source>This value is not text; edit it in the source.</source>
-        <translation>Das ist kein Text; im Quelltext bearbeiten.</translation>
     </message>
 </context>
 <context>
@@ -1499,12 +1499,16 @@
         <translation>{name} gelöscht</translation>
     </message>
     <message>
-        <source>Memories can be moved only between the scopes of one workspace. To move a memory anywhere else, copy its text into a new memory there.</source>
-        <translation>Notizen lassen sich zwischen den Bereichen eines Workspace verschieben. Um eine anderswohin zu bringen, kopieren Sie ihren Text dort in eine neue Notiz.</translation>
+        <source>Done again: {name}</source>
+        <translation>Wiederholt: {name}</translation>
     </message>
     <message>
         <source>Moved {what} to {folder}</source>
         <translation>{what} nach {folder} verschoben</translation>
+    </message>
+    <message>
+        <source>Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its text into a new note there.</source>
+        <translation>Notizen lassen sich zwischen den Bereichen eines Workspace verschieben. Um eine anderswohin zu bringen, kopieren Sie ihren Text dort in eine neue Notiz.</translation>
     </message>
     <message>
         <source>Nothing was moved. {reason}</source>
@@ -1515,12 +1519,8 @@
         <translation>{what} angeheftet</translation>
     </message>
     <message>
-        <source>Pinned {what}: consolidations never delete or rename pinned memories. This agent does not support pins.</source>
+        <source>Pinned {what}: no consolidation deletes or renames it; the agent knows no pins</source>
         <translation>{what} angeheftet: keine Konsolidierung löscht es oder benennt es um; der Agent kennt keine Anheftungen</translation>
-    </message>
-    <message>
-        <source>Redone: {name}</source>
-        <translation>Wiederholt: {name}</translation>
     </message>
     <message>
         <source>Renamed {old} to {new}</source>
@@ -1538,11 +1538,11 @@
 <context>
     <name>HomeCloser</name>
     <message>
-        <source>A run is in progress in {home}. Cancel the run or wait until it has finished, then close the home.</source>
+        <source>A run is going on in {home}. Cancel it or wait for its end, then close the home.</source>
         <translation>In {home} ist ein Lauf im Gang. Brechen Sie ihn ab oder warten Sie, bis er endet, und schließen Sie das Home dann.</translation>
     </message>
     <message>
-        <source>Closed {home}; its files were not changed.</source>
+        <source>Closed {home}; its files are as they were.</source>
         <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
     </message>
 </context>
@@ -1603,11 +1603,11 @@
 <context>
     <name>IndexControl</name>
     <message>
-        <source>The agent does not load this part.</source>
+        <source>The agent does not load this.</source>
         <translation>Der Agent lädt dies nicht.</translation>
     </message>
     <message>
-        <source>The index and the links in other memories were not updated. Fix the index.</source>
+        <source>The index and links in other memories were not updated. Fix the index.</source>
         <translation>Der Index und die Links in anderen Notizen wurden nicht angepasst. Der Index ist zu korrigieren.</translation>
     </message>
 </context>
@@ -1618,7 +1618,7 @@
         <translation>Zur Zeile gehen oder die Notiz öffnen</translation>
     </message>
     <message>
-        <source>Index check</source>
+        <source>Index care</source>
         <translation>Indexpflege</translation>
     </message>
     <message>
@@ -1626,7 +1626,7 @@
         <translation>Probleme</translation>
     </message>
     <message>
-        <source>Sho&amp;w</source>
+        <source>Sho&amp;w it</source>
         <translation>&amp;Zeigen</translation>
     </message>
     <message>
@@ -1760,12 +1760,12 @@
         <translation>Im Br&amp;owser öffnen</translation>
     </message>
     <message>
-        <source>Address</source>
-        <translation>Adresse</translation>
+        <source>A memory may have been written by anybody. Its link leads to:</source>
+        <translation>Eine Notiz kann von irgendwem geschrieben sein. Ihr Link führt zu:</translation>
     </message>
     <message>
-        <source>Anyone can have written this memory. The link opens this address:</source>
-        <translation>Eine Notiz kann von irgendwem geschrieben sein. Ihr Link führt zu:</translation>
+        <source>Address</source>
+        <translation>Adresse</translation>
     </message>
     <message>
         <source>Open this link?</source>
@@ -1775,12 +1775,12 @@
 <context>
     <name>LoadedText</name>
     <message>
-        <source>Loaded text</source>
-        <translation>Der Text, wie er geladen wird</translation>
-    </message>
-    <message>
         <source>Nothing is loaded.</source>
         <translation>Nichts wird geladen.</translation>
+    </message>
+    <message>
+        <source>The text as it is loaded</source>
+        <translation>Der Text, wie er geladen wird</translation>
     </message>
 </context>
 <context>
@@ -1843,36 +1843,36 @@
         <translation>Notizen</translation>
     </message>
     <message>
-        <source>No open home has the project {path}.</source>
+        <source>No open home has a project {path}.</source>
         <translation>Kein geöffnetes Home hat ein Projekt {path}.</translation>
     </message>
     <message>
-        <source>No open home has the workspace {id}.</source>
+        <source>No open home has a workspace {id}.</source>
         <translation>Kein geöffnetes Home hat einen Workspace {id}.</translation>
     </message>
     <message>
-        <source>The stores of this agent cannot become orphaned.</source>
+        <source>Nothing is orphaned in this home.</source>
+        <translation>In diesem Home ist nichts verwaist.</translation>
+    </message>
+    <message>
+        <source>There is no project {path} in this home.</source>
+        <translation>In diesem Home gibt es kein Projekt {path}.</translation>
+    </message>
+    <message>
+        <source>There is no such memory now: {path}</source>
+        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
+    </message>
+    <message>
+        <source>There is no workspace {id} in this home.</source>
+        <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
+    </message>
+    <message>
+        <source>This agent keeps no stores that could be orphaned.</source>
         <translation>Dieser Agent hat keine Ablagen, die verwaisen könnten.</translation>
     </message>
     <message>
         <source>This home could not be opened</source>
         <translation>Dieses Home konnte nicht geöffnet werden</translation>
-    </message>
-    <message>
-        <source>This home does not have the project {path}.</source>
-        <translation>In diesem Home gibt es kein Projekt {path}.</translation>
-    </message>
-    <message>
-        <source>This home does not have the workspace {id}.</source>
-        <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
-    </message>
-    <message>
-        <source>This home has no orphaned stores.</source>
-        <translation>In diesem Home ist nichts verwaist.</translation>
-    </message>
-    <message>
-        <source>This memory no longer exists: {path}</source>
-        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
     </message>
     <message>
         <source>Views</source>
@@ -1886,11 +1886,7 @@
 <context>
     <name>MemorySearch</name>
     <message>
-        <source>Building the search index: {n} files so far.</source>
-        <translation>Der Index wird aufgebaut: bisher {n} Dateien.</translation>
-    </message>
-    <message>
-        <source>No results</source>
+        <source>No hits</source>
         <translation>Keine Treffer</translation>
     </message>
     <message>
@@ -1898,34 +1894,38 @@
         <translation>Alle Notizen durchsuchen</translation>
     </message>
     <message>
-        <source>Search for words, “"exact words"” or /patterns/; filter with scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
-        <translation>Wörter, „"genaue Wörter"“ und /Muster/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
+        <source>The best {n} hits</source>
+        <translation>Die besten {n} Treffer</translation>
     </message>
     <message>
-        <source>Top {n} results</source>
-        <translation>Die besten {n} Treffer</translation>
+        <source>The index is being built: {n} files so far.</source>
+        <translation>Der Index wird aufgebaut: bisher {n} Dateien.</translation>
+    </message>
+    <message>
+        <source>Words, “"exact words"” and /patterns/; narrowed down by scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
+        <translation>Wörter, „"genaue Wörter"“ und /Muster/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
     </message>
 </context>
 <context>
     <name>MemoryTreeModel</name>
     <message>
-        <source>A memory with this name has unsaved text.</source>
-        <translation>Unter diesem Namen gibt es ungespeicherten Text.</translation>
-    </message>
-    <message>
-        <source>A name cannot contain a slash. To move the memory, use “Move to…”.</source>
+        <source>A name has no slash; “Move to…” moves it.</source>
         <translation>Ein Name hat keinen Schrägstrich; „Verschieben nach…“ verschiebt die Notiz.</translation>
     </message>
     <message>
-        <source>Changed by someone else since you last viewed it</source>
+        <source>A name that begins with a dot is never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+    </message>
+    <message>
+        <source>Changed by someone else since you saw it</source>
         <translation>Von jemand anderem geändert, seit Sie es gesehen haben</translation>
     </message>
     <message>
-        <source>Deleted by someone else since you last viewed it</source>
+        <source>Deleted by someone else since you saw it</source>
         <translation>Von jemand anderem gelöscht, seit Sie es gesehen haben</translation>
     </message>
     <message>
-        <source>Enter a name.</source>
+        <source>Give it a name.</source>
         <translation>Ein Name fehlt.</translation>
     </message>
     <message>
@@ -1937,7 +1937,7 @@
         <translation>Zuletzt geschrieben {when}</translation>
     </message>
     <message>
-        <source>New; you have not viewed this memory yet</source>
+        <source>New; you have not seen it yet</source>
         <translation>Neu; noch nicht gesehen</translation>
     </message>
     <message>
@@ -1949,40 +1949,36 @@
         <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
-        <source>Pinned: a consolidation never deletes or renames this memory</source>
-        <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
-    </message>
-    <message>
-        <source>The agent does not see this memory: {reason}</source>
-        <translation>Der Agent sieht sie nicht: {reason}</translation>
-    </message>
-    <message>
-        <source>The agent reads this file together with its memories.</source>
-        <translation>Der Agent liest sie neben seinen Notizen.</translation>
-    </message>
-    <message>
-        <source>The name must not start with a dot, because such files are never listed.</source>
-        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
-    </message>
-    <message>
-        <source>The running agent has not loaded this pin or usage change yet; Reverie keeps the change until the agent restarts</source>
+        <source>Not yet known to the running agent; Reverie keeps it until the agent is restarted</source>
         <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
     </message>
     <message>
-        <source>This is already its name.</source>
+        <source>Pinned: a consolidation never deletes or renames it</source>
+        <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
+    </message>
+    <message>
+        <source>That is its name already.</source>
         <translation>So heißt es schon.</translation>
     </message>
     <message>
-        <source>changed since you last viewed it</source>
+        <source>The agent does not see it: {reason}</source>
+        <translation>Der Agent sieht sie nicht: {reason}</translation>
+    </message>
+    <message>
+        <source>The agent reads it beside its memories.</source>
+        <translation>Der Agent liest sie neben seinen Notizen.</translation>
+    </message>
+    <message>
+        <source>There is unsaved text under this name.</source>
+        <translation>Unter diesem Namen gibt es ungespeicherten Text.</translation>
+    </message>
+    <message>
+        <source>changed since you saw it</source>
         <translation>geändert, seit Sie es gesehen haben</translation>
     </message>
     <message>
         <source>deleted</source>
         <translation>gelöscht</translation>
-    </message>
-    <message>
-        <source>needs attention</source>
-        <translation>es gibt Hinweise</translation>
     </message>
     <message>
         <source>new</source>
@@ -2009,11 +2005,15 @@
         <translation>vom Agenten neu erzeugt</translation>
     </message>
     <message>
+        <source>something to look at</source>
+        <translation>es gibt Hinweise</translation>
+    </message>
+    <message>
         <source>warning</source>
         <translation>Warnung</translation>
     </message>
     <message>
-        <source>{name} already exists.</source>
+        <source>{name} is there already.</source>
         <translation>{name} ist schon da.</translation>
     </message>
 </context>
@@ -2027,19 +2027,23 @@
 <context>
     <name>MergeMemoriesDialog</name>
     <message>
+        <source>&amp;Keep as</source>
+        <translation>&amp;Behalten als</translation>
+    </message>
+    <message>
         <source>&amp;Merge</source>
         <translation>&amp;Zusammenführen</translation>
     </message>
     <message>
-        <source>Checking for lines that would be lost…</source>
-        <translation>Suche nach Zeilen, die verloren gingen…</translation>
+        <source>&amp;Take in</source>
+        <translation>&amp;Aufnehmen</translation>
     </message>
     <message>
-        <source>Every line of all these memories is kept.</source>
+        <source>Every line of all of them is kept.</source>
         <translation>Jede Zeile von allen bleibt erhalten.</translation>
     </message>
     <message>
-        <source>I &amp;no longer need these lines</source>
+        <source>I do not need these lines any &amp;more</source>
         <translation>Diese Zeilen werden nicht &amp;mehr gebraucht</translation>
     </message>
     <message>
@@ -2047,27 +2051,23 @@
         <translation>Zeilen, die verloren gingen</translation>
     </message>
     <message>
-        <source>Memories &amp;to merge</source>
-        <translation>&amp;Aufnehmen</translation>
+        <source>Looking for lines that would be lost…</source>
+        <translation>Suche nach Zeilen, die verloren gingen…</translation>
     </message>
     <message>
         <source>Memories to merge</source>
         <translation>Zusammenzuführende Notizen</translation>
     </message>
     <message>
-        <source>Memory to &amp;keep</source>
-        <translation>&amp;Behalten als</translation>
-    </message>
-    <message>
-        <source>Memory to keep</source>
-        <translation>Die Erinnerung, die bleibt</translation>
-    </message>
-    <message>
         <source>Merge memories</source>
         <translation>Notizen zusammenführen</translation>
     </message>
     <message>
-        <source>Merged text</source>
+        <source>The memory that stays</source>
+        <translation>Die Erinnerung, die bleibt</translation>
+    </message>
+    <message>
+        <source>The merged text</source>
         <translation>Der zusammengeführte Text</translation>
     </message>
 </context>
@@ -2105,7 +2105,7 @@
         <translation>{store} mit {target} zusammenführen</translation>
     </message>
     <message>
-        <source>No file will be written.</source>
+        <source>Nothing is written.</source>
         <translation>Geschrieben wird nichts.</translation>
     </message>
 </context>
@@ -2326,19 +2326,23 @@
         <translation>Ein Ordner kann nicht in sich selbst verschoben werden.</translation>
     </message>
     <message>
-        <source>Choose a folder to move to.</source>
-        <translation>Wählen Sie, wohin.</translation>
+        <source>A name that begins with a dot is never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
-        <source>Enter a name.</source>
-        <translation>Ein Name fehlt.</translation>
+        <source>Choose where it goes.</source>
+        <translation>Wählen Sie, wohin.</translation>
     </message>
     <message>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
     <message>
-        <source>Keep &amp;both: add a number to the name</source>
+        <source>Give it a name.</source>
+        <translation>Ein Name fehlt.</translation>
+    </message>
+    <message>
+        <source>Keep &amp;both: put a number after the name</source>
         <translation>&amp;Beide behalten: eine Nummer an den Namen hängen</translation>
     </message>
     <message>
@@ -2358,15 +2362,11 @@
         <translation>Kein gültiger Pfad: {problem}</translation>
     </message>
     <message>
-        <source>The folder already contains: {names}</source>
+        <source>Something of that name is there already: {names}</source>
         <translation>Da ist schon etwas dieses Namens: {names}</translation>
     </message>
     <message>
-        <source>The name must not start with a dot, because such files are never listed.</source>
-        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
-    </message>
-    <message>
-        <source>top level of the scope</source>
+        <source>top of the scope</source>
         <translation>oberste Ebene des Bereichs</translation>
     </message>
 </context>
@@ -2385,27 +2385,27 @@
         <translation>Abgebrochen; nichts wurde geändert.</translation>
     </message>
     <message>
-        <source>Current versions of Claude Code do not read session notes.</source>
+        <source>Claude Code of today does not read them.</source>
         <translation>Das heutige Claude Code liest sie nicht.</translation>
     </message>
     <message>
-        <source>Session notes: empty so far.</source>
-        <translation>Sitzungsnotizen: noch nichts notiert.</translation>
+        <source>Session notes: being updated…</source>
+        <translation>Sitzungsnotizen: werden aktualisiert …</translation>
     </message>
     <message>
-        <source>Session notes: not created yet.</source>
+        <source>Session notes: none yet.</source>
         <translation>Sitzungsnotizen: noch keine.</translation>
     </message>
     <message>
-        <source>Session notes: updating…</source>
-        <translation>Sitzungsnotizen: werden aktualisiert …</translation>
+        <source>Session notes: nothing noted yet.</source>
+        <translation>Sitzungsnotizen: noch nichts notiert.</translation>
     </message>
     <message>
         <source>Session notes: {tokens} of {limit} tokens</source>
         <translation>Sitzungsnotizen: {tokens} von {limit} Tokens</translation>
     </message>
     <message>
-        <source>Stop the update before it changes the notes</source>
+        <source>Stop before the notes are changed</source>
         <translation>Anhalten, bevor die Notizen geändert werden</translation>
     </message>
     <message>
@@ -2435,18 +2435,14 @@
 <context>
     <name>OpenHomes</name>
     <message>
-        <source>{root} on {machine} was not opened, because it has the same identity as {home}, which is already open.</source>
+        <source>{root} on {machine} is not opened: it has the identity of {home}.</source>
         <translation>{root} auf {machine} wird nicht geöffnet: Es hat die Kennung von {home}.</translation>
     </message>
 </context>
 <context>
     <name>OrphansControl</name>
     <message>
-        <source>If its project becomes available again, the agent will find no memory for it.</source>
-        <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
-    </message>
-    <message>
-        <source>Keep the store</source>
+        <source>Keep it</source>
         <translation>Behalten</translation>
     </message>
     <message>
@@ -2458,7 +2454,7 @@
         <translation>Die verwaiste Ablage entfernen…</translation>
     </message>
     <message>
-        <source>Remove {name} with its {notes}? The history keeps the notes, and you can undo the removal.</source>
+        <source>Remove {name} with its {notes}? The history keeps them, and it can be undone.</source>
         <translation>{name} mit {notes} entfernen? Die Geschichte bewahrt sie auf, und es lässt sich rückgängig machen.</translation>
     </message>
     <message>
@@ -2466,7 +2462,11 @@
         <translation>{name} entfernt.</translation>
     </message>
     <message>
-        <source>The history keeps the removed notes</source>
+        <source>Should its project come back, the agent would find no memory of it.</source>
+        <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
+    </message>
+    <message>
+        <source>The history keeps what is removed</source>
         <translation>Die Geschichte bewahrt auf, was entfernt wird</translation>
     </message>
 </context>
@@ -2489,16 +2489,24 @@
         <translation>Projekt auswählen</translation>
     </message>
     <message>
-        <source>Content (read-only)</source>
+        <source>Content, for reading only</source>
         <translation>Inhalt, nur zum Lesen</translation>
     </message>
     <message>
-        <source>Every store of this home belongs to an existing project or workspace.</source>
+        <source>Every store of this home belongs to a project or workspace that is there.</source>
         <translation>Jede Ablage dieses Homes gehört zu einem Projekt oder Workspace, den es gibt.</translation>
     </message>
     <message>
         <source>Files of the orphaned store</source>
         <translation>Dateien der verwaisten Ablage</translation>
+    </message>
+    <message>
+        <source>It lies where the history keeps nothing.</source>
+        <translation>Er liegt, wo die Geschichte nichts aufhebt.</translation>
+    </message>
+    <message>
+        <source>It lies where the history keeps nothing; it can be removed outside only.</source>
+        <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
     </message>
     <message>
         <source>Merge &amp;into:</source>
@@ -2509,7 +2517,7 @@
         <translation>Zusammenführen mit</translation>
     </message>
     <message>
-        <source>No orphaned stores</source>
+        <source>Nothing is orphaned</source>
         <translation>Nichts ist verwaist</translation>
     </message>
     <message>
@@ -2517,20 +2525,12 @@
         <translation>Verwaiste Ablagen</translation>
     </message>
     <message>
-        <source>Reverie keeps no history for the location of this store, so you can remove it only with another program.</source>
-        <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
-    </message>
-    <message>
-        <source>Reverie keeps no history for the location of this store.</source>
-        <translation>Er liegt, wo die Geschichte nichts aufhebt.</translation>
-    </message>
-    <message>
-        <source>Show who changed the notes of this store and when, and restore earlier versions</source>
-        <translation>Wer wann etwas an seinen Notizen geändert hat, und zurückholen, was da war</translation>
-    </message>
-    <message>
-        <source>These notes belong in global memory.</source>
+        <source>They belong into global memory.</source>
         <translation>Sie gehören zu den globalen Notizen.</translation>
+    </message>
+    <message>
+        <source>Who changed its notes when, and bringing back what was there</source>
+        <translation>Wer wann etwas an seinen Notizen geändert hat, und zurückholen, was da war</translation>
     </message>
 </context>
 <context>
@@ -2544,12 +2544,20 @@
         <translation>&amp;Rechte behalten</translation>
     </message>
     <message>
-        <source>Keep this memory unchanged and delete the other memory; Undo restores the deleted memory</source>
+        <source>Keep this memory as it is and delete the other; Undo brings it back</source>
         <translation>Diese Notiz behalten, wie sie ist, und die andere löschen; Rückgängig holt sie zurück</translation>
     </message>
 </context>
 <context>
     <name>Palette</name>
+    <message>
+        <source>A command, a setting or a name</source>
+        <translation>Ein Befehl, eine Einstellung oder ein Name</translation>
+    </message>
+    <message>
+        <source>A memory, workspace, home or setting</source>
+        <translation>Eine Notiz, ein Workspace, ein Home oder eine Einstellung</translation>
+    </message>
     <message>
         <source>Command palette</source>
         <translation>Befehlspalette</translation>
@@ -2559,16 +2567,8 @@
         <translation>Gehe zu</translation>
     </message>
     <message>
-        <source>Matches</source>
+        <source>What fits</source>
         <translation>Was passt</translation>
-    </message>
-    <message>
-        <source>Search for a command, a setting or a name</source>
-        <translation>Ein Befehl, eine Einstellung oder ein Name</translation>
-    </message>
-    <message>
-        <source>Search for a memory, workspace, home or setting</source>
-        <translation>Eine Notiz, ein Workspace, ein Home oder eine Einstellung</translation>
     </message>
 </context>
 <context>
@@ -2582,15 +2582,15 @@
         <translation>&amp;Pfad</translation>
     </message>
     <message>
-        <source>A file or folder with this path already exists.</source>
-        <translation>Da ist schon etwas.</translation>
+        <source>A name that begins with a dot is never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
         <source>Description</source>
         <translation>Beschreibung</translation>
     </message>
     <message>
-        <source>Enter a name.</source>
+        <source>Give it a name.</source>
         <translation>Ein Name fehlt.</translation>
     </message>
     <message>
@@ -2598,20 +2598,20 @@
         <translation>Kein gültiger Pfad: {problem}</translation>
     </message>
     <message>
-        <source>One line that tells the agent when to read this memory (optional)</source>
+        <source>One line that tells the agent when to read it (optional)</source>
         <translation>Eine Zeile, die dem Agenten sagt, wann er sie lesen soll (freiwillig)</translation>
     </message>
     <message>
-        <source>Path within the scope</source>
+        <source>Path in the scope</source>
         <translation>Pfad im Bereich</translation>
+    </message>
+    <message>
+        <source>Something is there already.</source>
+        <translation>Da ist schon etwas.</translation>
     </message>
     <message>
         <source>Te&amp;mplate</source>
         <translation>&amp;Vorlage</translation>
-    </message>
-    <message>
-        <source>The name must not start with a dot, because such files are never listed.</source>
-        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
         <source>topic/notes.md</source>
@@ -2655,20 +2655,20 @@
 <context>
     <name>PreviewPane</name>
     <message>
-        <source>No program on this computer can open {address}</source>
+        <source>Not opened, only web and mail addresses are: {address}</source>
+        <translation>Nicht geöffnet, das gilt nur für Web- und Mailadressen: {address}</translation>
+    </message>
+    <message>
+        <source>Nothing on this computer opens {address}</source>
         <translation>Nichts auf diesem Rechner öffnet {address}</translation>
     </message>
     <message>
-        <source>Rendered memory text</source>
+        <source>Rendered text of the memory</source>
         <translation>Gestalteter Text der Notiz</translation>
     </message>
     <message>
         <source>This file is too large to preview. The source is still available.</source>
         <translation>Diese Datei ist zu groß für die Vorschau. Der Quelltext ist weiterhin da.</translation>
-    </message>
-    <message>
-        <source>This link was not opened, because Reverie opens only web and mail addresses: {address}</source>
-        <translation>Nicht geöffnet, das gilt nur für Web- und Mailadressen: {address}</translation>
     </message>
 </context>
 <context>
@@ -2678,11 +2678,15 @@
         <translation>&amp;Schließen</translation>
     </message>
     <message>
-        <source>A run without a model sends nothing. A run with a model sends the memories, and any other text the model reads, to the model's provider. Before the first such run, Reverie shows you the files and the provider and asks for your approval.</source>
+        <source>A run without a model sends nothing. A run with a model sends memories, and what else it reads, to the provider of that model. You are shown which files and to whom, and asked, before the first time.</source>
         <translation>Ein Lauf ohne Modell sendet nichts. Ein Lauf mit einem Modell sendet Notizen und was er sonst liest an den Anbieter dieses Modells. Vor dem ersten Mal wird gezeigt, welche Dateien an wen gehen, und gefragt.</translation>
     </message>
     <message>
-        <source>Nothing runs in the background by default: background runs are off in every home until you turn them on in Settings. The history keeps the state before and after each run, so you can undo all its changes.</source>
+        <source>An agent's credentials: files with keys, tokens or logins are never opened. Keys for models come from the environment or the keyring of the system.</source>
+        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
+    </message>
+    <message>
+        <source>Nothing: background runs are off in every home until you turn them on in Settings. Whatever a run changes is in the history before and after, and can be undone.</source>
         <translation>Nichts: Hintergrundläufe sind in jedem Home aus, bis sie in den Einstellungen eingeschaltet werden. Was ein Lauf ändert, steht vorher und nachher im Verlauf und kann zurückgenommen werden.</translation>
     </message>
     <message>
@@ -2690,35 +2694,31 @@
         <translation>Datenschutz</translation>
     </message>
     <message>
-        <source>Reverie never reads an agent's credentials: it does not open files with keys, tokens or logins. Keys for models come from the environment or the system keyring.</source>
-        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
-    </message>
-    <message>
-        <source>Reverie reads the memories of your homes and the files stored with them: pins and usage, records of past runs, and instruction files. It opens transcripts and traces only when a view or a run needs them. Viewing files never changes them.</source>
-        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzung, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
-    </message>
-    <message>
         <source>Settings: {settings}. History, runs and drafts: {data} and {state}.</source>
         <translation>Einstellungen: {settings}. Verlauf, Läufe und Entwürfe: {data} und {state}.</translation>
     </message>
     <message>
-        <source>What Reverie never reads</source>
-        <translation>Was es nie liest</translation>
+        <source>The memories of your homes and the files beside them: pins and uses, records of past runs, instruction files. Transcripts and traces are opened when a view or a run needs them. Looking changes nothing.</source>
+        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzung, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
     </message>
     <message>
         <source>What Reverie reads</source>
         <translation>Was Reverie liest</translation>
     </message>
     <message>
+        <source>What it never reads</source>
+        <translation>Was es nie liest</translation>
+    </message>
+    <message>
         <source>What runs in the background</source>
         <translation>Was im Hintergrund läuft</translation>
     </message>
     <message>
-        <source>Where Reverie stores its own files</source>
+        <source>Where Reverie keeps its own files</source>
         <translation>Wo Reverie seine eigenen Dateien hat</translation>
     </message>
     <message>
-        <source>Where text is sent</source>
+        <source>Where text goes</source>
         <translation>Wohin Text geht</translation>
     </message>
 </context>
@@ -2729,7 +2729,7 @@
         <translation>1 Problem</translation>
     </message>
     <message>
-        <source>Problems in these notes; select a problem to go to its line</source>
+        <source>Problems in these notes; choose one to go to its line</source>
         <translation>Probleme in diesen Notizen; die Auswahl führt zur Zeile</translation>
     </message>
     <message>
@@ -2741,7 +2741,7 @@
         <translation>Die Notizen sind leer</translation>
     </message>
     <message>
-        <source>The notes have {tokens} tokens; the agent reads at most {most}</source>
+        <source>The notes hold {tokens} tokens; the agent reads {most}</source>
         <translation>Die Notizen haben {tokens} Tokens; der Agent liest {most}</translation>
     </message>
     <message>
@@ -2749,11 +2749,11 @@
         <translation>Der Abschnitt „{name}“ fehlt</translation>
     </message>
     <message>
-        <source>The sections are in a different order than in the template</source>
+        <source>The sections are in another order than in the template</source>
         <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
     </message>
     <message>
-        <source>“{name}” has {tokens} tokens; the agent reads at most {most}</source>
+        <source>“{name}” holds {tokens} tokens; the agent reads {most}</source>
         <translation>„{name}“ hat {tokens} Tokens; der Agent liest {most}</translation>
     </message>
 </context>
@@ -2875,7 +2875,7 @@
         <translation>1 Zeile</translation>
     </message>
     <message>
-        <source>Lines to change</source>
+        <source>Lines that change</source>
         <translation>Zeilen, die sich ändern</translation>
     </message>
     <message>
@@ -2887,7 +2887,7 @@
         <translation>Umbenennen</translation>
     </message>
     <message>
-        <source>Rename and update links</source>
+        <source>Rename with its links</source>
         <translation>Mit Links umbenennen</translation>
     </message>
     <message>
@@ -2895,11 +2895,11 @@
         <translation>{file}, Zeile {line}</translation>
     </message>
     <message>
-        <source>{old} will be renamed to {new}. This also changes {lines} in {files}:</source>
+        <source>{old} becomes {new}. With it {lines} in {files} change:</source>
         <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
     </message>
     <message>
-        <source>{things} will be moved to {folder}. This also changes {lines} in {files}:</source>
+        <source>{things} move to {folder}. With them {lines} in {files} change:</source>
         <translation>{things} werden nach {folder} verschoben. Damit ändern sich {lines} in {files}:</translation>
     </message>
 </context>
@@ -3058,7 +3058,7 @@
 <context>
     <name>ResultModel</name>
     <message>
-        <source>No project or workspace of this home uses this memory.</source>
+        <source>No project or workspace of this home shows it.</source>
         <translation>Kein Projekt und kein Workspace dieses Homes zeigt es.</translation>
     </message>
 </context>
@@ -3143,12 +3143,12 @@
 <context>
     <name>RolloutConsent</name>
     <message>
-        <source>Text that Reverie recognizes as a secret is replaced with a placeholder and is not sent.</source>
-        <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
+        <source>The model {engine} reads the threads named first, and may read the memories after them.</source>
+        <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
     </message>
     <message>
-        <source>The model {engine} will read the threads at the top of the list. It can also read the memories listed after the threads.</source>
-        <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
+        <source>What looks like a secret to Reverie is replaced by a placeholder and is not sent.</source>
+        <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
         <source>You are asked once for this home and destination.</source>
@@ -3165,16 +3165,12 @@
 <context>
     <name>RunPanel</name>
     <message>
-        <source>A consolidation was interrupted on {when}. You can undo the changes it had already made.</source>
+        <source>A consolidation was interrupted on {when}; what it had begun can be undone.</source>
         <translation>Eine Konsolidierung wurde am {when} unterbrochen; was sie begonnen hatte, lässt sich rückgängig machen.</translation>
     </message>
     <message>
         <source>Apply all</source>
         <translation>Alles anwenden</translation>
-    </message>
-    <message>
-        <source>Apply all planned changes; you can undo them</source>
-        <translation>Genau das tun; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -3185,12 +3181,20 @@
         <translation>Wird abgebrochen…</translation>
     </message>
     <message>
-        <source>Progress of the consolidation</source>
-        <translation>Fortschritt der Konsolidierung</translation>
+        <source>Do again what was undone</source>
+        <translation>Das Rückgängiggemachte wieder anwenden</translation>
     </message>
     <message>
-        <source>Redo the changes that were undone</source>
-        <translation>Das Rückgängiggemachte wieder anwenden</translation>
+        <source>Do exactly this; it can be undone</source>
+        <translation>Genau das tun; es lässt sich rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Give back every byte this run changed</source>
+        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat</translation>
+    </message>
+    <message>
+        <source>Progress of the consolidation</source>
+        <translation>Fortschritt der Konsolidierung</translation>
     </message>
     <message>
         <source>Review changes</source>
@@ -3201,14 +3205,6 @@
         <translation>Plan durchsehen</translation>
     </message>
     <message>
-        <source>Show the changes of this run, file by file</source>
-        <translation>Was geändert wurde, Datei für Datei</translation>
-    </message>
-    <message>
-        <source>Show the planned changes, file by file</source>
-        <translation>Was geändert würde, Datei für Datei</translation>
-    </message>
-    <message>
         <source>Stop before the next change</source>
         <translation>Vor der nächsten Änderung anhalten</translation>
     </message>
@@ -3217,8 +3213,12 @@
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <source>Undo every change of this run</source>
-        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat</translation>
+        <source>What it changed, file by file</source>
+        <translation>Was geändert wurde, Datei für Datei</translation>
+    </message>
+    <message>
+        <source>What it would change, file by file</source>
+        <translation>Was geändert würde, Datei für Datei</translation>
     </message>
 </context>
 <context>
@@ -3296,27 +3296,27 @@
 <context>
     <name>SideBySide</name>
     <message>
-        <source>First memory</source>
+        <source>The first memory</source>
         <translation>Die erste Notiz</translation>
     </message>
     <message>
-        <source>Second memory</source>
+        <source>The second memory</source>
         <translation>Die zweite Notiz</translation>
     </message>
 </context>
 <context>
     <name>SizeGauge</name>
     <message>
-        <source>About {tokens} tokens, estimated at 4 characters per token.</source>
+        <source>About {tokens} tokens, a quarter of the characters.</source>
         <translation>Etwa {tokens} Tokens, ein Viertel der Zeichen.</translation>
+    </message>
+    <message>
+        <source>{size} bytes of the {cap} that the agent reads.</source>
+        <translation>{size} Bytes von den {cap}, die der Agent liest.</translation>
     </message>
     <message>
         <source>{size} bytes.</source>
         <translation>{size} Bytes.</translation>
-    </message>
-    <message>
-        <source>{size} of the {cap} bytes that the agent reads.</source>
-        <translation>{size} Bytes von den {cap}, die der Agent liest.</translation>
     </message>
     <message>
         <source>{size} of {cap}</source>
@@ -3330,24 +3330,24 @@
 <context>
     <name>SlowDiskIndicator</name>
     <message>
-        <source>An operation is taking a long time. The disk might be slow.</source>
+        <source>Something takes long. The disk may be slow.</source>
         <translation>Etwas dauert lange. Vielleicht ist das Laufwerk langsam.</translation>
     </message>
     <message>
-        <source>Still working…</source>
+        <source>Still at work…</source>
         <translation>Noch bei der Arbeit …</translation>
     </message>
     <message>
-        <source>The disk is not responding</source>
+        <source>The disk does not answer</source>
         <translation>Das Laufwerk antwortet nicht</translation>
     </message>
     <message>
-        <source>{home} is on a disk or network share that is not responding. Reverie keeps the text that you type, and you can close the window. Reverie continues as soon as the disk responds.</source>
-        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
+        <source>{home} answers again.</source>
+        <translation>{home} antwortet wieder.</translation>
     </message>
     <message>
-        <source>{home} is responding again.</source>
-        <translation>{home} antwortet wieder.</translation>
+        <source>{home} lies on a disk or a network share that does not answer. What you type is kept, and the window may be closed. Reverie goes on as soon as it answers.</source>
+        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
     </message>
 </context>
 <context>
@@ -3414,15 +3414,19 @@
         <translation>&amp;Alle beheben</translation>
     </message>
     <message>
-        <source>No stale statements found</source>
-        <translation>Nichts Veraltetes bekannt</translation>
-    </message>
-    <message>
         <source>Not checked</source>
         <translation>Nicht geprüft</translation>
     </message>
     <message>
-        <source>Replace the outdated part of this statement</source>
+        <source>Nothing is known to be stale</source>
+        <translation>Nichts Veraltetes bekannt</translation>
+    </message>
+    <message>
+        <source>Replace all that have a new value</source>
+        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
+    </message>
+    <message>
+        <source>Replace the words of this statement</source>
         <translation>Die Wörter dieser Aussage ersetzen</translation>
     </message>
     <message>
@@ -3431,21 +3435,21 @@
     </message>
     <message>
         <source>Stale statements</source>
-        <translation>Was nicht mehr stimmt</translation>
+        <translation>Veraltete Aussagen</translation>
     </message>
     <message>
-        <source>Update all statements whose new value is known</source>
-        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
+        <source>What is not true any more</source>
+        <translation>Was nicht mehr stimmt</translation>
     </message>
 </context>
 <context>
     <name>StartPage</name>
     <message>
-        <source>A home is the directory where an agent stores its memories, such as ~/.claude, ~/.codex or ~/.mux. No home was found in the usual locations.</source>
+        <source>A home is the directory where an agent keeps what it remembers, such as ~/.claude, ~/.codex or ~/.mux. None was found in the usual places.</source>
         <translation>Ein Home ist das Verzeichnis, in dem ein Agent seine Notizen hat, etwa ~/.claude, ~/.codex oder ~/.mux. An den üblichen Orten wurde keines gefunden.</translation>
     </message>
     <message>
-        <source>Memories are sent to a model only after you approve the files and the provider.</source>
+        <source>Memories go to a model only after you agree to the files and the provider.</source>
         <translation>Notizen gehen erst an ein Modell, wenn Sie den Dateien und dem Anbieter zugestimmt haben.</translation>
     </message>
     <message>
@@ -3461,7 +3465,7 @@
         <translation>Im Hintergrund läuft nichts, bis Sie es einschalten.</translation>
     </message>
     <message>
-        <source>Opening a home does not change any of its files.</source>
+        <source>Opening a home changes nothing in it.</source>
         <translation>Ein Home zu öffnen ändert nichts darin.</translation>
     </message>
     <message>
@@ -3469,7 +3473,7 @@
         <translation>Start</translation>
     </message>
     <message>
-        <source>These agents keep memories on this computer. Choose one to open.</source>
+        <source>These agents keep memories on this machine. Choose one to look into.</source>
         <translation>Diese Agenten haben Notizen auf diesem Rechner. Wählen Sie einen, um hineinzusehen.</translation>
     </message>
     <message>
@@ -3539,35 +3543,31 @@
 <context>
     <name>TakeBack</name>
     <message>
-        <source>Other changes were made after this one. Undo those changes first.</source>
+        <source>Other changes came after it: undo those first.</source>
         <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Take it back</source>
+        <translation>Zurücknehmen</translation>
     </message>
     <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
-    <message>
-        <source>Undo this change</source>
-        <translation>Zurücknehmen</translation>
-    </message>
 </context>
 <context>
     <name>TellControl</name>
     <message>
-        <source>Saved. Codex will read {path} the next time it consolidates.</source>
+        <source>Codex will read {path}.</source>
         <translation>Codex wird {path} lesen.</translation>
     </message>
     <message>
-        <source>{reason} Reverie writes the note as soon as Codex has finished. Keep this dialog open.</source>
+        <source>{reason} Reverie writes the note as soon as that finishes. Keep this dialog open.</source>
         <translation>{reason} Reverie schreibt die Notiz, sobald das beendet ist. Dieser Dialog muss offen bleiben.</translation>
     </message>
 </context>
 <context>
     <name>TellDialog</name>
-    <message>
-        <source>Enter what Codex should remember. Reverie saves the text as a note, which Codex adds to its memory the next time it consolidates.</source>
-        <translation>Schreiben Sie, was Codex sich merken soll. Daraus wird eine Notiz, die Codex bei der nächsten Konsolidierung in sein Gedächtnis aufnimmt.</translation>
-    </message>
     <message>
         <source>Tell Codex</source>
         <translation>Codex mitteilen</translation>
@@ -3575,6 +3575,10 @@
     <message>
         <source>What Codex should remember</source>
         <translation>Was Codex sich merken soll</translation>
+    </message>
+    <message>
+        <source>Write what Codex should remember. It becomes a note that Codex folds into its memory when it consolidates the next time.</source>
+        <translation>Schreiben Sie, was Codex sich merken soll. Daraus wird eine Notiz, die Codex bei der nächsten Konsolidierung in sein Gedächtnis aufnimmt.</translation>
     </message>
 </context>
 <context>
@@ -3595,7 +3599,7 @@
         <translation>Text dieser Fassung</translation>
     </message>
     <message>
-        <source>This version is not text.</source>
+        <source>This version is no text.</source>
         <translation>Diese Fassung ist kein Text.</translation>
     </message>
 </context>
@@ -3893,7 +3897,7 @@
 <context>
     <name>TreeOrder</name>
     <message>
-        <source>Sort order of the memories</source>
+        <source>Order of the memories</source>
         <translation>Reihenfolge der Notizen</translation>
     </message>
     <message>
@@ -3967,6 +3971,10 @@
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
+        <source>Bring back what you saw last</source>
+        <translation>Zurückholen, was Sie zuletzt gesehen haben</translation>
+    </message>
+    <message>
         <source>Changed {by}</source>
         <translation>Geändert {by}</translation>
     </message>
@@ -3979,20 +3987,8 @@
         <translation>Zur ersten Änderung</translation>
     </message>
     <message>
-        <source>Mark this change as seen</source>
-        <translation>Das Zeichen wegnehmen</translation>
-    </message>
-    <message>
         <source>New, {by}</source>
         <translation>Neu, {by}</translation>
-    </message>
-    <message>
-        <source>Remove this memory from the list</source>
-        <translation>Aus der Liste nehmen</translation>
-    </message>
-    <message>
-        <source>Restore the version you last saw</source>
-        <translation>Zurückholen, was Sie zuletzt gesehen haben</translation>
     </message>
     <message>
         <source>Restored {name}.</source>
@@ -4003,12 +3999,20 @@
         <translation>&amp;Zeigen</translation>
     </message>
     <message>
-        <source>Show what was changed, by whom and when</source>
-        <translation>Was geändert wurde, von wem und wann</translation>
+        <source>Take it back; what you wrote stays</source>
+        <translation>Zurücknehmen; was Sie geschrieben haben, bleibt</translation>
     </message>
     <message>
-        <source>Undo this change; your own edits are kept</source>
-        <translation>Zurücknehmen; was Sie geschrieben haben, bleibt</translation>
+        <source>Take it out of the list</source>
+        <translation>Aus der Liste nehmen</translation>
+    </message>
+    <message>
+        <source>Take the mark away</source>
+        <translation>Das Zeichen wegnehmen</translation>
+    </message>
+    <message>
+        <source>What was changed, by whom and when</source>
+        <translation>Was geändert wurde, von wem und wann</translation>
     </message>
     <message>
         <source>{path} was deleted {by}</source>
@@ -4065,7 +4069,7 @@
         <translation>Abfrage</translation>
     </message>
     <message>
-        <source>{events} changes were reported by file events, {rescans} were found by full scans.</source>
+        <source>{events} changes came by event, {rescans} by full scan.</source>
         <translation>{events} Änderungen kamen als Ereignis, {rescans} durch volles Lesen.</translation>
     </message>
 </context>
@@ -4085,16 +4089,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>WorthControl</name>
     <message>
-        <source>Kept {path} and deleted {other}.</source>
+        <source>It is not shown again.</source>
+        <translation>Es wird nicht mehr gezeigt.</translation>
+    </message>
+    <message>
+        <source>Kept {path}; {other} was deleted.</source>
         <translation>{path} wurde behalten, {other} gelöscht.</translation>
     </message>
     <message>
-        <source>Not checked yet</source>
+        <source>Not looked at yet</source>
         <translation>Noch nicht nachgesehen</translation>
-    </message>
-    <message>
-        <source>This finding will not be shown again.</source>
-        <translation>Es wird nicht mehr gezeigt.</translation>
     </message>
 </context>
 <context>
@@ -4120,27 +4124,31 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ö&amp;ffnen</translation>
     </message>
     <message>
-        <source>Do not show this finding again</source>
-        <translation>Dies nicht mehr zeigen</translation>
+        <source>A model says: {why}</source>
+        <translation>Ein Modell sagt: {why}</translation>
     </message>
     <message>
-        <source>Findings worth a look</source>
-        <translation>Was einen Blick wert ist</translation>
+        <source>Do not show this one again</source>
+        <translation>Dies nicht mehr zeigen</translation>
     </message>
     <message>
         <source>Keep &amp;both</source>
         <translation>&amp;Beide behalten</translation>
     </message>
     <message>
-        <source>Leave both memories unchanged and do not show this pair again</source>
+        <source>Leave the two as they are and do not show this pair again</source>
         <translation>Die beiden lassen, wie sie sind, und dieses Paar nicht mehr zeigen</translation>
     </message>
     <message>
-        <source>Merge the two memories into one by hand</source>
+        <source>Looking…</source>
+        <translation>Suche…</translation>
+    </message>
+    <message>
+        <source>Make one memory of the two, by hand</source>
         <translation>Aus beiden von Hand eine Notiz machen</translation>
     </message>
     <message>
-        <source>Nothing is worth a look</source>
+        <source>Nothing here is worth a look</source>
         <translation>Hier ist nichts, das einen Blick wert ist</translation>
     </message>
     <message>
@@ -4148,16 +4156,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das &amp;andere öffnen</translation>
     </message>
     <message>
-        <source>Reason given by the model: {why}</source>
-        <translation>Ein Modell sagt: {why}</translation>
-    </message>
-    <message>
-        <source>Replace the outdated part of this statement</source>
+        <source>Replace the words of this statement</source>
         <translation>Die Wörter dieser Aussage ersetzen</translation>
-    </message>
-    <message>
-        <source>Searching…</source>
-        <translation>Suche…</translation>
     </message>
     <message>
         <source>Show the line in the editor</source>
@@ -4168,8 +4168,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zeile der anderen Notiz zeigen</translation>
     </message>
     <message>
-        <source>Show the next pair of lines on the same topic</source>
+        <source>Show the next pair of lines about the same</source>
         <translation>Das nächste Paar von Zeilen über dasselbe zeigen</translation>
+    </message>
+    <message>
+        <source>What is worth a look</source>
+        <translation>Was einen Blick wert ist</translation>
     </message>
     <message>
         <source>Worth a look</source>
@@ -4345,6 +4349,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Absturzaufzeichnung dieser Art</numerusform><numerusform>%n Absturzaufzeichnungen dieser Art</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n damaged drafts were set aside in Reverie's state directory.</source>
+        <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n days</source>
         <translation><numerusform>%n Tag</numerusform><numerusform>%n Tage</numerusform></translation>
     </message>
@@ -4353,19 +4361,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>vor %n Tag</numerusform><numerusform>vor %n Tagen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n dismissed findings are hidden</source>
-        <translation><numerusform>%n weiterer verworfen</numerusform><numerusform>%n weitere verworfen</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n drafts are damaged and were moved to separate files in Reverie's state directory.</source>
-        <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n entries</source>
         <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n entries are not loaded.</source>
+        <source>%n entries fall off.</source>
         <translation><numerusform>%n Eintrag fällt weg.</numerusform><numerusform>%n Einträge fallen weg.</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -4379,10 +4379,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n files come back</source>
         <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n files have unsaved text, which is kept as drafts.</source>
-        <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files put back</source>
@@ -4403,6 +4399,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n have to stay.</source>
         <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n hits</source>
+        <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n hits with similar words</source>
+        <translation><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n hits with some of the words</source>
+        <translation><numerusform>%n Treffer mit einigen der Wörter</numerusform><numerusform>%n Treffer mit einigen der Wörter</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
@@ -4437,11 +4445,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile unbekannter Art</numerusform><numerusform>%n Zeilen unbekannter Art</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines of {index} without a file.</source>
+        <source>%n lines of {index} name files that do not exist.</source>
         <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines only in this memory</source>
+        <source>%n lines only here</source>
         <translation><numerusform>%n Zeile nur hier</numerusform><numerusform>%n Zeilen nur hier</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -4453,12 +4461,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n memories were restored.</source>
-        <translation><numerusform>%n Notiz wurde wiederhergestellt.</numerusform><numerusform>%n Notizen wurden wiederhergestellt.</numerusform></translation>
+        <source>%n memories are not listed in {index}.</source>
+        <translation><numerusform>%n Notiz ohne Zeile in {index}.</numerusform><numerusform>%n Notizen ohne Zeile in {index}.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n memories without a line in {index}.</source>
-        <translation><numerusform>%n Notiz ohne Zeile in {index}.</numerusform><numerusform>%n Notizen ohne Zeile in {index}.</numerusform></translation>
+        <source>%n memories were restored.</source>
+        <translation><numerusform>%n Notiz wurde wiederhergestellt.</numerusform><numerusform>%n Notizen wurden wiederhergestellt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n minutes</source>
@@ -4475,6 +4483,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n more changes wait for the next run</source>
         <translation><numerusform>%n weitere Änderung wartet auf den nächsten Lauf</numerusform><numerusform>%n weitere Änderungen warten auf den nächsten Lauf</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more were dismissed</source>
+        <translation><numerusform>%n weiterer verworfen</numerusform><numerusform>%n weitere verworfen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n more with similar words</source>
@@ -4533,18 +4545,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n results</source>
-        <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n results with similar words</source>
-        <translation><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n results with some of the words</source>
-        <translation><numerusform>%n Treffer mit einigen der Wörter</numerusform><numerusform>%n Treffer mit einigen der Wörter</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n stale statements</source>
         <translation><numerusform>%n veraltete Aussage</numerusform><numerusform>%n veraltete Aussagen</numerusform></translation>
     </message>
@@ -4593,7 +4593,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Transkript</numerusform><numerusform>%n Transkripte</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n turns ended since it last changed, and none was counted ({counted}): the writer was off, or nothing ran it.</source>
+        <source>%n turns ended after the last change of the state file and were not counted ({counted}): the writer was off, or its background service was not running.</source>
         <translation><numerusform>%n Zug endete, seit sie sich zuletzt änderte, und wurde nicht gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform><numerusform>%n Züge endeten, seit sie sich zuletzt änderte, und keiner wurde gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -4625,7 +4625,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Annehmen</translation>
     </message>
     <message>
-        <source>&amp;Add a line</source>
+        <source>&amp;Add its line</source>
         <translation>Zeile &amp;hinzufügen</translation>
     </message>
     <message>
@@ -4689,6 +4689,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Verwerfen</translation>
     </message>
     <message>
+        <source>&amp;Drop the line</source>
+        <translation>Zeile &amp;streichen</translation>
+    </message>
+    <message>
         <source>&amp;Edit</source>
         <translation>&amp;Bearbeiten</translation>
     </message>
@@ -4713,7 +4717,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In dieser Notiz &amp;suchen</translation>
     </message>
     <message>
-        <source>&amp;Fix stale statements</source>
+        <source>&amp;Fix what is stale</source>
         <translation>&amp;Veraltetes beheben</translation>
     </message>
     <message>
@@ -4749,7 +4753,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Behalten höchstens</translation>
     </message>
     <message>
-        <source>&amp;Keep both (add a number to the name)</source>
+        <source>&amp;Keep both, with a number</source>
         <translation>Beide &amp;behalten, mit einer Nummer</translation>
     </message>
     <message>
@@ -4793,11 +4797,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Notiz</translation>
     </message>
     <message numerus="yes">
-        <source>&amp;Merge and delete %n memories</source>
+        <source>&amp;Merge and delete %n</source>
         <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
     </message>
     <message>
-        <source>&amp;Move the line up</source>
+        <source>&amp;Move it up</source>
         <translation>Nach &amp;oben verschieben</translation>
     </message>
     <message>
@@ -4869,10 +4873,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von der Platte &amp;neu laden</translation>
     </message>
     <message>
-        <source>&amp;Remove the line</source>
-        <translation>Zeile &amp;streichen</translation>
-    </message>
-    <message>
         <source>&amp;Rename</source>
         <translation>&amp;Umbenennen</translation>
     </message>
@@ -4921,6 +4921,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Quelltext</translation>
     </message>
     <message>
+        <source>&amp;Spell it as its file</source>
+        <translation>Wie die Datei &amp;schreiben</translation>
+    </message>
+    <message>
         <source>&amp;Stop a run after</source>
         <translation>Lauf be&amp;enden nach</translation>
     </message>
@@ -4961,10 +4965,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Meine &amp;nehmen</translation>
     </message>
     <message>
-        <source>&amp;Use the file name</source>
-        <translation>Wie die Datei &amp;schreiben</translation>
-    </message>
-    <message>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
     </message>
@@ -4993,7 +4993,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Versuch</translation>
     </message>
     <message>
-        <source>1 entry is not loaded.</source>
+        <source>1 entry falls off.</source>
         <translation>1 Eintrag fällt weg.</translation>
     </message>
     <message>
@@ -5025,11 +5025,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Workspace</translation>
     </message>
     <message>
-        <source>; next try at the next start.</source>
+        <source>; Codex tries again at its next start.</source>
         <translation>; nächster Versuch beim nächsten Start.</translation>
     </message>
     <message numerus="yes">
-        <source>; next try in %n minutes.</source>
+        <source>; Codex tries again in %n minutes.</source>
         <translation><numerusform>; nächster Versuch in %n Minute.</numerusform><numerusform>; nächster Versuch in %n Minuten.</numerusform></translation>
     </message>
     <message>
@@ -5037,7 +5037,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung kann laufen</translation>
     </message>
     <message>
-        <source>A consolidation cannot start now.</source>
+        <source>A consolidation is not possible now.</source>
         <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
     </message>
     <message>
@@ -5049,16 +5049,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
     </message>
     <message>
-        <source>A folder already has the path of this note, or a note already has the path of its folder.</source>
-        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
-    </message>
-    <message>
         <source>A home was moved</source>
         <translation>Ein Home wurde verschoben</translation>
     </message>
     <message>
-        <source>A memory cannot have this name: {why}. The note remains in the orphaned store.</source>
-        <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
+        <source>A later version</source>
+        <translation>Eine spätere Fassung</translation>
+    </message>
+    <message>
+        <source>A line was added to the index</source>
+        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
+    </message>
+    <message>
+        <source>A name is taken</source>
+        <translation>Ein Name ist vergeben</translation>
+    </message>
+    <message>
+        <source>A note be&amp;side it</source>
+        <translation>Eine Notiz &amp;daneben</translation>
     </message>
     <message>
         <source>A pinned memory is never deleted or renamed by a consolidation</source>
@@ -5069,11 +5077,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Rollout, der sich später geändert hat, wird noch benutzt.</translation>
     </message>
     <message>
-        <source>A run began {age} and never ended. It counts as due at the next turn.</source>
+        <source>A run began {age} and did not finish. The next turn starts another.</source>
         <translation>Ein Lauf begann {age} und endete nie. Er gilt beim nächsten Zug als fällig.</translation>
     </message>
     <message>
-        <source>A run began {age} in process {pid} and is still going ({counted}).</source>
+        <source>A run began {age} in process {pid} and is still running ({counted}).</source>
         <translation>Ein Lauf begann {age} in Prozess {pid} und läuft noch ({counted}).</translation>
     </message>
     <message>
@@ -5089,16 +5097,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Lauf, der länger braucht, wird beendet und bei der nächsten Antwort wiederholt.</translation>
     </message>
     <message>
-        <source>A run that was due did not begin</source>
-        <translation>Ein fälliger Lauf begann nicht</translation>
-    </message>
-    <message>
         <source>A run that would remove more of a scope's lines without keeping them elsewhere waits for your review.</source>
         <translation>Ein Lauf, der mehr Zeilen eines Bereichs entfernen würde, ohne sie anderswo zu behalten, wartet auf die Durchsicht.</translation>
     </message>
     <message>
+        <source>A run was due but did not start</source>
+        <translation>Ein fälliger Lauf begann nicht</translation>
+    </message>
+    <message>
         <source>A run {age} left no trace of a failure.</source>
         <translation>Ein Lauf {age} hinterließ keinen Trace eines Fehlers.</translation>
+    </message>
+    <message>
+        <source>A secret</source>
+        <translation>Ein Geheimnis</translation>
     </message>
     <message>
         <source>A tool without a name</source>
@@ -5121,16 +5133,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel hinzufügen …</translation>
     </message>
     <message>
-        <source>Add a line for this memory to the part of the index that the agent loads; nothing else changes</source>
+        <source>Add a line for this memory where the agent loads it; nothing else changes</source>
         <translation>Eine Zeile für diese Notiz dort ergänzen, wo der Agent sie lädt; sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Add as a &amp;second note</source>
-        <translation>Eine Notiz &amp;daneben</translation>
-    </message>
-    <message>
-        <source>Added a line to the index</source>
-        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
     </message>
     <message>
         <source>Added by the agent</source>
@@ -5149,24 +5153,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nach Zeile {n}</translation>
     </message>
     <message>
-        <source>Agent versions before June 13, 2026 stored memory here; current versions do not read this directory.</source>
-        <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
-    </message>
-    <message>
         <source>All</source>
         <translation>Alle</translation>
     </message>
     <message>
+        <source>All background services are off</source>
+        <translation>Kein Hintergrunddienst ist an</translation>
+    </message>
+    <message>
         <source>All changes</source>
         <translation>Alle Änderungen</translation>
-    </message>
-    <message>
-        <source>All layouts and versions found here are known.</source>
-        <translation>Alle Formate und Versionen hier sind bekannt.</translation>
-    </message>
-    <message>
-        <source>All memories</source>
-        <translation>Alle Notizen</translation>
     </message>
     <message>
         <source>All runs</source>
@@ -5185,14 +5181,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Aktualisierung, die länger braucht, wird beendet und lässt die Notizen, wie sie waren.</translation>
     </message>
     <message>
-        <source>And {n} more.</source>
-        <translation>Und {n} weitere.</translation>
-    </message>
-    <message>
-        <source>Another answer is being written.</source>
-        <translation>Eine weitere Antwort wird gerade geschrieben.</translation>
-    </message>
-    <message>
         <source>Another name: {before}</source>
         <translation>Anderer Name: {before}</translation>
     </message>
@@ -5201,12 +5189,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Andere Zahl: {before}</translation>
     </message>
     <message>
+        <source>Another process hosts the background services: {purpose}, process {pid}.</source>
+        <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
+    </message>
+    <message>
         <source>Another program</source>
         <translation>Ein anderes Programm</translation>
     </message>
+    <message>
+        <source>Another program also consolidates these memories</source>
+        <translation>Etwas anderes konsolidiert diese Notizen</translation>
+    </message>
     <message numerus="yes">
-        <source>Another program overwrote %n files that you had just saved. Reverie kept your versions.</source>
+        <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
         <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
+    </message>
+    <message>
+        <source>Another response is still being generated.</source>
+        <translation>Eine weitere Antwort wird gerade geschrieben.</translation>
     </message>
     <message>
         <source>Another version: {before}</source>
@@ -5219,10 +5219,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Answers</source>
         <translation>Antworten</translation>
-    </message>
-    <message>
-        <source>Answers cited {used} of {all} rollout summaries; citations in all: {times}. What is never cited goes after 30 days.</source>
-        <translation>Antworten zitierten {used} von {all} Zusammenfassungen; Zitate insgesamt: {times}. Was nie zitiert wird, entfällt nach 30 Tagen.</translation>
     </message>
     <message>
         <source>Anthropic messages</source>
@@ -5305,11 +5301,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Versuche</translation>
     </message>
     <message>
-        <source>Auto memory is off here ({detail}); this is what would be loaded.</source>
+        <source>Auto memory is off here ({detail}). The agent would load this.</source>
         <translation>Das automatische Gedächtnis ist hier aus ({detail}); dies würde geladen.</translation>
     </message>
     <message>
-        <source>Auto memory is off: {reason}. The files stay.</source>
+        <source>Auto memory is off: {reason}. The files are not deleted.</source>
         <translation>Das Gedächtnis ist aus: {reason}. Die Dateien bleiben.</translation>
     </message>
     <message>
@@ -5345,6 +5341,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Hintergrundläufe</translation>
     </message>
     <message>
+        <source>Background runs are off for this home until you turn them on. You can still consolidate by hand.</source>
+        <translation>Sie ist für dieses Home aus, bis Sie sie einschalten. Von Hand können Sie trotzdem konsolidieren.</translation>
+    </message>
+    <message>
         <source>Background runs are on for this home.</source>
         <translation>Läufe im Hintergrund sind für dieses Home an.</translation>
     </message>
@@ -5373,8 +5373,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von einer Sicherheitsprüfung verhindert</translation>
     </message>
     <message>
+        <source>Break lines at the edge</source>
+        <translation>Zeilen am Rand umbrechen</translation>
+    </message>
+    <message>
         <source>Break long lines at the edge of the editor.</source>
         <translation>Lange Zeilen am Rand des Editors umbrechen.</translation>
+    </message>
+    <message>
+        <source>Bring the notes of the chosen session up to date, whatever its thresholds say</source>
+        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
     </message>
     <message>
         <source>By default the agent's own model if it can be reached, else no model.</source>
@@ -5389,11 +5397,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ohne Angabe wie beim Konsolidieren.</translation>
     </message>
     <message>
-        <source>By events only; where the system gives none, changes show at the next full scan.</source>
+        <source>By events only; where the system sends none, changes appear at the next full scan.</source>
         <translation>Nur über Ereignisse; wo das System keine meldet, zeigen sich Änderungen beim nächsten vollen Durchgang.</translation>
     </message>
     <message numerus="yes">
-        <source>By events, in %n folders.</source>
+        <source>By file system events, in %n folders.</source>
         <translation><numerusform>Über Ereignisse, in %n Ordner.</numerusform><numerusform>Über Ereignisse, in %n Ordnern.</numerusform></translation>
     </message>
     <message>
@@ -5417,7 +5425,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kann keine Werkzeuge aufrufen</translation>
     </message>
     <message>
-        <source>Cause of the newest, {age}: {text}</source>
+        <source>Cause of the newest failure, {age}: {text}</source>
         <translation>Ursache beim neuesten, {age}: {text}</translation>
     </message>
     <message>
@@ -5433,24 +5441,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geändert</translation>
     </message>
     <message>
-        <source>Changed the link to match the file name</source>
-        <translation>Der Link wurde wie die Datei geschrieben</translation>
-    </message>
-    <message numerus="yes">
-        <source>Changes could not be handed over %n times; the log says why.</source>
-        <translation><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform></translation>
-    </message>
-    <message>
         <source>Changes on disk</source>
         <translation>Änderungen auf dem Datenträger</translation>
-    </message>
-    <message>
-        <source>Changes on disk are noticed</source>
-        <translation>Änderungen auf der Platte werden bemerkt</translation>
-    </message>
-    <message>
-        <source>Changes on disk may be noticed late</source>
-        <translation>Änderungen auf der Platte werden vielleicht spät bemerkt</translation>
     </message>
     <message>
         <source>Checklist</source>
@@ -5465,6 +5457,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Home s&amp;chließen</translation>
     </message>
     <message>
+        <source>Claude Code creates it when a session starts</source>
+        <translation>Claude Code schreibt sie, wenn eine Sitzung beginnt</translation>
+    </message>
+    <message>
         <source>Claude Code does not load every memory of this project</source>
         <translation>Claude Code lädt nicht jede Notiz dieses Projekts</translation>
     </message>
@@ -5477,19 +5473,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Claude Code lädt die Notizen dieses Projekts</translation>
     </message>
     <message>
-        <source>Claude Code writes it when a session starts</source>
-        <translation>Claude Code schreibt sie, wenn eine Sitzung beginnt</translation>
+        <source>Claude Code stops reading {index} at line {line}. Shorten or remove lines.</source>
+        <translation>Es liest {index} nur bis Zeile {line}; kürzen oder entfernen Sie Zeilen.</translation>
+    </message>
+    <message>
+        <source>Close every folder</source>
+        <translation>Alle Ordner schließen</translation>
     </message>
     <message>
         <source>Codex</source>
         <translation>Codex</translation>
     </message>
     <message>
-        <source>Codex does not use the memory that it filled</source>
+        <source>Codex does not use the memory that it has written</source>
         <translation>Codex benutzt die Notizen nicht, die es angelegt hat</translation>
     </message>
     <message>
-        <source>Codex has made no memory here yet</source>
+        <source>Codex has cited {used} of {all} rollout summaries; total citations: {times}. Summaries that are never cited are deleted after 30 days.</source>
+        <translation>Antworten zitierten {used} von {all} Zusammenfassungen; Zitate insgesamt: {times}. Was nie zitiert wird, entfällt nach 30 Tagen.</translation>
+    </message>
+    <message>
+        <source>Codex has not created a memory here yet</source>
         <translation>Codex hat hier noch keine Notizen angelegt</translation>
     </message>
     <message>
@@ -5501,7 +5505,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex konsolidiert gerade nicht</translation>
     </message>
     <message>
-        <source>Codex loads no memories here ({detail} is not on); this is what would be loaded.</source>
+        <source>Codex loads no memories here ({detail} is not on). It would load this.</source>
         <translation>Codex lädt hier keine Notizen ({detail} ist nicht an); dies würde geladen.</translation>
     </message>
     <message>
@@ -5509,16 +5513,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Codex nimmt bei jedem Start {n}, {hours} nach der letzten Änderung und höchstens {days} alt.</translation>
     </message>
     <message>
-        <source>Codex uses the memory that it filled</source>
-        <translation>Codex benutzt die Notizen, die es angelegt hat</translation>
-    </message>
-    <message>
-        <source>Codex uses version 1 of its memory here and puts its own instructions around the summary.</source>
+        <source>Codex uses memory version 1 here and adds its own instructions around the summary.</source>
         <translation>Codex verwendet hier Version 1 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
     </message>
     <message>
-        <source>Codex uses version 2 of its memory here and puts its own instructions around the summary.</source>
+        <source>Codex uses memory version 2 here and adds its own instructions around the summary.</source>
         <translation>Codex verwendet hier Version 2 seines Gedächtnisses und stellt eigene Anweisungen um die Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>Codex uses the memory that it has written</source>
+        <translation>Codex benutzt die Notizen, die es angelegt hat</translation>
+    </message>
+    <message>
+        <source>Codex uses {name}/.</source>
+        <translation>{name}/ ist in Gebrauch.</translation>
     </message>
     <message>
         <source>Codex's memory is off</source>
@@ -5533,20 +5541,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Gedächtnis von Codex ist teilweise aus</translation>
     </message>
     <message>
-        <source>Codex's own jobs ended well</source>
+        <source>Codex's own jobs finished without errors</source>
         <translation>Die Aufträge von Codex endeten gut</translation>
-    </message>
-    <message>
-        <source>Collapse every folder</source>
-        <translation>Alle Ordner schließen</translation>
     </message>
     <message>
         <source>Command &amp;palette…</source>
         <translation>Befehls&amp;palette…</translation>
-    </message>
-    <message>
-        <source>Compare memories with the same content side by side, and merge them by hand</source>
-        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
     </message>
     <message>
         <source>Compared with the rest of the window.</source>
@@ -5565,7 +5565,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Konsolidieren &amp;mit</translation>
     </message>
     <message>
-        <source>Consolidate with a model of your choice</source>
+        <source>Consolidate with a model that you name</source>
         <translation>Mit einem selbst genannten Modell konsolidieren</translation>
     </message>
     <message>
@@ -5585,10 +5585,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Konsolidierungen</translation>
     </message>
     <message>
-        <source>Contradiction</source>
-        <translation>Widersprechen sich</translation>
-    </message>
-    <message>
         <source>Copy &amp;path</source>
         <translation>&amp;Pfad kopieren</translation>
     </message>
@@ -5597,7 +5593,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Den Pfad der Notiz kopieren</translation>
     </message>
     <message>
-        <source>Correct or remove it there: Reverie never writes that file.</source>
+        <source>Correct or remove the value in that file: Reverie never writes it.</source>
         <translation>Berichtigen oder entfernen Sie es dort: Reverie schreibt diese Datei nie.</translation>
     </message>
     <message>
@@ -5617,12 +5613,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Notiz anlegen</translation>
     </message>
     <message>
-        <source>Current versions of the agent load the memory of {path} from another directory.</source>
-        <translation>Der heutige Agent lädt das Gedächtnis von {path} aus einem anderen Verzeichnis, nicht aus diesem.</translation>
-    </message>
-    <message>
         <source>Cut description</source>
         <translation>Abgeschnittene Beschreibung</translation>
+    </message>
+    <message>
+        <source>Cut this line at a word; its links stay, and nothing else changes</source>
+        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Damaged trace</source>
@@ -5653,7 +5649,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Erinnerung löschen</numerusform><numerusform>%n Erinnerungen löschen</numerusform></translation>
     </message>
     <message>
-        <source>Delete the selection; you can undo this</source>
+        <source>Delete what is selected; it can be undone</source>
         <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
     </message>
     <message>
@@ -5661,8 +5657,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Gelöschte Erinnerungen</translation>
     </message>
     <message>
-        <source>Diagnose why the memory writer or a consolidation did not run</source>
+        <source>Description and other keys of the open memory as a form</source>
+        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
+    </message>
+    <message>
+        <source>Diagnose: why the memory writer or a consolidation did not run</source>
         <translation>Diagnose: warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
+    </message>
+    <message>
+        <source>Disagree</source>
+        <translation>Widersprechen sich</translation>
     </message>
     <message>
         <source>Discard this note?</source>
@@ -5677,12 +5681,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Tun</translation>
     </message>
     <message>
+        <source>Do again what was taken back last</source>
+        <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
+    </message>
+    <message>
         <source>Done. {summary}</source>
         <translation>Fertig. {summary}</translation>
     </message>
     <message>
-        <source>Double the budget of this home</source>
+        <source>Double the daily budget of this home</source>
         <translation>Budget dieses Homes verdoppeln</translation>
+    </message>
+    <message>
+        <source>Drop a&amp;ll</source>
+        <translation>A&amp;lle entfernen</translation>
     </message>
     <message>
         <source>Duration</source>
@@ -5697,12 +5709,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rollouts e&amp;xtrahieren …</translation>
     </message>
     <message>
-        <source>Each result is saved as a note for Codex.</source>
+        <source>Each result becomes a note to Codex.</source>
         <translation>Jedes Ergebnis wird eine Notiz an Codex.</translation>
-    </message>
-    <message>
-        <source>Edit the description and other keys of the open memory in a form</source>
-        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
     </message>
     <message>
         <source>Editor</source>
@@ -5713,8 +5721,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Leer</translation>
     </message>
     <message>
-        <source>End that process; the next turn starts another run.</source>
+        <source>End that process. The next turn starts another run.</source>
         <translation>Beenden Sie diesen Prozess; der nächste Zug startet einen neuen Lauf.</translation>
+    </message>
+    <message>
+        <source>Engine, models, keys and what runs in the background</source>
+        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
     </message>
     <message>
         <source>Episode</source>
@@ -5725,16 +5737,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ereignis</translation>
     </message>
     <message>
+        <source>Every memory</source>
+        <translation>Alle Notizen</translation>
+    </message>
+    <message>
         <source>Evidence</source>
         <translation>Beleg</translation>
     </message>
     <message>
-        <source>Expand every folder</source>
-        <translation>Alle Ordner öffnen</translation>
-    </message>
-    <message>
-        <source>Extract memories from Codex threads and merge them</source>
-        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
+        <source>Exactly what the agent loads now, and why each memory is in or out</source>
+        <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
     </message>
     <message>
         <source>Extraction</source>
@@ -5765,12 +5777,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehler hinterlassen keinen Trace</translation>
     </message>
     <message>
-        <source>Feedback for the next &amp;attempt</source>
-        <translation>An den nächsten &amp;Versuch gesendet</translation>
-    </message>
-    <message>
         <source>File: {path}</source>
         <translation>Datei: {path}</translation>
+    </message>
+    <message>
+        <source>Files cannot be created in {path}.</source>
+        <translation>In {path} lässt sich nichts anlegen.</translation>
     </message>
     <message>
         <source>Find &amp;next</source>
@@ -5781,11 +5793,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Rückwärts suchen</translation>
     </message>
     <message>
-        <source>Find a command by name</source>
+        <source>Find a command by its name</source>
         <translation>Einen Befehl nach seinem Namen finden</translation>
     </message>
     <message>
-        <source>Find a memory, workspace, home or setting by name</source>
+        <source>Find a memory, workspace, home or setting by its name</source>
         <translation>Notiz, Workspace, Home oder Einstellung nach dem Namen finden</translation>
     </message>
     <message>
@@ -5797,7 +5809,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>D&amp;ubletten suchen…</translation>
     </message>
     <message>
-        <source>Find text or a regular expression in the open memory</source>
+        <source>Find words or an expression in the open memory</source>
         <translation>Wörter oder einen Ausdruck in der offenen Notiz suchen</translation>
     </message>
     <message>
@@ -5813,7 +5825,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Für jeden Rollout und jedes Verzeichnis.</translation>
     </message>
     <message>
-        <source>Free some space.</source>
+        <source>Free up disk space.</source>
         <translation>Schaffen Sie Platz.</translation>
     </message>
     <message>
@@ -5833,6 +5845,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Allgemein</translation>
     </message>
     <message>
+        <source>Give the selected memory or folder another name</source>
+        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
+    </message>
+    <message>
         <source>Global</source>
         <translation>Global</translation>
     </message>
@@ -5849,28 +5865,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zu den &amp;Notizen</translation>
     </message>
     <message>
-        <source>Go to the next conflict between your text and the file on disk</source>
-        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
+        <source>Go to the list or text after this one, in the tab that is shown</source>
+        <translation>Zur Liste oder zum Text danach, im gezeigten Reiter</translation>
     </message>
     <message>
-        <source>Go to the next list or text area in the current tab</source>
-        <translation>Zur Liste oder zum Text danach, im gezeigten Reiter</translation>
+        <source>Go to the list or text before this one</source>
+        <translation>Zur Liste oder zum Text davor</translation>
+    </message>
+    <message>
+        <source>Go to the match before</source>
+        <translation>Zum Treffer davor</translation>
     </message>
     <message>
         <source>Go to the next match</source>
         <translation>Zum nächsten Treffer</translation>
     </message>
     <message>
-        <source>Go to the previous conflict</source>
+        <source>Go to the next place that was changed here and on disk</source>
+        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
+    </message>
+    <message>
+        <source>Go to the place before it</source>
         <translation>Zur Stelle davor</translation>
-    </message>
-    <message>
-        <source>Go to the previous list or text area in the current tab</source>
-        <translation>Zur Liste oder zum Text davor</translation>
-    </message>
-    <message>
-        <source>Go to the previous match</source>
-        <translation>Zum Treffer davor</translation>
     </message>
     <message>
         <source>Handbook of a directory</source>
@@ -5893,10 +5909,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wie lange der Dienst schweigen darf. Üblich: zwei Minuten, zehn bei einem Dienst auf diesem Rechner.</translation>
     </message>
     <message>
-        <source>How much is free could not be found out.</source>
-        <translation>Wie viel frei ist, ließ sich nicht feststellen.</translation>
-    </message>
-    <message>
         <source>How often</source>
         <translation>Wie oft</translation>
     </message>
@@ -5913,12 +5925,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anleitung</translation>
     </message>
     <message>
-        <source>If you save, your text overwrites the changes made by others.</source>
-        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
-    </message>
-    <message>
         <source>In a review</source>
         <translation>Beim Durchsehen von Änderungen</translation>
+    </message>
+    <message>
+        <source>In that folder there is something of the same name already:</source>
+        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
     </message>
     <message>
         <source>In the block: {standing}</source>
@@ -5949,8 +5961,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anweisungen</translation>
     </message>
     <message>
-        <source>It began {age} and ended, and the memory file did not change: either there was nothing to remember, or the model did not call the tool or had no access.</source>
-        <translation>Er begann {age} und endete, und die Notizdatei änderte sich nicht: Entweder gab es nichts zu merken, oder das Modell rief das Werkzeug nicht auf oder hatte keinen Zugriff.</translation>
+        <source>It becomes {path}, byte for byte.</source>
+        <translation>Daraus wird {path}, Byte für Byte.</translation>
+    </message>
+    <message>
+        <source>It belongs to {name}. {reasons}</source>
+        <translation>Gehört zu {name}. {reasons}</translation>
     </message>
     <message>
         <source>It called nothing that writes.</source>
@@ -5961,16 +5977,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie ist nicht lesbar ({error}).</translation>
     </message>
     <message>
-        <source>It could not be tested, because an earlier step failed.</source>
-        <translation>Es ließ sich nicht testen, weil ein früherer Schritt scheiterte.</translation>
+        <source>It cannot be read: {why}</source>
+        <translation>Kann nicht gelesen werden: {why}</translation>
     </message>
     <message>
-        <source>It counts as no turns.</source>
-        <translation>Sie zählt als kein Zug.</translation>
+        <source>It counts the next turn that ends normally.</source>
+        <translation>Die nächste, die gut endet, zählt.</translation>
+    </message>
+    <message>
+        <source>It follows {transcripts}.</source>
+        <translation>Folgt {transcripts}.</translation>
     </message>
     <message>
         <source>It had written before.</source>
         <translation>Er hatte vorher geschrieben.</translation>
+    </message>
+    <message>
+        <source>It has files that Reverie did not write or cannot read, so they stay unchanged.</source>
+        <translation>Es enthält Dateien, die Reverie nicht geschrieben hat oder nicht lesen kann; es bleibt, wie es ist.</translation>
     </message>
     <message>
         <source>It has no list of attempts.</source>
@@ -5981,16 +6005,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie ist noch nicht geschrieben. Codex bekommt sie nicht zu sehen.</translation>
     </message>
     <message>
-        <source>It holds files that Reverie did not write or cannot read; it is left alone.</source>
-        <translation>Es enthält Dateien, die Reverie nicht geschrieben hat oder nicht lesen kann; es bleibt, wie es ist.</translation>
+        <source>It has the same name, {value}.</source>
+        <translation>Hat denselben Namen, {value}.</translation>
     </message>
     <message>
-        <source>It is a link to nothing.</source>
+        <source>It is a broken symbolic link.</source>
         <translation>Es ist ein Link ins Leere.</translation>
     </message>
     <message>
-        <source>It is a task of workspace {parent}; memories are written for that one only. Look there.</source>
-        <translation>Es ist eine Aufgabe des Workspace {parent}; Notizen werden nur für diesen geschrieben. Sehen Sie dort nach.</translation>
+        <source>It is chosen in the settings.</source>
+        <translation>So steht es in den Einstellungen.</translation>
     </message>
     <message>
         <source>It is empty.</source>
@@ -6001,24 +6025,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
     </message>
     <message>
-        <source>It is listed, and no other workspace's task.</source>
-        <translation>Er ist aufgeführt und keine Aufgabe eines anderen Workspace.</translation>
+        <source>It is larger than the agent's limit for a file. It stays in the orphaned store.</source>
+        <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
         <source>It is not valid JSON ({error}).</source>
         <translation>Sie ist kein gültiges JSON ({error}).</translation>
-    </message>
-    <message>
-        <source>It is off for this home until you turn it on. You can consolidate by hand all the same.</source>
-        <translation>Sie ist für dieses Home aus, bis Sie sie einschalten. Von Hand können Sie trotzdem konsolidieren.</translation>
-    </message>
-    <message>
-        <source>It is off until you turn it on.</source>
-        <translation>Er ist aus, bis Sie ihn einschalten.</translation>
-    </message>
-    <message>
-        <source>It is off until you turn it on. This agent writes memories with tools of its own.</source>
-        <translation>Er ist aus, bis Sie ihn einschalten. Dieser Agent schreibt Notizen mit eigenen Werkzeugen.</translation>
     </message>
     <message>
         <source>It is so long that Codex sends it in two pieces.</source>
@@ -6029,32 +6041,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es ist das Standardmodell des Agenten.</translation>
     </message>
     <message>
-        <source>It is the agent's own model for this.</source>
-        <translation>Es ist das Modell, das der Agent selbst dafür benutzt.</translation>
-    </message>
-    <message>
-        <source>It is the model of the turn.</source>
-        <translation>Es ist das Modell des Zugs.</translation>
-    </message>
-    <message>
-        <source>It is turned on in the settings.</source>
-        <translation>Er ist in den Einstellungen eingeschaltet.</translation>
-    </message>
-    <message>
         <source>It only read the memory.</source>
         <translation>Es las die Notiz nur.</translation>
     </message>
-    <message numerus="yes">
-        <source>It runs after every %n turns</source>
-        <translation><numerusform>Er läuft nach je %n Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
+    <message>
+        <source>It stays pinned.</source>
+        <translation>Bleibt angeheftet.</translation>
     </message>
     <message>
         <source>It stops before its next change. You find what it did in Changes, where you can undo it.</source>
         <translation>Er hält vor seiner nächsten Änderung an. Was er getan hat, steht unter Änderungen und lässt sich dort rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>It stops reading {index} at line {line}; shorten or remove lines.</source>
-        <translation>Es liest {index} nur bis Zeile {line}; kürzen oder entfernen Sie Zeilen.</translation>
     </message>
     <message>
         <source>It succeeded.</source>
@@ -6063,14 +6059,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>It was accepted.</source>
         <translation>Es wurde angenommen.</translation>
-    </message>
-    <message>
-        <source>It was asked for.</source>
-        <translation>Es wurde ausdrücklich gewählt.</translation>
-    </message>
-    <message>
-        <source>It was not looked at here: this place knows no models.</source>
-        <translation>Es wurde hier nicht geprüft: Hier sind keine Modelle bekannt.</translation>
     </message>
     <message>
         <source>It works by rules, without a model.</source>
@@ -6093,16 +6081,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ihre einzige Zeile war schon hier.</translation>
     </message>
     <message>
-        <source>Its repository has the same first commit, {value}.</source>
+        <source>Its repository begins with the same commit, {value}.</source>
         <translation>Das Repository beginnt mit demselben Commit, {value}.</translation>
     </message>
     <message>
         <source>Its repository has the same remote, {value}.</source>
         <translation>Das Repository hat dasselbe Remote, {value}.</translation>
-    </message>
-    <message>
-        <source>Its trace says: {text}</source>
-        <translation>Sein Trace sagt: {text}</translation>
     </message>
     <message>
         <source>Keep a &amp;trace of</source>
@@ -6111,6 +6095,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Keep traces of failures</source>
         <translation>Traces von Fehlern behalten</translation>
+    </message>
+    <message>
+        <source>Keep your lines of this conflict, then those on disk</source>
+        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
     </message>
     <message>
         <source>Keeps notes on each session of Claude Code, for you to read: current versions of Claude Code do not read them, and delete them with the transcript.</source>
@@ -6129,12 +6117,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Der nächste Versuch bekommt die Lehren der gescheiterten.</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY switches the lessons off.</source>
+        <source>LOKI_FAILURE_MEMORY turns the lessons off.</source>
         <translation>LOKI_FAILURE_MEMORY schaltet die Lehren aus.</translation>
-    </message>
-    <message>
-        <source>Largely the same content</source>
-        <translation>Sagen weitgehend dasselbe</translation>
     </message>
     <message>
         <source>Larger text in the editor</source>
@@ -6145,7 +6129,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzte Konsolidierung: {outcome}.</translation>
     </message>
     <message>
-        <source>Last run with a model: {last}. This month: {month}.</source>
+        <source>Last run of a model: {last}. This month: {month}.</source>
         <translation>Letzter Lauf eines Modells: {last}. In diesem Monat: {month}.</translation>
     </message>
     <message>
@@ -6155,6 +6139,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Leads nowhere: {target}</source>
         <translation>Führt ins Leere: {target}</translation>
+    </message>
+    <message>
+        <source>Leave out what is on disk at this conflict</source>
+        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
     </message>
     <message>
         <source>Left out: in a namespace</source>
@@ -6181,8 +6169,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Gelernte Lektionen</translation>
     </message>
     <message>
-        <source>Let one of the two do it.</source>
-        <translation>Lassen Sie es einen der beiden tun.</translation>
+        <source>Lessons, warnings and crashes that the agent learns from</source>
+        <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
     </message>
     <message>
         <source>Light</source>
@@ -6201,15 +6189,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: länger als {wished} Zeichen</translation>
     </message>
     <message>
-        <source>Line {line}: no memory has the name “{about}”</source>
+        <source>Line {line}: nothing is called “{about}”</source>
         <translation>Zeile {line}: nichts heißt „{about}“</translation>
     </message>
     <message>
-        <source>Line {line}: the file “{about}” does not exist</source>
+        <source>Line {line}: there is no file “{about}”</source>
         <translation>Zeile {line}: die Datei „{about}“ gibt es nicht</translation>
     </message>
     <message>
-        <source>Line {line}: “{about}” is already listed</source>
+        <source>Line {line}: “{about}” is listed already</source>
         <translation>Zeile {line}: „{about}“ steht schon darin</translation>
     </message>
     <message>
@@ -6217,12 +6205,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
-        <source>Line {line}: “{about}” uses different code points than the name of its file</source>
+        <source>Line {line}: “{about}” is spelled with other code points than its file</source>
         <translation>Zeile {line}: „{about}“ ist mit anderen Zeichencodes geschrieben als die Datei</translation>
     </message>
     <message>
         <source>Line {n}</source>
         <translation>Zeile {n}</translation>
+    </message>
+    <message>
+        <source>Lines that look alike differ in: {found}.</source>
+        <translation>Zeilen, die gleich aussehen, unterscheiden sich durch: {found}.</translation>
     </message>
     <message>
         <source>Lines {first}–{last}</source>
@@ -6245,6 +6237,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Suche nach Dubletten…</translation>
     </message>
     <message>
+        <source>Loose notes in memory/</source>
+        <translation>Lose Notizen in memory/</translation>
+    </message>
+    <message>
         <source>Lost text</source>
         <translation>Verlorener Text</translation>
     </message>
@@ -6253,36 +6249,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Verloren: {text}</translation>
     </message>
     <message>
+        <source>Make memories of what was said in the threads of Codex, and merge them</source>
+        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
+    </message>
+    <message>
         <source>Make {name} writable</source>
         <translation>{name} beschreibbar machen</translation>
     </message>
     <message>
-        <source>Mark every memory that someone else edited as seen</source>
-        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
+        <source>Memories that no project or workspace points at, and merging them where they belong</source>
+        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
     </message>
     <message>
-        <source>Memories changed by someone else since you last viewed them</source>
-        <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
-    </message>
-    <message numerus="yes">
-        <source>Memories merged; %n memories were deleted.</source>
-        <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
+        <source>Memories that say the same or disagree, what was superseded, secrets and more</source>
+        <translation>Notizen, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
     </message>
     <message>
-        <source>Memories that a consolidation never deletes or renames</source>
-        <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
+        <source>Memories that say the same, side by side, and merging them by hand</source>
+        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
     </message>
     <message>
-        <source>Memories that the agent loads in full when it starts</source>
-        <translation>Was der Agent beim Start vollständig lädt</translation>
-    </message>
-    <message>
-        <source>Memories with statements about the project that are no longer true</source>
-        <translation>Was über das Projekt stimmte, als es geschrieben wurde, und nicht mehr stimmt</translation>
-    </message>
-    <message>
-        <source>Memories with warnings, such as secret-like text, hidden characters, or text that the agent does not see</source>
-        <translation>Geheimnisähnlicher Text, verborgene Zeichen, was der Agent nicht sieht und dergleichen</translation>
+        <source>Memories, editor and consolidation</source>
+        <translation>Notizen, Editor und Konsolidierung</translation>
     </message>
     <message>
         <source>Memory summary</source>
@@ -6297,7 +6285,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizschreiber</translation>
     </message>
     <message>
-        <source>Merge duplicates and tidy up with the engine selected in Settings</source>
+        <source>Merge duplicates and tidy up, with the engine that the settings name</source>
         <translation>Dubletten zusammenführen und aufräumen, mit der Engine aus den Einstellungen</translation>
     </message>
     <message>
@@ -6307,6 +6295,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Merge {gone} into {kept}</source>
         <translation>{gone} in {kept} zusammenführen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Merged; %n memories were deleted.</source>
+        <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
         <source>Mode&amp;l</source>
@@ -6329,20 +6321,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bestimmter als vorher: {before}</translation>
     </message>
     <message>
-        <source>Move the selection to another folder or scope; pins and usage are kept</source>
-        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
-    </message>
-    <message>
-        <source>Move this line up so that the agent loads it; the line that is now the last one loaded is then no longer loaded</source>
+        <source>Move this line up, so that the agent loads it; the last one that it loads gives way</source>
         <translation>Diese Zeile nach oben verschieben, damit der Agent sie lädt; die letzte geladene weicht</translation>
     </message>
     <message>
-        <source>Move {name} aside</source>
-        <translation>{name} beiseitelegen</translation>
+        <source>Move what is selected to another folder or scope; pins and use go along</source>
+        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
     </message>
     <message>
-        <source>Moved the line up</source>
-        <translation>Die Zeile wurde nach oben verschoben</translation>
+        <source>Move {name}/ out of the home</source>
+        <translation>{name}/ wegnehmen</translation>
     </message>
     <message>
         <source>N&amp;otice changes by</source>
@@ -6353,8 +6341,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>NUL-Byte</translation>
     </message>
     <message>
-        <source>Name already in use</source>
-        <translation>Ein Name ist vergeben</translation>
+        <source>Names and contents of every memory of every open home</source>
+        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
     </message>
     <message>
         <source>Ne&amp;xt tab</source>
@@ -6369,10 +6357,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Neue Notiz</translation>
     </message>
     <message>
-        <source>Newer version</source>
-        <translation>Eine spätere Fassung</translation>
-    </message>
-    <message>
         <source>Next &amp;file</source>
         <translation>Nächste &amp;Datei</translation>
     </message>
@@ -6385,16 +6369,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nächster &amp;Bereich</translation>
     </message>
     <message>
+        <source>No activity in this workspace yet.</source>
+        <translation>Noch nichts zu diesem Workspace.</translation>
+    </message>
+    <message>
         <source>No background run starts once the last 24 hours have used this many tokens; 0 allows none.</source>
         <translation>Kein Hintergrundlauf beginnt mehr, sobald in 24 Stunden so viele Token verbraucht sind; 0 erlaubt keinen.</translation>
     </message>
     <message>
-        <source>No background service is on</source>
-        <translation>Kein Hintergrunddienst ist an</translation>
+        <source>No background service is needed, because none is turned on.</source>
+        <translation>Nichts ist eingeschaltet, also muss nichts laufen.</translation>
+    </message>
+    <message>
+        <source>No background services run here.</source>
+        <translation>Hier laufen keine Hintergrunddienste.</translation>
     </message>
     <message>
         <source>No changes needed.</source>
         <translation>Keine Änderungen nötig.</translation>
+    </message>
+    <message>
+        <source>No consolidation has run here.</source>
+        <translation>Hier lief noch keine.</translation>
     </message>
     <message>
         <source>No description</source>
@@ -6405,20 +6401,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Keine Dubletten unter %n Notiz.</numerusform><numerusform>Keine Dubletten unter %n Notizen.</numerusform></translation>
     </message>
     <message>
-        <source>No index is loaded in the newest sessions; the agent chooses memories for each prompt.</source>
-        <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
+        <source>No memories to load.</source>
+        <translation>Nichts zu laden.</translation>
     </message>
     <message>
-        <source>No longer true</source>
-        <translation>Stimmt nicht mehr</translation>
-    </message>
-    <message>
-        <source>No matching memories.</source>
-        <translation>Hier keine.</translation>
-    </message>
-    <message>
-        <source>No memories yet. Press Ctrl+N to create the first one.</source>
-        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
+        <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
+        <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
         <source>No memory is written for this workspace</source>
@@ -6431,6 +6419,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>No model is configured.</source>
         <translation>Kein Modell ist eingerichtet.</translation>
+    </message>
+    <message>
+        <source>No other program consolidates these memories</source>
+        <translation>Nichts anderes konsolidiert diese Notizen</translation>
+    </message>
+    <message>
+        <source>No process runs them for this home. Leave the window open, or run `reverie watch`.</source>
+        <translation>Für dieses Home laufen sie nirgends. Lassen Sie das Fenster offen oder starten Sie `reverie watch`.</translation>
+    </message>
+    <message>
+        <source>No project that this home lists has this name.</source>
+        <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
+    </message>
+    <message>
+        <source>No run of the agent's memory writer left a trace, so no failure is known.</source>
+        <translation>Keiner seiner Läufe hinterließ einen Trace; von einem Fehler ist also nichts bekannt.</translation>
     </message>
     <message>
         <source>No runs</source>
@@ -6457,40 +6461,44 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein Workspace ist gewählt.</translation>
     </message>
     <message>
-        <source>No workspace is chosen. Choose one with turns in it.</source>
+        <source>No workspace is selected. Select one that has turns.</source>
         <translation>Kein Workspace ist gewählt. Wählen Sie einen mit Zügen.</translation>
     </message>
     <message>
-        <source>Nobody has agreed yet to send memories to {model}.</source>
-        <translation>Noch niemand hat zugestimmt, Notizen an {model} zu senden.</translation>
+        <source>None here.</source>
+        <translation>Hier keine.</translation>
     </message>
     <message>
-        <source>None has run here.</source>
-        <translation>Hier lief noch keine.</translation>
-    </message>
-    <message>
-        <source>None of its runs left a trace, so none is known to have failed.</source>
-        <translation>Keiner seiner Läufe hinterließ einen Trace; von einem Fehler ist also nichts bekannt.</translation>
-    </message>
-    <message>
-        <source>None of the newest {n} traces is of its runs.</source>
+        <source>None of the newest {n} traces is from the writer.</source>
         <translation>Keine der neuesten {n} Spuren stammt von seinen Läufen.</translation>
-    </message>
-    <message>
-        <source>Not available now.</source>
-        <translation>Jetzt nicht möglich.</translation>
     </message>
     <message>
         <source>Not consolidated yet</source>
         <translation>Noch nicht konsolidiert</translation>
     </message>
     <message>
+        <source>Not everything could be saved; the home stays open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
+    </message>
+    <message>
+        <source>Not everything could be saved; the window stays open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
+    </message>
+    <message>
         <source>Not looked into: {folders}.</source>
         <translation>Nicht gelesen: {folders}.</translation>
     </message>
     <message>
+        <source>Not possible now.</source>
+        <translation>Jetzt nicht möglich.</translation>
+    </message>
+    <message>
         <source>Not seen by the agent</source>
         <translation>Vom Agenten nicht gesehen</translation>
+    </message>
+    <message>
+        <source>Not true any more</source>
+        <translation>Stimmt nicht mehr</translation>
     </message>
     <message>
         <source>Not valid UTF-8</source>
@@ -6501,24 +6509,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
     </message>
     <message>
-        <source>Notes directly in memory/</source>
-        <translation>Lose Notizen in memory/</translation>
-    </message>
-    <message>
-        <source>Nothing can be made in {path}.</source>
-        <translation>In {path} lässt sich nichts anlegen.</translation>
-    </message>
-    <message>
-        <source>Nothing can keep it from running. Notes here come from the agent itself, from consolidations, extraction and session notes.</source>
-        <translation>Es gibt also keinen, der nicht läuft. Notizen kommen hier vom Agenten selbst, aus Konsolidierungen, Extraktion und Sitzungsnotizen.</translation>
-    </message>
-    <message>
         <source>Nothing changed since you looked ({when}).</source>
         <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
-    </message>
-    <message>
-        <source>Nothing else consolidates these memories</source>
-        <translation>Nichts anderes konsolidiert diese Notizen</translation>
     </message>
     <message>
         <source>Nothing has failed here</source>
@@ -6529,7 +6521,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts hier liegt in der Zukunft.</translation>
     </message>
     <message>
-        <source>Nothing in this home tells which memories its agent loads.</source>
+        <source>Nothing here yet. Ctrl+N creates the first memory.</source>
+        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
+    </message>
+    <message>
+        <source>Nothing in this home shows which memories its agent loads.</source>
         <translation>Nichts in diesem Home verrät, welche Notizen sein Agent lädt.</translation>
     </message>
     <message>
@@ -6541,16 +6537,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts wird gesendet.</translation>
     </message>
     <message>
-        <source>Nothing is turned on, so nothing has to run.</source>
-        <translation>Nichts ist eingeschaltet, also muss nichts laufen.</translation>
+        <source>Nothing is unsaved.</source>
+        <translation>Nichts ist ungespeichert.</translation>
     </message>
     <message>
-        <source>Nothing runs them for this home. Leave the window open, or run `reverie watch`.</source>
-        <translation>Für dieses Home laufen sie nirgends. Lassen Sie das Fenster offen oder starten Sie `reverie watch`.</translation>
+        <source>Nothing tells where it is now. If you know, choose the project that takes its place.</source>
+        <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
     </message>
     <message>
-        <source>Nothing to load.</source>
-        <translation>Nichts zu laden.</translation>
+        <source>Nothing tells which project it belongs to. Choose one.</source>
+        <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
     </message>
     <message>
         <source>Nothing to restore: it is as it was then.</source>
@@ -6561,12 +6557,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts zu schreiben</translation>
     </message>
     <message>
-        <source>Nothing yet about this workspace.</source>
-        <translation>Noch nichts zu diesem Workspace.</translation>
-    </message>
-    <message>
-        <source>OK</source>
-        <translation>in Ordnung</translation>
+        <source>Number the lines of the text</source>
+        <translation>Die Zeilen des Textes nummerieren</translation>
     </message>
     <message>
         <source>Of everything in the window.</source>
@@ -6589,11 +6581,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuerst eine Notiz öffnen.</translation>
     </message>
     <message>
-        <source>Open a temporary copy of the demo home</source>
+        <source>Open a throw-away copy of the demo home</source>
         <translation>Eine Wegwerfkopie des Demo-Homes öffnen</translation>
     </message>
     <message>
-        <source>Open the home directory of an agent</source>
+        <source>Open every folder</source>
+        <translation>Alle Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open the directory in which an agent keeps what it remembers</source>
         <translation>Das Verzeichnis öffnen, in dem ein Agent seine Notizen hat</translation>
     </message>
     <message>
@@ -6615,6 +6611,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Original</source>
         <translation>Original</translation>
+    </message>
+    <message>
+        <source>Parts of its memory that Codex has used</source>
+        <translation>Was Codex von seinen Notizen benutzte</translation>
     </message>
     <message>
         <source>Pause &amp;background services</source>
@@ -6685,7 +6685,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>An eine Grenze gestoßen</translation>
     </message>
     <message>
-        <source>Read all files again</source>
+        <source>Read everything again</source>
         <translation>Alles noch einmal lesen</translation>
     </message>
     <message>
@@ -6695,6 +6695,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reading the memories…</source>
         <translation>Die Notizen werden gelesen…</translation>
+    </message>
+    <message>
+        <source>Reads like an instruction to a model</source>
+        <translation>Liest sich wie eine Anweisung an ein Modell</translation>
     </message>
     <message>
         <source>Reasoning</source>
@@ -6717,48 +6721,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzte Änderung &amp;wiederholen</translation>
     </message>
     <message>
-        <source>Redo the last undone change</source>
-        <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
-    </message>
-    <message>
-        <source>Remove a&amp;ll</source>
-        <translation>A&amp;lle entfernen</translation>
-    </message>
-    <message>
-        <source>Remove all lines whose file does not exist from the index; nothing else changes</source>
-        <translation>Alle Zeilen aus dem Index nehmen, deren Datei es nicht gibt; sonst ändert sich nichts</translation>
-    </message>
-    <message>
         <source>Remove the empty {name}/</source>
         <translation>Das leere {name}/ entfernen</translation>
-    </message>
-    <message>
-        <source>Remove the selected home from the list; its files are not changed</source>
-        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
-    </message>
-    <message>
-        <source>Remove this line from the index; nothing else changes</source>
-        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Removed the index lines whose file does not exist</source>
-        <translation>Die Zeilen ohne Datei wurden aus dem Index genommen</translation>
-    </message>
-    <message>
-        <source>Removed the line from the index</source>
-        <translation>Die Zeile wurde aus dem Index genommen</translation>
     </message>
     <message numerus="yes">
         <source>Rename %n memories</source>
         <translation><numerusform>%n Erinnerung umbenennen</numerusform><numerusform>%n Erinnerungen umbenennen</numerusform></translation>
     </message>
     <message>
-        <source>Rename the selected memory or folder</source>
-        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
+        <source>Rename {name} and keep it as a backup</source>
+        <translation>{name} beiseitelegen</translation>
     </message>
     <message>
         <source>Renamed from {name}</source>
         <translation>Umbenannt von {name}</translation>
+    </message>
+    <message>
+        <source>Replace the moved path, the new version or command in this line, else in the whole memory</source>
+        <translation>Den verschobenen Pfad, die neue Version oder den neuen Befehl in dieser Zeile ersetzen, sonst in der ganzen Notiz</translation>
     </message>
     <message>
         <source>Replay</source>
@@ -6769,24 +6749,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wiederholen …</translation>
     </message>
     <message>
-        <source>Resembles an instruction to a model</source>
-        <translation>Liest sich wie eine Anweisung an ein Modell</translation>
-    </message>
-    <message>
         <source>Resolution: {text}</source>
         <translation>Lösung: {text}</translation>
-    </message>
-    <message>
-        <source>Resolve this conflict with the lines on disk</source>
-        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
-    </message>
-    <message>
-        <source>Resolve this conflict with your lines</source>
-        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
-    </message>
-    <message>
-        <source>Resolve this conflict with your lines, followed by the lines on disk</source>
-        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
     </message>
     <message>
         <source>Result</source>
@@ -6800,13 +6764,13 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Resume background runs</source>
         <translation>Hintergrundläufe fortsetzen</translation>
     </message>
-    <message>
-        <source>Reverie could not find out where the project is now. If you know, choose the project that replaces it.</source>
-        <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
+    <message numerus="yes">
+        <source>Reverie could not process changes %n times; the log has the reason.</source>
+        <translation><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform><numerusform>Änderungen ließen sich %n-mal nicht weitergeben; das Protokoll sagt, warum.</numerusform></translation>
     </message>
     <message>
-        <source>Reverie could not find out which project this store belongs to. Choose a project.</source>
-        <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
+        <source>Reverie created it.</source>
+        <translation>Reverie hat es angelegt.</translation>
     </message>
     <message>
         <source>Reverie does not know this layout</source>
@@ -6821,28 +6785,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Reverie kennt dieses Format</translation>
     </message>
     <message>
-        <source>Reverie made it.</source>
-        <translation>Reverie hat es angelegt.</translation>
+        <source>Reverie may notice changes on disk late</source>
+        <translation>Änderungen auf der Platte werden vielleicht spät bemerkt</translation>
     </message>
     <message>
-        <source>Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong.</source>
+        <source>Reverie notices changes on disk</source>
+        <translation>Änderungen auf der Platte werden bemerkt</translation>
+    </message>
+    <message>
+        <source>Reverie recognizes all layouts and versions found here.</source>
+        <translation>Alle Formate und Versionen hier sind bekannt.</translation>
+    </message>
+    <message>
+        <source>Reverie scans the folders every few seconds.</source>
+        <translation>Die Ordner werden alle paar Sekunden durchsucht.</translation>
+    </message>
+    <message>
+        <source>Reverie's rules do not explain {detail} of these files: a setting changed, or the rules are wrong.</source>
         <translation>Reveries Regeln erklären {detail} davon nicht: Eine Einstellung hat sich geändert, oder sie sind falsch.</translation>
     </message>
     <message>
-        <source>Reverie's rules explain all of it.</source>
+        <source>Reverie's rules explain everything that was loaded.</source>
         <translation>Reveries Regeln erklären alles davon.</translation>
-    </message>
-    <message>
-        <source>Reverie's rules load it, this session did not</source>
-        <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
     </message>
     <message>
         <source>Reverie's settings</source>
         <translation>den Einstellungen von Reverie</translation>
-    </message>
-    <message>
-        <source>Rewrite the link with the code points of the file name; nothing else changes</source>
-        <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Rollouts in one extraction; the next one takes the others.</source>
@@ -6855,6 +6823,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Run</source>
         <translation>Lauf</translation>
+    </message>
+    <message>
+        <source>Run the memory writer now</source>
+        <translation>Jetzt schreiben</translation>
     </message>
     <message>
         <source>Run with &amp;model…</source>
@@ -6901,8 +6873,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Änderungen vor dem Schließen speichern?</translation>
     </message>
     <message>
-        <source>Say something in the workspace, with the background services running.</source>
-        <translation>Sagen Sie etwas im Workspace, während die Hintergrunddienste laufen.</translation>
+        <source>Saving your text replaces what others wrote there.</source>
+        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
+    </message>
+    <message>
+        <source>Say much of the same</source>
+        <translation>Sagen weitgehend dasselbe</translation>
     </message>
     <message>
         <source>Says the opposite: {before}</source>
@@ -6917,16 +6893,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eins&amp;tellungen…</translation>
     </message>
     <message>
-        <source>Search the names and contents of all memories in all open homes</source>
-        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
-    </message>
-    <message>
-        <source>Secret</source>
-        <translation>Ein Geheimnis</translation>
-    </message>
-    <message>
         <source>Secret-like text</source>
         <translation>Text wie ein Geheimnis</translation>
+    </message>
+    <message>
+        <source>Secret-like text, hidden characters, what the agent does not see, and the like</source>
+        <translation>Geheimnisähnlicher Text, verborgene Zeichen, was der Agent nicht sieht und dergleichen</translation>
     </message>
     <message>
         <source>Select a memory first.</source>
@@ -6941,6 +6913,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuerst einen Workspace oder ein Projekt auswählen.</translation>
     </message>
     <message>
+        <source>Send a message in the workspace while the background services are running.</source>
+        <translation>Sagen Sie etwas im Workspace, während die Hintergrunddienste laufen.</translation>
+    </message>
+    <message>
+        <source>Sending memories to {model} has not been approved yet.</source>
+        <translation>Noch niemand hat zugestimmt, Notizen an {model} zu senden.</translation>
+    </message>
+    <message>
+        <source>Sent to the next &amp;attempt</source>
+        <translation>An den nächsten &amp;Versuch gesendet</translation>
+    </message>
+    <message>
         <source>Sent to the next attempt</source>
         <translation>Was der nächste Versuch bekommt</translation>
     </message>
@@ -6949,7 +6933,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
     <message>
-        <source>Services in another process</source>
+        <source>Services elsewhere</source>
         <translation>Dienste anderswo</translation>
     </message>
     <message>
@@ -6973,28 +6957,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sitzungen, die Codex auswerten darf</translation>
     </message>
     <message>
-        <source>Set the editor's text to the size of the interface text</source>
-        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
-    </message>
-    <message>
-        <source>Set the engine, models, keys and background runs</source>
-        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
-    </message>
-    <message>
         <source>Set the interval to {turns}</source>
         <translation>Abstand auf {turns} setzen</translation>
     </message>
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
-    </message>
-    <message>
-        <source>Shorten this line at a word boundary; its links are kept, and nothing else changes</source>
-        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Shortened the line</source>
-        <translation>Die Zeile wurde gekürzt</translation>
     </message>
     <message>
         <source>Show &amp;homes</source>
@@ -7025,35 +6993,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ä&amp;nderungen zeigen</translation>
     </message>
     <message>
-        <source>Show each run's prompt, input and actions, and why a run wrote nothing</source>
-        <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
+        <source>Show how the text looks</source>
+        <translation>Zeigen, wie der Text aussieht</translation>
     </message>
     <message>
-        <source>Show exactly what the agent loads now, and why each memory is included or not</source>
-        <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
+        <source>Show it again</source>
+        <translation>Wieder zeigen</translation>
     </message>
     <message>
         <source>Show line &amp;numbers</source>
         <translation>Zeilen&amp;nummern zeigen</translation>
     </message>
     <message>
-        <source>Show line numbers</source>
-        <translation>Die Zeilen des Textes nummerieren</translation>
-    </message>
-    <message>
-        <source>Show memories that no project or workspace uses, and merge them into the right project</source>
-        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
-    </message>
-    <message>
-        <source>Show memories that repeat or contradict each other, superseded statements, secrets and more</source>
-        <translation>Notizen, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
-    </message>
-    <message>
-        <source>Show memories, editor and consolidation</source>
-        <translation>Notizen, Editor und Konsolidierung</translation>
-    </message>
-    <message>
-        <source>Show only memories changed by someone else since you last viewed them</source>
+        <source>Show only what someone else changed since you last looked</source>
         <translation>Nur zeigen, was jemand anders seit dem letzten Blick geändert hat</translation>
     </message>
     <message>
@@ -7061,51 +7013,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Liste der Homes ein- oder ausblenden</translation>
     </message>
     <message>
-        <source>Show statements about the project that are no longer true, and since which commit</source>
-        <translation>Was die Notizen über das Projekt sagen und nicht mehr stimmt, und seit welchem Commit</translation>
-    </message>
-    <message>
-        <source>Show the agent's own records of its extractions and consolidations</source>
-        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
-    </message>
-    <message>
-        <source>Show the deleted memories and who deleted them, and restore them</source>
-        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
-    </message>
-    <message>
-        <source>Show the finding again</source>
-        <translation>Wieder zeigen</translation>
-    </message>
-    <message>
-        <source>Show the largest memories first in each folder</source>
-        <translation>Die größten kommen in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>Show the lessons, warnings and crashes that the agent learns from</source>
-        <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
-    </message>
-    <message>
-        <source>Show the most recently changed memories first in each folder</source>
-        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>Show the most used memories first in each folder</source>
-        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>Show the rendered text</source>
-        <translation>Zeigen, wie der Text aussieht</translation>
-    </message>
-    <message>
-        <source>Show the source and the rendered text side by side</source>
+        <source>Show the text and how it looks</source>
         <translation>Den Text zeigen, und wie er aussieht</translation>
     </message>
     <message>
-        <source>Show the source text</source>
+        <source>Show the text as it is on disk</source>
         <translation>Den Text zeigen, wie er auf der Platte steht</translation>
     </message>
     <message>
-        <source>Show the version on disk; Ctrl+Z restores your text</source>
+        <source>Show the version on disk; Ctrl+Z brings your text back</source>
         <translation>Die Fassung auf der Platte zeigen; Strg+Z holt den eigenen Text zurück</translation>
     </message>
     <message>
@@ -7113,36 +7029,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Mitschriften zeigen</translation>
     </message>
     <message>
-        <source>Show usage, size, recent changes and warnings for the open memory</source>
-        <translation>Nutzung, Größe, letzte Änderungen und Warnungen der offenen Notiz</translation>
-    </message>
-    <message>
-        <source>Show what Reverie reads, what it never reads, what runs in the background, and where text is sent</source>
-        <translation>Was Reverie liest und nie liest, was von selbst läuft, wohin Text geht</translation>
-    </message>
-    <message>
-        <source>Show what a consolidation would change, and choose which changes to apply</source>
+        <source>Show what a consolidation would do, choose from it, and only then apply it</source>
         <translation>Zeigen, was eine Konsolidierung täte, daraus auswählen und erst dann anwenden</translation>
-    </message>
-    <message>
-        <source>Show what changed and who changed it, and undo changes</source>
-        <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
-    </message>
-    <message>
-        <source>Show what past runs changed, and undo them</source>
-        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
-    </message>
-    <message>
-        <source>Show what the background services did, and why</source>
-        <translation>Was die Hintergrunddienste getan haben und warum</translation>
-    </message>
-    <message>
-        <source>Show who changed the memory, when and how, and restore earlier versions</source>
-        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
-    </message>
-    <message>
-        <source>Show your conversations with the agent, session by session</source>
-        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
     </message>
     <message>
         <source>Side &amp;by side</source>
@@ -7165,32 +7053,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
     </message>
     <message>
-        <source>Some files could not be saved, so the home remains open.</source>
-        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
-    </message>
-    <message>
-        <source>Some files could not be saved, so the window remains open.</source>
-        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
-    </message>
-    <message>
-        <source>Some lines look the same but differ in: {found}.</source>
-        <translation>Zeilen, die gleich aussehen, unterscheiden sich durch: {found}.</translation>
-    </message>
-    <message>
-        <source>Some memories are longer than the 4,096 bytes of each that reach the model.</source>
+        <source>Some memories are longer than 4,096 bytes; the model gets only that much of each.</source>
         <translation>Manche Erinnerungen sind länger als die 4.096 Bytes, die von jeder das Modell erreichen.</translation>
-    </message>
-    <message>
-        <source>Something else consolidates these memories</source>
-        <translation>Etwas anderes konsolidiert diese Notizen</translation>
-    </message>
-    <message>
-        <source>Something that is no file lies at {path}.</source>
-        <translation>Unter {path} liegt etwas, das keine Datei ist.</translation>
-    </message>
-    <message>
-        <source>Something that is no file lies there.</source>
-        <translation>Dort liegt etwas, das keine Datei ist.</translation>
     </message>
     <message>
         <source>Sort by &amp;name</source>
@@ -7261,12 +7125,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Jetzt zurücknehmen</translation>
     </message>
     <message>
+        <source>Take away the mark from every memory that someone else edited</source>
+        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
+    </message>
+    <message>
+        <source>Take back the last deletion, move, renaming, pin, merge, restore or change of a record</source>
+        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Take every line out of the index whose file does not exist; nothing else changes</source>
+        <translation>Alle Zeilen aus dem Index nehmen, deren Datei es nicht gibt; sonst ändert sich nichts</translation>
+    </message>
+    <message>
         <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
         <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
     </message>
     <message>
-        <source>Take {name}/ away</source>
-        <translation>{name}/ wegnehmen</translation>
+        <source>Take the selected home out of the list; its files stay as they are</source>
+        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
+    </message>
+    <message>
+        <source>Take this line out of the index; nothing else changes</source>
+        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
+    </message>
+    <message>
+        <source>Take what is on disk at this conflict</source>
+        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
     </message>
     <message>
         <source>Task</source>
@@ -7276,49 +7160,53 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Task notes</source>
         <translation>Notizen zu einer Aufgabe</translation>
     </message>
-    <message>
-        <source>Testing asks the model for real, so it is done on request only.</source>
-        <translation>Ein Test fragt das Modell wirklich, also nur auf Wunsch.</translation>
+    <message numerus="yes">
+        <source>Text of %n files was not saved; it is kept as drafts.</source>
+        <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message>
         <source>The agent</source>
         <translation>Der Agent</translation>
     </message>
     <message>
-        <source>The agent does not load what is written</source>
-        <translation>Der Agent lädt nicht, was geschrieben wird</translation>
-    </message>
-    <message>
-        <source>The agent has not answered here yet</source>
-        <translation>Der Agent hat hier noch nicht geantwortet</translation>
-    </message>
-    <message>
-        <source>The agent itself gets another text: {detail}</source>
-        <translation>Der Agent selbst bekommt einen anderen Text: {detail}</translation>
-    </message>
-    <message>
-        <source>The agent loads what is written</source>
-        <translation>Der Agent lädt, was geschrieben wird</translation>
-    </message>
-    <message>
-        <source>The agent loads {loaded} of {lines} lines. It does not read the lines below the dashed line.</source>
-        <translation>Der Agent lädt {loaded} von {lines} Zeilen. Was unter der gestrichelten Linie steht, liest er nicht.</translation>
-    </message>
-    <message>
-        <source>The agent of this home does not load it.</source>
-        <translation>Der Agent dieses Homes lädt das nicht.</translation>
-    </message>
-    <message>
-        <source>The agent puts lines of its own around each file.</source>
+        <source>The agent adds lines of its own around each file.</source>
         <translation>Der Agent setzt um jede Datei eigene Zeilen.</translation>
     </message>
     <message>
-        <source>The agent stops reading at line {line} and adds a warning, in its own words.</source>
+        <source>The agent does not load the file</source>
+        <translation>Der Agent lädt nicht, was geschrieben wird</translation>
+    </message>
+    <message>
+        <source>The agent has not responded here yet</source>
+        <translation>Der Agent hat hier noch nicht geantwortet</translation>
+    </message>
+    <message>
+        <source>The agent itself receives a different text: {detail}</source>
+        <translation>Der Agent selbst bekommt einen anderen Text: {detail}</translation>
+    </message>
+    <message>
+        <source>The agent loads the file</source>
+        <translation>Der Agent lädt, was geschrieben wird</translation>
+    </message>
+    <message>
+        <source>The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line.</source>
+        <translation>Der Agent lädt {loaded} von {lines} Zeilen. Was unter der gestrichelten Linie steht, liest er nicht.</translation>
+    </message>
+    <message>
+        <source>The agent of this home does not load that file.</source>
+        <translation>Der Agent dieses Homes lädt das nicht.</translation>
+    </message>
+    <message>
+        <source>The agent of today loads the memory of {path} from another directory, not from this one.</source>
+        <translation>Der heutige Agent lädt das Gedächtnis von {path} aus einem anderen Verzeichnis, nicht aus diesem.</translation>
+    </message>
+    <message>
+        <source>The agent stops reading at line {line} and adds a warning in its own words.</source>
         <translation>Der Agent hört bei Zeile {line} auf zu lesen und fügt mit eigenen Worten eine Warnung an.</translation>
     </message>
     <message>
-        <source>The agent writes here itself</source>
-        <translation>Der Agent schreibt hier selbst</translation>
+        <source>The agent uses this model for this task.</source>
+        <translation>Es ist das Modell, das der Agent selbst dafür benutzt.</translation>
     </message>
     <message>
         <source>The agent's fixed sentences around it are worded by Reverie.</source>
@@ -7337,7 +7225,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell des Agenten</translation>
     </message>
     <message>
-        <source>The agent's own configuration turns its memory writer off, and Reverie follows it. Turn it on there: Reverie never writes that file.</source>
+        <source>The agent's own configuration turns its memory writer off, and Reverie follows it. Turn it on in that configuration: Reverie never writes that file.</source>
         <translation>Die Konfiguration des Agenten schaltet seinen Notizschreiber aus, und Reverie richtet sich danach. Schalten Sie ihn dort ein: Reverie schreibt diese Datei nie.</translation>
     </message>
     <message>
@@ -7349,16 +7237,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die eigene Datei des Agenten für das Projekt oder eine Notiz im Projektbereich.</translation>
     </message>
     <message>
-        <source>The agent's own memory writer has no open failure</source>
+        <source>The agent's own memory writer has no unresolved failure</source>
         <translation>Der Notizschreiber des Agenten hat keinen offenen Fehler</translation>
+    </message>
+    <message>
+        <source>The agent's own memory writer is active here</source>
+        <translation>Der Agent schreibt hier selbst</translation>
+    </message>
+    <message>
+        <source>The agent's own order</source>
+        <translation>Die Reihenfolge des Agenten</translation>
     </message>
     <message>
         <source>The agent's own sentences around these lines are not shown.</source>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
     <message>
+        <source>The amount of free disk space could not be determined.</source>
+        <translation>Wie viel frei ist, ließ sich nicht feststellen.</translation>
+    </message>
+    <message>
         <source>The background services are being started.</source>
         <translation>Die Hintergrunddienste werden gestartet.</translation>
+    </message>
+    <message>
+        <source>The background services are not running</source>
+        <translation>Die Hintergrunddienste laufen nicht</translation>
     </message>
     <message>
         <source>The background services are paused in another window.</source>
@@ -7369,8 +7273,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste sind angehalten.</translation>
     </message>
     <message>
-        <source>The background services do not run</source>
-        <translation>Die Hintergrunddienste laufen nicht</translation>
+        <source>The background services are running</source>
+        <translation>Die Hintergrunddienste laufen</translation>
     </message>
     <message>
         <source>The background services failed and will be restarted. The log says why.</source>
@@ -7381,7 +7285,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste dieses Homes sind angehalten.</translation>
     </message>
     <message>
-        <source>The background services of this home are running.</source>
+        <source>The background services of this home run.</source>
         <translation>Die Hintergrunddienste dieses Homes laufen.</translation>
     </message>
     <message>
@@ -7393,31 +7297,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste melden kein Problem</translation>
     </message>
     <message>
-        <source>The background services run</source>
-        <translation>Die Hintergrunddienste laufen</translation>
-    </message>
-    <message>
-        <source>The background services run in another process: {purpose}, process {pid}.</source>
-        <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
-    </message>
-    <message>
         <source>The call of {tool} {where} was no valid JSON: {quote}</source>
         <translation>Der Aufruf von {tool} {where} war kein gültiges JSON: {quote}</translation>
-    </message>
-    <message>
-        <source>The clock is behind</source>
-        <translation>Die Uhr geht nach</translation>
     </message>
     <message>
         <source>The clock is right</source>
         <translation>Die Uhr geht richtig</translation>
     </message>
     <message>
+        <source>The clock is slow</source>
+        <translation>Die Uhr geht nach</translation>
+    </message>
+    <message>
+        <source>The consolidation records are damaged</source>
+        <translation>Die Aufzeichnungen der Konsolidierungen sind beschädigt</translation>
+    </message>
+    <message>
         <source>The conversation's model</source>
         <translation>Das Modell der Unterhaltung</translation>
     </message>
     <message>
-        <source>The daily budget is not used up</source>
+        <source>The daily budget has room left</source>
         <translation>Das Tagesbudget ist nicht aufgebraucht</translation>
     </message>
     <message>
@@ -7425,8 +7325,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Tagesbudget ist aufgebraucht</translation>
     </message>
     <message>
-        <source>The directory of its project, {path}, does not exist.</source>
+        <source>The directory of its project, {path}, is not there now.</source>
         <translation>Das Verzeichnis seines Projekts, {path}, ist jetzt nicht da.</translation>
+    </message>
+    <message>
+        <source>The editor's text as large as the interface's</source>
+        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
     </message>
     <message>
         <source>The empty file is created</source>
@@ -7440,28 +7344,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>The environment variable that holds the key. Empty: the usual one.</source>
         <translation>Die Umgebungsvariable mit dem Schlüssel. Leer: die übliche.</translation>
     </message>
-    <message>
-        <source>The file on disk cannot be written.</source>
-        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
-    </message>
     <message numerus="yes">
         <source>The first %n files are listed.</source>
         <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
     </message>
     <message>
-        <source>The folder already contains files or folders with the same name:</source>
-        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
-    </message>
-    <message>
-        <source>The folders are scanned every few seconds.</source>
-        <translation>Die Ordner werden alle paar Sekunden durchsucht.</translation>
-    </message>
-    <message>
-        <source>The home records this project in {file}.</source>
+        <source>The home itself names it ({file}).</source>
         <translation>Das Home selbst nennt es ({file}).</translation>
     </message>
     <message>
-        <source>The home records this project.</source>
+        <source>The home itself names it.</source>
         <translation>Das Home selbst nennt es.</translation>
     </message>
     <message>
@@ -7476,21 +7368,29 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>The interval is valid</source>
         <translation>Der Abstand ist gültig</translation>
     </message>
+    <message>
+        <source>The largest come first in each folder</source>
+        <translation>Die größten kommen in jedem Ordner zuerst</translation>
+    </message>
     <message numerus="yes">
-        <source>The last %n answers were cut off or ended in an error; such turns never count.</source>
+        <source>The last %n responses were cut off or failed; such turns are never counted.</source>
         <translation><numerusform>Die letzte Antwort (%n) brach ab oder endete mit einem Fehler; ein solcher Zug zählt nie.</numerusform><numerusform>Die letzten %n Antworten brachen ab oder endeten mit einem Fehler; solche Züge zählen nie.</numerusform></translation>
     </message>
     <message>
-        <source>The last answer is complete</source>
+        <source>The last response is complete</source>
         <translation>Die letzte Antwort ist vollständig</translation>
     </message>
     <message>
-        <source>The last answer is not complete</source>
+        <source>The last response is not complete</source>
         <translation>Die letzte Antwort ist unvollständig</translation>
     </message>
     <message>
         <source>The last run</source>
         <translation>Der letzte Lauf</translation>
+    </message>
+    <message>
+        <source>The last run began {age} and ended without changing the memory file: there was nothing to remember, or the model did not call the tool or had no access.</source>
+        <translation>Er begann {age} und endete, und die Notizdatei änderte sich nicht: Entweder gab es nichts zu merken, oder das Modell rief das Werkzeug nicht auf oder hatte keinen Zugriff.</translation>
     </message>
     <message>
         <source>The last run began {age} and found nothing new ({counted}).</source>
@@ -7509,16 +7409,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der letzte Lauf schrieb nichts</translation>
     </message>
     <message>
-        <source>The last turns were not counted</source>
-        <translation>Die letzten Züge wurden nicht gezählt</translation>
+        <source>The last turn is incomplete ({size}, last grew {age}).</source>
+        <translation>An ihrem Ende ist kein ganzer Zug ({size}, zuletzt gewachsen {age}).</translation>
     </message>
     <message>
-        <source>The log says: {text}</source>
-        <translation>Das Protokoll sagt: {text}</translation>
+        <source>The line was moved up</source>
+        <translation>Die Zeile wurde nach oben verschoben</translation>
     </message>
     <message>
-        <source>The log tells of writes and failures only.</source>
+        <source>The line was shortened</source>
+        <translation>Die Zeile wurde gekürzt</translation>
+    </message>
+    <message>
+        <source>The line was taken out of the index</source>
+        <translation>Die Zeile wurde aus dem Index genommen</translation>
+    </message>
+    <message>
+        <source>The lines without a file were taken out of the index</source>
+        <translation>Die Zeilen ohne Datei wurden aus dem Index genommen</translation>
+    </message>
+    <message>
+        <source>The link was spelled as its file</source>
+        <translation>Der Link wurde wie die Datei geschrieben</translation>
+    </message>
+    <message>
+        <source>The log records only writes and failures.</source>
         <translation>Das Protokoll nennt nur, was geschrieben wurde und was misslang.</translation>
+    </message>
+    <message>
+        <source>The log reports: {text}</source>
+        <translation>Das Protokoll sagt: {text}</translation>
     </message>
     <message>
         <source>The memory file can be written</source>
@@ -7537,10 +7457,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Notiz wurde geschrieben.</translation>
     </message>
     <message>
-        <source>The memory writer can work</source>
-        <translation>Der Notizschreiber kann arbeiten</translation>
-    </message>
-    <message>
         <source>The memory writer is off</source>
         <translation>Der Notizschreiber ist aus</translation>
     </message>
@@ -7549,28 +7465,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Notizschreiber ist an</translation>
     </message>
     <message>
+        <source>The memory writer is ready to run</source>
+        <translation>Der Notizschreiber kann arbeiten</translation>
+    </message>
+    <message>
         <source>The memory writer is running</source>
         <translation>Der Notizschreiber läuft</translation>
+    </message>
+    <message>
+        <source>The memory writer is turned on in the settings.</source>
+        <translation>Er ist in den Einstellungen eingeschaltet.</translation>
     </message>
     <message>
         <source>The memory writer updates the memory of the project during conversations.</source>
         <translation>Der Notizschreiber aktualisiert während der Unterhaltung die Notiz des Projekts.</translation>
     </message>
     <message>
-        <source>The memory writer's runs are in order</source>
-        <translation>Die Läufe des Notizschreibers sind in Ordnung</translation>
+        <source>The memory writer uses rules, so there is no model to test.</source>
+        <translation>Ohne Modell gibt es keines zu testen.</translation>
     </message>
     <message>
-        <source>The memory writer's runs are not in order</source>
+        <source>The memory writer's runs have a problem</source>
         <translation>Die Läufe des Notizschreibers sind nicht in Ordnung</translation>
+    </message>
+    <message>
+        <source>The memory writer's runs have no problems</source>
+        <translation>Die Läufe des Notizschreibers sind in Ordnung</translation>
     </message>
     <message>
         <source>The model answered in text instead of calling memory_write.</source>
         <translation>Das Modell antwortete mit Text, statt memory_write aufzurufen.</translation>
-    </message>
-    <message>
-        <source>The model answers</source>
-        <translation>Das Modell antwortet</translation>
     </message>
     <message>
         <source>The model can call tools</source>
@@ -7593,7 +7517,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Das Modell wurde in %n Schritt nicht fertig.</numerusform><numerusform>Das Modell wurde in %n Schritten nicht fertig.</numerusform></translation>
     </message>
     <message>
-        <source>The model does not answer</source>
+        <source>The model does not respond</source>
         <translation>Das Modell antwortet nicht</translation>
     </message>
     <message>
@@ -7613,6 +7537,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell schlug vor, was zu merken ist.</translation>
     </message>
     <message>
+        <source>The model responds</source>
+        <translation>Das Modell antwortet</translation>
+    </message>
+    <message>
         <source>The model said that there is nothing new to remember.</source>
         <translation>Das Modell sagte, es gebe nichts Neues zu merken.</translation>
     </message>
@@ -7627,6 +7555,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The model was never asked.</source>
         <translation>Das Modell wurde nie gefragt.</translation>
+    </message>
+    <message>
+        <source>The model was not checked: models are unknown here.</source>
+        <translation>Es wurde hier nicht geprüft: Hier sind keine Modelle bekannt.</translation>
     </message>
     <message>
         <source>The model was not tested</source>
@@ -7644,6 +7576,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>The model's call was no valid JSON: {quote}</source>
         <translation>Der Aufruf des Modells war kein gültiges JSON: {quote}</translation>
     </message>
+    <message>
+        <source>The newest sessions load no index; the agent chooses memories for each prompt.</source>
+        <translation>In den neuesten Sitzungen wird kein Index geladen; der Agent wählt Erinnerungen für jede Eingabe aus.</translation>
+    </message>
     <message numerus="yes">
         <source>The next attempt gets %n lessons</source>
         <translation><numerusform>%n Lehre wird jetzt gesagt</numerusform><numerusform>%n Lehren werden jetzt gesagt</numerusform></translation>
@@ -7657,30 +7593,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
     </message>
     <message>
-        <source>The next one that ends well does.</source>
-        <translation>Die nächste, die gut endet, zählt.</translation>
-    </message>
-    <message>
-        <source>The note cannot be read: {why}</source>
-        <translation>Kann nicht gelesen werden: {why}</translation>
-    </message>
-    <message>
-        <source>The note is copied to {path} without changes.</source>
-        <translation>Daraus wird {path}, Byte für Byte.</translation>
-    </message>
-    <message>
-        <source>The note is larger than the agent's file size limit. The note remains in the orphaned store.</source>
-        <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
-    </message>
-    <message>
-        <source>The note remains pinned.</source>
-        <translation>Bleibt angeheftet.</translation>
-    </message>
-    <message>
-        <source>The one before it, {age}: {text}</source>
-        <translation>Der davor, {age}: {text}</translation>
-    </message>
-    <message>
         <source>The open memory has no changes.</source>
         <translation>Die offene Notiz ist unverändert.</translation>
     </message>
@@ -7689,16 +7601,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die offene Notiz ist schreibgeschützt.</translation>
     </message>
     <message>
-        <source>The orphaned store was not changed.</source>
+        <source>The operating system reports: {error}.</source>
+        <translation>Das System sagt: {error}.</translation>
+    </message>
+    <message>
+        <source>The orphaned store stays as it was.</source>
         <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
     </message>
     <message>
         <source>The outcome is {outcome}.</source>
         <translation>Das Ergebnis ist {outcome}.</translation>
-    </message>
-    <message>
-        <source>The project has the same name, {value}.</source>
-        <translation>Hat denselben Namen, {value}.</translation>
     </message>
     <message>
         <source>The project memory system-1.md</source>
@@ -7709,16 +7621,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Notizdatei des Projekts</translation>
     </message>
     <message>
-        <source>The project's own settings put the memory here.</source>
-        <translation>Die Einstellungen des Projekts selbst legen das Gedächtnis hierher.</translation>
-    </message>
-    <message>
-        <source>The records of consolidations are damaged</source>
-        <translation>Die Aufzeichnungen der Konsolidierungen sind beschädigt</translation>
-    </message>
-    <message>
         <source>The rules found nothing new to remember.</source>
         <translation>Die Regeln fanden nichts Neues zu merken.</translation>
+    </message>
+    <message>
+        <source>The run before it, {age}: {text}</source>
+        <translation>Der davor, {age}: {text}</translation>
     </message>
     <message>
         <source>The run ended without a change.</source>
@@ -7737,32 +7645,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Lauf wurde abgebrochen, {where}.</translation>
     </message>
     <message>
+        <source>The same speaks for {names}. Choose one. {reasons}</source>
+        <translation>Für {names} spricht dasselbe. Eines auswählen. {reasons}</translation>
+    </message>
+    <message>
+        <source>The same text, but for white space.</source>
+        <translation>Derselbe Text, bis auf Leerraum.</translation>
+    </message>
+    <message>
         <source>The session is running and keeps what it loaded. A change reaches the next session.</source>
         <translation>Die Sitzung läuft und behält, was sie geladen hat. Eine Änderung erreicht die nächste Sitzung.</translation>
+    </message>
+    <message>
+        <source>The settings choose file system events, or scanning where there are none.</source>
+        <translation>Laut Einstellungen: über Ereignisse, und wo es keine gibt, durch Suchen.</translation>
+    </message>
+    <message>
+        <source>The settings choose scanning.</source>
+        <translation>Laut Einstellungen: durch Suchen.</translation>
     </message>
     <message>
         <source>The settings of the store stop the recording of episodes.</source>
         <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
     </message>
     <message>
-        <source>The settings say so.</source>
-        <translation>So steht es in den Einstellungen.</translation>
+        <source>The test could not run, because an earlier step failed.</source>
+        <translation>Es ließ sich nicht testen, weil ein früherer Schritt scheiterte.</translation>
     </message>
     <message>
-        <source>The settings say: by events, or by scanning where there are none.</source>
-        <translation>Laut Einstellungen: über Ereignisse, und wo es keine gibt, durch Suchen.</translation>
-    </message>
-    <message>
-        <source>The settings say: by scanning.</source>
-        <translation>Laut Einstellungen: durch Suchen.</translation>
-    </message>
-    <message>
-        <source>The system says: {error}.</source>
-        <translation>Das System sagt: {error}.</translation>
-    </message>
-    <message>
-        <source>The text is the same except for white space.</source>
-        <translation>Derselbe Text, bis auf Leerraum.</translation>
+        <source>The test sends a real request to the model, so it runs only when you ask for it.</source>
+        <translation>Ein Test fragt das Modell wirklich, also nur auf Wunsch.</translation>
     </message>
     <message>
         <source>The theme of the window: light, dark, or as the system.</source>
@@ -7773,31 +7685,59 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Trace sagt nicht, was geschah.</translation>
     </message>
     <message>
+        <source>The trace of the run reports: {text}</source>
+        <translation>Sein Trace sagt: {text}</translation>
+    </message>
+    <message>
         <source>The transcript cannot be read</source>
         <translation>Die Mitschrift ist nicht lesbar</translation>
     </message>
     <message>
-        <source>The transcript grows</source>
+        <source>The transcript is growing</source>
         <translation>Die Mitschrift wächst</translation>
     </message>
     <message>
-        <source>The watcher of this window is stopped. Open the home again.</source>
-        <translation>Die Überwachung dieses Fensters steht. Öffnen Sie das Home noch einmal.</translation>
+        <source>The turn used this model.</source>
+        <translation>Es ist das Modell des Zugs.</translation>
     </message>
     <message>
-        <source>The workspace has a writer of its own</source>
+        <source>The workspace has its own memory writer</source>
         <translation>Der Workspace hat einen eigenen Schreiber</translation>
     </message>
     <message>
-        <source>The workspace is archived, so no turn ends in it any more.</source>
+        <source>The workspace is archived, so it gets no new turns.</source>
         <translation>Der Workspace ist archiviert; in ihm endet kein Zug mehr.</translation>
+    </message>
+    <message>
+        <source>The workspace is listed, and it is not a task of another workspace.</source>
+        <translation>Er ist aufgeführt und keine Aufgabe eines anderen Workspace.</translation>
     </message>
     <message>
         <source>The workspace was consolidated</source>
         <translation>Der Workspace wurde konsolidiert</translation>
     </message>
     <message>
-        <source>The writer was off, nothing ran it, or every answer was cut off.</source>
+        <source>The writer is off until you turn it on.</source>
+        <translation>Er ist aus, bis Sie ihn einschalten.</translation>
+    </message>
+    <message>
+        <source>The writer is off until you turn it on. The agent's own tools write memories here.</source>
+        <translation>Er ist aus, bis Sie ihn einschalten. Dieser Agent schreibt Notizen mit eigenen Werkzeugen.</translation>
+    </message>
+    <message>
+        <source>The writer missed the last turns</source>
+        <translation>Die letzten Züge wurden nicht gezählt</translation>
+    </message>
+    <message numerus="yes">
+        <source>The writer runs after every %n turns</source>
+        <translation><numerusform>Er läuft nach je %n Zug</numerusform><numerusform>Er läuft nach je %n Zügen</numerusform></translation>
+    </message>
+    <message>
+        <source>The writer treats this as 0 turns.</source>
+        <translation>Sie zählt als kein Zug.</translation>
+    </message>
+    <message>
+        <source>The writer was off, not running, or every response was cut off.</source>
         <translation>Der Schreiber war aus, nichts führte ihn aus, oder jede Antwort brach ab.</translation>
     </message>
     <message>
@@ -7805,7 +7745,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Schreiber schreibt eine Notiz des Projekts.</translation>
     </message>
     <message>
-        <source>The writer writes one file a project.</source>
+        <source>The writer writes one file per project.</source>
         <translation>Der Schreiber schreibt eine Datei je Projekt.</translation>
     </message>
     <message>
@@ -7817,7 +7757,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Standdatei des Schreibers ist beschädigt</translation>
     </message>
     <message numerus="yes">
-        <source>There are %n memories and no {index}, so none is loaded.</source>
+        <source>There are %n memories but no {index}, so Claude Code loads none of them.</source>
         <translation><numerusform>Es gibt %n Notiz und kein {index}, also wird sie nicht geladen.</numerusform><numerusform>Es gibt %n Notizen und kein {index}, also wird keine geladen.</numerusform></translation>
     </message>
     <message>
@@ -7825,12 +7765,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es gibt noch keine Notizen</translation>
     </message>
     <message>
-        <source>There are no unsaved changes.</source>
-        <translation>Nichts ist ungespeichert.</translation>
+        <source>There are no such sessions.</source>
+        <translation>Es gibt keine.</translation>
     </message>
     <message>
-        <source>There are none.</source>
-        <translation>Es gibt keine.</translation>
+        <source>There are no traces: no run has failed here while traces were on.</source>
+        <translation>Es gibt keinen: Hier scheiterte kein Lauf, solange Traces behalten wurden.</translation>
+    </message>
+    <message>
+        <source>There is a folder where the note would be, or a note where its folder would be.</source>
+        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
     </message>
     <message>
         <source>There is enough disk space</source>
@@ -7841,15 +7785,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es gibt keinen Versuch.</translation>
     </message>
     <message>
-        <source>There is no conflict to resolve.</source>
+        <source>There is no conflict to decide.</source>
         <translation>Es ist kein Konflikt zu entscheiden.</translation>
     </message>
     <message>
-        <source>There is no memory of this project on disk.</source>
-        <translation>Von diesem Projekt liegen keine Notizen auf der Platte.</translation>
+        <source>There is no file at this path, but something else.</source>
+        <translation>Dort liegt etwas, das keine Datei ist.</translation>
     </message>
     <message>
-        <source>There is no state yet; it comes with the next turn that is completed.</source>
+        <source>There is no memory file for this workspace.</source>
+        <translation>Für diesen Workspace gibt es keine.</translation>
+    </message>
+    <message>
+        <source>There is no state yet; the next completed turn creates it.</source>
         <translation>Es gibt noch keinen Stand; er kommt mit dem nächsten vollständigen Zug.</translation>
     </message>
     <message>
@@ -7857,80 +7805,76 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In memories/ ist keine Zusammenfassung, also lädt Codex gar keine Notizen.</translation>
     </message>
     <message>
-        <source>There is no whole turn at its end ({size}, last grew {age}).</source>
-        <translation>An ihrem Ende ist kein ganzer Zug ({size}, zuletzt gewachsen {age}).</translation>
-    </message>
-    <message>
-        <source>There is none for this workspace.</source>
-        <translation>Für diesen Workspace gibt es keine.</translation>
-    </message>
-    <message>
-        <source>There is none: no run failed here while traces were kept.</source>
-        <translation>Es gibt keinen: Hier scheiterte kein Lauf, solange Traces behalten wurden.</translation>
-    </message>
-    <message>
-        <source>There is nothing to redo.</source>
+        <source>There is nothing to do again.</source>
         <translation>Es gibt nichts zu wiederholen.</translation>
     </message>
     <message>
-        <source>There is nothing to undo.</source>
+        <source>There is nothing to take back.</source>
         <translation>Es gibt nichts zurückzunehmen.</translation>
     </message>
     <message>
-        <source>They are following {transcripts}.</source>
-        <translation>Folgt {transcripts}.</translation>
+        <source>There is something at {path} that is not a file.</source>
+        <translation>Unter {path} liegt etwas, das keine Datei ist.</translation>
     </message>
     <message>
         <source>This agent has no memory writer</source>
         <translation>Dieser Agent hat keinen Notizschreiber</translation>
     </message>
     <message>
-        <source>This agent keeps no transcript that could be followed.</source>
+        <source>This agent has no memory writer, so none can fail. Its memories come from the agent itself, from consolidations, extraction and session notes.</source>
+        <translation>Es gibt also keinen, der nicht läuft. Notizen kommen hier vom Agenten selbst, aus Konsolidierungen, Extraktion und Sitzungsnotizen.</translation>
+    </message>
+    <message>
+        <source>This agent keeps no transcript that Reverie could follow.</source>
         <translation>Dieser Agent führt keine Mitschrift, der man folgen könnte.</translation>
     </message>
     <message>
-        <source>This home does not list a project with this name.</source>
-        <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
-    </message>
-    <message>
-        <source>This home does not list a workspace with this ID.</source>
-        <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
-    </message>
-    <message>
-        <source>This home does not list the workspace, or its list is unreadable.</source>
-        <translation>Dieses Home führt den Workspace nicht auf, oder seine Liste ist nicht lesbar.</translation>
-    </message>
-    <message>
-        <source>This home has no background services running.</source>
-        <translation>Hier laufen keine Hintergrunddienste.</translation>
-    </message>
-    <message>
-        <source>This home has no place for the state of a memory writer.</source>
-        <translation>Dieses Home hat keinen Platz für den Stand eines Notizschreibers.</translation>
-    </message>
-    <message>
-        <source>This home no longer lists the project {path}.</source>
-        <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
-    </message>
-    <message>
-        <source>This home no longer lists this workspace, which belonged to the project {path}.</source>
-        <translation>Dieses Home führt den Workspace nicht mehr auf; er arbeitete an {path}.</translation>
-    </message>
-    <message>
-        <source>This regular expression is incomplete or invalid: {why} (at character {at}).</source>
+        <source>This expression is not complete or not valid: {why} (at character {at}).</source>
         <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
     </message>
     <message>
-        <source>This regular expression takes too many steps to search this text. Simplify it.</source>
+        <source>This expression needs too many steps in this text; make it simpler.</source>
         <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
+    </message>
+    <message>
+        <source>This home does not list the project {path} any more.</source>
+        <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
+    </message>
+    <message>
+        <source>This home does not list the workspace any more; it worked on {path}.</source>
+        <translation>Dieses Home führt den Workspace nicht mehr auf; er arbeitete an {path}.</translation>
+    </message>
+    <message>
+        <source>This home does not list the workspace, or the list cannot be read.</source>
+        <translation>Dieses Home führt den Workspace nicht auf, oder seine Liste ist nicht lesbar.</translation>
+    </message>
+    <message>
+        <source>This home has no place to store the state of a memory writer.</source>
+        <translation>Dieses Home hat keinen Platz für den Stand eines Notizschreibers.</translation>
+    </message>
+    <message>
+        <source>This home lists no workspace of this id.</source>
+        <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
+    </message>
+    <message>
+        <source>This is a task of workspace {parent}. Memories are written for that workspace only. Select it.</source>
+        <translation>Es ist eine Aufgabe des Workspace {parent}; Notizen werden nur für diesen geschrieben. Sehen Sie dort nach.</translation>
+    </message>
+    <message>
+        <source>This location comes from the project's own settings.</source>
+        <translation>Die Einstellungen des Projekts selbst legen das Gedächtnis hierher.</translation>
+    </message>
+    <message>
+        <source>This project has no memory on disk.</source>
+        <translation>Von diesem Projekt liegen keine Notizen auf der Platte.</translation>
     </message>
     <message>
         <source>This session loaded</source>
         <translation>Diese Sitzung hat geladen</translation>
     </message>
     <message>
-        <source>This store belongs to {name}. {reasons}</source>
-        <translation>Gehört zu {name}. {reasons}</translation>
+        <source>This window no longer watches the home for changes. Open the home again.</source>
+        <translation>Die Überwachung dieses Fensters steht. Öffnen Sie das Home noch einmal.</translation>
     </message>
     <message>
         <source>Time</source>
@@ -7969,12 +7913,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Werkzeug gescheitert</translation>
     </message>
     <message>
-        <source>Traces are off, so why a run failed is not kept.</source>
+        <source>Traces are off, so there is no record of why a run failed.</source>
         <translation>Traces sind aus; warum ein Lauf scheiterte, wird also nicht behalten.</translation>
     </message>
     <message>
         <source>Try the &amp;demo</source>
         <translation>&amp;Demo ausprobieren</translation>
+    </message>
+    <message>
+        <source>Turn off one of the two memory writers.</source>
+        <translation>Lassen Sie es einen der beiden tun.</translation>
     </message>
     <message>
         <source>Turn on</source>
@@ -8001,10 +7949,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <source>Undo the last deletion, move, rename, pin, merge, restore or change of a record</source>
-        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
-    </message>
-    <message>
         <source>Undone</source>
         <translation>Rückgängig gemacht</translation>
     </message>
@@ -8021,16 +7965,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ungespeicherte Änderungen</translation>
     </message>
     <message>
-        <source>Update outdated paths, versions and commands in this line or, if it has none, in the whole memory</source>
-        <translation>Den verschobenen Pfad, die neue Version oder den neuen Befehl in dieser Zeile ersetzen, sonst in der ganzen Notiz</translation>
-    </message>
-    <message>
         <source>Update session &amp;notes</source>
         <translation>Sitzungs&amp;notizen aktualisieren</translation>
-    </message>
-    <message>
-        <source>Update the selected session's notes now, even if the thresholds for an update are not reached</source>
-        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
     </message>
     <message>
         <source>Use &amp;both</source>
@@ -8041,8 +7977,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
-        <source>Use the agent's own order</source>
-        <translation>Die Reihenfolge des Agenten</translation>
+        <source>Use, size, last changes and warnings of the open memory</source>
+        <translation>Nutzung, Größe, letzte Änderungen und Warnungen der offenen Notiz</translation>
     </message>
     <message>
         <source>Usual si&amp;ze</source>
@@ -8057,6 +7993,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Befund</translation>
     </message>
     <message>
+        <source>Versions before 13 June 2026 kept memory here; agents of today do not look here.</source>
+        <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
+    </message>
+    <message>
         <source>Warnings</source>
         <translation>Warnungen</translation>
     </message>
@@ -8065,12 +8005,68 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Über Ereignisse überwachen</translation>
     </message>
     <message>
-        <source>What Codex used of its memory</source>
-        <translation>Was Codex von seinen Notizen benutzte</translation>
+        <source>What Reverie reads and never reads, what runs by itself, where text goes</source>
+        <translation>Was Reverie liest und nie liest, was von selbst läuft, wohin Text geht</translation>
+    </message>
+    <message>
+        <source>What a consolidation never deletes or renames</source>
+        <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
+    </message>
+    <message>
+        <source>What changed, by whom, and taking it back</source>
+        <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
     </message>
     <message>
         <source>What consolidates: fixed rules without a model, one model, or the agent's own model if it can be reached.</source>
         <translation>Was konsolidiert: feste Regeln ohne Modell, ein Modell oder das Modell des Agenten, falls es erreichbar ist.</translation>
+    </message>
+    <message>
+        <source>What is on disk now cannot be written here.</source>
+        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>What past runs changed, and undo them</source>
+        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
+    </message>
+    <message>
+        <source>What someone else changed since you saw it</source>
+        <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
+    </message>
+    <message>
+        <source>What the agent itself says of its extractions and consolidations</source>
+        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
+    </message>
+    <message>
+        <source>What the agent loads in full when it starts</source>
+        <translation>Was der Agent beim Start vollständig lädt</translation>
+    </message>
+    <message>
+        <source>What the agent used most comes first in each folder</source>
+        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>What the background services did, and why</source>
+        <translation>Was die Hintergrunddienste getan haben und warum</translation>
+    </message>
+    <message>
+        <source>What the memories say of the project that is not true any more, and since which commit</source>
+        <translation>Was die Notizen über das Projekt sagen und nicht mehr stimmt, und seit welchem Commit</translation>
+    </message>
+    <message>
+        <source>What was deleted, by whom, and bringing it back</source>
+        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
+    </message>
+    <message>
+        <source>What was said between you and the agent, session by session</source>
+        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
+    </message>
+    <message>
+        <source>What was true of the project when it was written, and is not any more</source>
+        <translation>Was über das Projekt stimmte, als es geschrieben wurde, und nicht mehr stimmt</translation>
+    </message>
+    <message>
+        <source>What was written last comes first in each folder</source>
+        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
     </message>
     <message>
         <source>When to update</source>
@@ -8089,8 +8085,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wo der Dienst ist. Leer: seine übliche Adresse.</translation>
     </message>
     <message>
+        <source>Who changed it when, what each change was, and bringing back what was there</source>
+        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
+    </message>
+    <message>
         <source>Why</source>
         <translation>Warum</translation>
+    </message>
+    <message>
+        <source>Why nothing happened: what each run asked, what it was given and what it did</source>
+        <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
     </message>
     <message>
         <source>Will be sent</source>
@@ -8105,10 +8109,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ohne Modell wird nichts gesendet. Ein Modell bekommt Notizen: sie gehen an seinen Anbieter.</translation>
     </message>
     <message>
-        <source>Without a model there is none to test.</source>
-        <translation>Ohne Modell gibt es keines zu testen.</translation>
-    </message>
-    <message>
         <source>Workspace</source>
         <translation>Workspace</translation>
     </message>
@@ -8117,11 +8117,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schreiben &amp;in</translation>
     </message>
     <message>
-        <source>Wrap lines at the edge of the editor</source>
-        <translation>Zeilen am Rand umbrechen</translation>
-    </message>
-    <message>
-        <source>Write a note for Codex to add to its memory</source>
+        <source>Write a note that Codex folds into its memory</source>
         <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
     </message>
     <message>
@@ -8133,15 +8129,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In einen unbekannten Aufbau schreiben?</translation>
     </message>
     <message>
-        <source>Write it now</source>
-        <translation>Jetzt schreiben</translation>
+        <source>Write the link with the code points of the file's name; nothing else changes</source>
+        <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Write to a project memory</source>
         <translation>In eine Notiz des Projekts schreiben</translation>
     </message>
     <message>
-        <source>Write to the project's one file</source>
+        <source>Write to the project's single file</source>
         <translation>In die eine Datei des Projekts schreiben</translation>
     </message>
     <message>
@@ -8181,6 +8177,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie und ein anderes Programm haben diese Datei geändert.</translation>
     </message>
     <message>
+        <source>You asked for this engine.</source>
+        <translation>Es wurde ausdrücklich gewählt.</translation>
+    </message>
+    <message>
         <source>You chose to write anyway.</source>
         <translation>Sie haben gewählt, trotzdem zu schreiben.</translation>
     </message>
@@ -8193,7 +8193,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ver&amp;kleinern</translation>
     </message>
     <message>
-        <source>[features] memories is not true in config.toml, so Codex makes and loads no memories.</source>
+        <source>[features] memories is not true in config.toml, so Codex neither creates nor loads memories.</source>
         <translation>[features] memories ist in config.toml nicht true, also legt Codex keine Notizen an und lädt keine.</translation>
     </message>
     <message>
@@ -8205,20 +8205,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>stattdessen wird eine CLAUDE.md geladen</translation>
     </message>
     <message>
-        <source>a blank ends the path; write “\ ” in its place</source>
-        <translation>ein Leerzeichen beendet den Pfad; an seine Stelle gehört „\ “</translation>
-    </message>
-    <message>
         <source>a crash without a class</source>
         <translation>ein Absturz ohne Klasse</translation>
     </message>
     <message>
-        <source>a new session would load the same</source>
+        <source>a new session would load the same text</source>
         <translation>eine neue Sitzung würde dasselbe laden</translation>
     </message>
     <message>
-        <source>a new session would not load it: the file is not there</source>
-        <translation>eine neue Sitzung würde es nicht laden: Die Datei ist nicht da</translation>
+        <source>a space ends the path; write “\ ” instead</source>
+        <translation>ein Leerzeichen beendet den Pfad; an seine Stelle gehört „\ “</translation>
     </message>
     <message>
         <source>after a turn</source>
@@ -8227,10 +8223,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>after attempt {attempt}</source>
         <translation>nach Versuch {attempt}</translation>
-    </message>
-    <message>
-        <source>all lines already exist</source>
-        <translation>jede Zeile ist da</translation>
     </message>
     <message>
         <source>all of it was rejected in review</source>
@@ -8297,15 +8289,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>automatisch</translation>
     </message>
     <message>
-        <source>below the cut line</source>
+        <source>because of the character before the @, this is not an import</source>
+        <translation>wegen des Zeichens vor dem @ ist es kein Import</translation>
+    </message>
+    <message>
+        <source>below the cutoff</source>
         <translation>unter der Schnittlinie</translation>
+    </message>
+    <message>
+        <source>blanks at the end</source>
+        <translation>Leerzeichen am Ende</translation>
     </message>
     <message>
         <source>by Reverie's rules a new session would not load it, though it did not change</source>
         <translation>nach Reveries Regeln würde eine neue Sitzung es nicht laden, obwohl es sich nicht geändert hat</translation>
     </message>
     <message>
-        <source>by Reverie's rules its text would be another, though it did not change</source>
+        <source>by Reverie's rules it would be loaded, but this session did not load it</source>
+        <translation>nach Reveries Regeln geladen, von dieser Sitzung nicht</translation>
+    </message>
+    <message>
+        <source>by Reverie's rules its text would differ, although the file did not change</source>
         <translation>nach Reveries Regeln wäre der Text ein anderer, obwohl er sich nicht geändert hat</translation>
     </message>
     <message>
@@ -8353,8 +8357,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>kann nicht zusammengeführt werden</translation>
     </message>
     <message>
-        <source>changed since; a new session would load what it is now</source>
+        <source>changed since; a new session would load the current text</source>
         <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
+    </message>
+    <message>
+        <source>comes next</source>
+        <translation>kommt als Nächstes</translation>
     </message>
     <message>
         <source>compaction</source>
@@ -8381,10 +8389,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>abgeschnitten</translation>
     </message>
     <message>
-        <source>cut to what fits</source>
-        <translation>auf das Passende gekürzt</translation>
-    </message>
-    <message>
         <source>default</source>
         <translation>üblich</translation>
     </message>
@@ -8405,24 +8409,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>didWriteMemory ist true.</translation>
     </message>
     <message>
-        <source>different: add as a second note</source>
+        <source>differs: a note beside it</source>
         <translation>unterscheidet sich: eine Notiz daneben</translation>
     </message>
     <message>
-        <source>different: combine both in one note</source>
+        <source>differs: both in one note</source>
         <translation>unterscheidet sich: beide in einer Notiz</translation>
     </message>
     <message>
-        <source>different: not merged</source>
+        <source>differs: stays where it is</source>
         <translation>unterscheidet sich: bleibt, wo sie ist</translation>
     </message>
     <message>
         <source>discarded</source>
         <translation>verworfen</translation>
-    </message>
-    <message>
-        <source>does not exist now</source>
-        <translation>jetzt nicht da</translation>
     </message>
     <message>
         <source>done</source>
@@ -8441,8 +8441,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>bearbeiten</translation>
     </message>
     <message>
-        <source>encoding of accented letters</source>
-        <translation>Buchstaben mit Akzent, anders geschrieben</translation>
+        <source>every line is there</source>
+        <translation>jede Zeile ist da</translation>
     </message>
     <message>
         <source>excluded in the settings</source>
@@ -8459,6 +8459,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fails</source>
         <translation>scheitert</translation>
+    </message>
+    <message>
+        <source>fine</source>
+        <translation>in Ordnung</translation>
     </message>
     <message>
         <source>first seen</source>
@@ -8501,11 +8505,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zur Durchsicht angehalten: nicht jede Aussage bliebe, wie sie ist</translation>
     </message>
     <message>
-        <source>identical note exists</source>
-        <translation>dasselbe ist da</translation>
-    </message>
-    <message>
-        <source>imports are followed four deep, and this one is deeper</source>
+        <source>imports are followed four levels deep, and this one is deeper</source>
         <translation>Importe reichen vier Ebenen tief, dieser liegt tiefer</translation>
     </message>
     <message numerus="yes">
@@ -8515,6 +8515,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>in %n lessons</source>
         <translation><numerusform>in %n Lehre</numerusform><numerusform>in %n Lehren</numerusform></translation>
+    </message>
+    <message>
+        <source>in Reverie's own directories</source>
+        <translation>bei den eigenen Dateien von Reverie</translation>
     </message>
     <message>
         <source>in attempt {attempt}</source>
@@ -8545,6 +8549,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>in der Zukunft</translation>
     </message>
     <message>
+        <source>in the home directory</source>
+        <translation>beim Home</translation>
+    </message>
+    <message>
         <source>in the keyring</source>
         <translation>im Schlüsselbund</translation>
     </message>
@@ -8565,12 +8573,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>es ist nicht lesbar</translation>
     </message>
     <message>
-        <source>it does not fit the bytes that are left</source>
+        <source>it does not fit into the remaining bytes</source>
         <translation>es passt nicht in die übrigen Bytes</translation>
     </message>
     <message>
-        <source>it does not fit the tokens that are left</source>
+        <source>it does not fit into the remaining tokens</source>
         <translation>es passt nicht in die übrigen Tokens</translation>
+    </message>
+    <message>
+        <source>it is empty</source>
+        <translation>es steht nichts darin</translation>
     </message>
     <message>
         <source>it is not text</source>
@@ -8581,20 +8593,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>kein gültiges UTF-8, daher lädt der Agent nichts davon</translation>
     </message>
     <message>
-        <source>its line is loaded</source>
+        <source>its index line is loaded</source>
         <translation>seine Zeile wird geladen</translation>
+    </message>
+    <message>
+        <source>its rank is too low</source>
+        <translation>zu weit unten in der Rangfolge</translation>
     </message>
     <message>
         <source>just now</source>
         <translation>gerade eben</translation>
     </message>
     <message>
-        <source>kept {kept} of {all} facts</source>
-        <translation>{kept} von {all} Angaben erhalten</translation>
+        <source>kept</source>
+        <translation>behalten</translation>
     </message>
     <message>
-        <source>kind or number of spaces</source>
-        <translation>Leerzeichen anderer Art oder Zahl</translation>
+        <source>kept {kept} of {all} facts</source>
+        <translation>{kept} von {all} Angaben erhalten</translation>
     </message>
     <message>
         <source>larger than 4 MB</source>
@@ -8605,8 +8621,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Start</translation>
     </message>
     <message>
-        <source>line end at the end of the file</source>
-        <translation>das Zeilenende am Ende der Datei</translation>
+        <source>letters and their accents, written in another way</source>
+        <translation>Buchstaben mit Akzent, anders geschrieben</translation>
     </message>
     <message>
         <source>line ends (LF or CR LF)</source>
@@ -8633,11 +8649,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nur geladen, wenn der Import genehmigt wurde</translation>
     </message>
     <message>
-        <source>loaded only when it is needed</source>
+        <source>loaded only when needed</source>
         <translation>wird nur bei Bedarf geladen</translation>
     </message>
     <message>
-        <source>loaded, but it may hold credentials: Reverie never opens it</source>
+        <source>loaded, but it may contain credentials: Reverie never opens it</source>
         <translation>geladen, kann aber Zugangsdaten enthalten: Reverie öffnet sie nie</translation>
     </message>
     <message>
@@ -8669,8 +8685,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>fehlt</translation>
     </message>
     <message>
-        <source>mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is.</source>
+        <source>mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is.</source>
         <translation>mux lädt dies nur, wenn sein Experiment „memory-hot-set“ eingeschaltet ist; ob es das ist, kann Reverie nicht sehen.</translation>
+    </message>
+    <message>
+        <source>named by the home</source>
+        <translation>vom Home genannt</translation>
     </message>
     <message>
         <source>needs a look</source>
@@ -8697,10 +8717,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>seitdem neu; eine neue Sitzung würde es laden</translation>
     </message>
     <message>
-        <source>next</source>
-        <translation>kommt als Nächstes</translation>
-    </message>
-    <message>
         <source>no change fits the budget</source>
         <translation>keine Änderung passt ins Budget</translation>
     </message>
@@ -8715,14 +8731,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>no cost</source>
         <translation>kostenlos</translation>
-    </message>
-    <message>
-        <source>no line of the index names it</source>
-        <translation>keine Zeile des Index nennt es</translation>
-    </message>
-    <message>
-        <source>no longer loaded</source>
-        <translation>nicht mehr geladen</translation>
     </message>
     <message>
         <source>no result</source>
@@ -8745,16 +8753,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>noch keine; der Agent füllt sie nie aus</translation>
     </message>
     <message>
-        <source>not created yet</source>
-        <translation>noch nicht da</translation>
-    </message>
-    <message>
-        <source>not led by a person</source>
-        <translation>nicht von einem Menschen geführt</translation>
+        <source>not listed in the index</source>
+        <translation>keine Zeile des Index nennt es</translation>
     </message>
     <message>
         <source>not loaded</source>
         <translation>nicht geladen</translation>
+    </message>
+    <message>
+        <source>not loaded any more</source>
+        <translation>nicht mehr geladen</translation>
     </message>
     <message>
         <source>not loaded: the agent recalls single memories instead</source>
@@ -8769,8 +8777,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>liest der Agent nicht</translation>
     </message>
     <message>
+        <source>not seen by the agent</source>
+        <translation>der Agent sieht es nicht</translation>
+    </message>
+    <message>
         <source>not started</source>
         <translation>nicht begonnen</translation>
+    </message>
+    <message>
+        <source>not started by a person</source>
+        <translation>nicht von einem Menschen geführt</translation>
+    </message>
+    <message>
+        <source>not there now</source>
+        <translation>jetzt nicht da</translation>
+    </message>
+    <message>
+        <source>not there yet</source>
+        <translation>noch nicht da</translation>
     </message>
     <message>
         <source>not to be remembered</source>
@@ -8849,10 +8873,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>andere</translation>
     </message>
     <message>
-        <source>partly undone</source>
-        <translation>teilweise rückgängig gemacht</translation>
-    </message>
-    <message>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
@@ -8873,10 +8893,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschlag</translation>
     </message>
     <message>
-        <source>read after approval</source>
-        <translation>wird nach Genehmigung gelesen</translation>
-    </message>
-    <message>
         <source>read by a part of the agent</source>
         <translation>liest ein Teil des Agenten</translation>
     </message>
@@ -8885,7 +8901,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
     </message>
     <message>
-        <source>read when needed</source>
+        <source>read once it was approved</source>
+        <translation>wird nach Genehmigung gelesen</translation>
+    </message>
+    <message>
+        <source>read when it is needed</source>
         <translation>wird bei Bedarf gelesen</translation>
     </message>
     <message>
@@ -8909,12 +8929,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>für manche Eingaben abgerufen</translation>
     </message>
     <message>
-        <source>recalled in part: only its first 4,096 bytes reach the model</source>
+        <source>recalled in part: the model gets only the first 4,096 bytes</source>
         <translation>teilweise abgerufen: Nur die ersten 4.096 Bytes erreichen das Modell</translation>
-    </message>
-    <message>
-        <source>recorded in the home</source>
-        <translation>vom Home genannt</translation>
     </message>
     <message>
         <source>rename</source>
@@ -8945,10 +8961,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>läuft</translation>
     </message>
     <message>
-        <source>same content</source>
-        <translation>sagen dasselbe</translation>
-    </message>
-    <message>
         <source>same first commit</source>
         <translation>derselbe erste Commit</translation>
     </message>
@@ -8965,8 +8977,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gleicher Text</translation>
     </message>
     <message>
-        <source>saved</source>
-        <translation>behalten</translation>
+        <source>say the same</source>
+        <translation>sagen dasselbe</translation>
     </message>
     <message>
         <source>score {score}</source>
@@ -8981,16 +8993,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>wird zu diesem Ziel gesendet</translation>
     </message>
     <message>
+        <source>shortened to fit</source>
+        <translation>auf das Passende gekürzt</translation>
+    </message>
+    <message>
         <source>shown from number {number}</source>
         <translation>gezeigt ab Nummer {number}</translation>
     </message>
     <message>
-        <source>similar, but different</source>
+        <source>similar, not the same</source>
         <translation>ähnlich, aber nicht gleich</translation>
     </message>
     <message>
         <source>skipped</source>
         <translation>übersprungen</translation>
+    </message>
+    <message>
+        <source>spaces of another kind or number</source>
+        <translation>Leerzeichen anderer Art oder Zahl</translation>
     </message>
     <message>
         <source>stale</source>
@@ -9013,24 +9033,40 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>der Agent</translation>
     </message>
     <message>
-        <source>the agent does not see it</source>
-        <translation>der Agent sieht es nicht</translation>
+        <source>the agent does not import files of this type</source>
+        <translation>Dateien dieser Art importiert der Agent nicht</translation>
     </message>
     <message>
         <source>the agent does not see it: {why}</source>
         <translation>der Agent sieht es nicht: {why}</translation>
     </message>
     <message>
-        <source>the agent imports no files of this kind</source>
-        <translation>Dateien dieser Art importiert der Agent nicht</translation>
-    </message>
-    <message>
-        <source>the agent loads the one in the place that the project's own settings name</source>
+        <source>the agent loads the file from the place that the project's own settings name</source>
         <translation>der Agent lädt die an dem Ort, den die Einstellungen des Projekts nennen</translation>
     </message>
     <message>
         <source>the agent's configuration</source>
         <translation>der Konfiguration des Agenten</translation>
+    </message>
+    <message>
+        <source>the character after the path is treated as part of the path</source>
+        <translation>das Zeichen dahinter zählt zum Pfad</translation>
+    </message>
+    <message>
+        <source>the file does not exist</source>
+        <translation>es gibt keine</translation>
+    </message>
+    <message>
+        <source>the file does not exist; paths are relative to the directory of the importing file</source>
+        <translation>es gibt keine solche Datei; ein Pfad zählt ab dem Verzeichnis der Datei, die ihn nennt</translation>
+    </message>
+    <message>
+        <source>the file no longer exists; a new session would not load it</source>
+        <translation>eine neue Sitzung würde es nicht laden: Die Datei ist nicht da</translation>
+    </message>
+    <message>
+        <source>the hot set is full</source>
+        <translation>das Set ist voll</translation>
     </message>
     <message>
         <source>the keyring does not answer</source>
@@ -9045,32 +9081,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>die letzte Zeile ist halb geschrieben</translation>
     </message>
     <message>
+        <source>the line end at the end of the file</source>
+        <translation>das Zeilenende am Ende der Datei</translation>
+    </message>
+    <message>
+        <source>the same is there</source>
+        <translation>dasselbe ist da</translation>
+    </message>
+    <message>
         <source>the session notes were updated</source>
         <translation>die Sitzungsnotizen wurden aktualisiert</translation>
-    </message>
-    <message>
-        <source>the set is full</source>
-        <translation>das Set ist voll</translation>
-    </message>
-    <message>
-        <source>the sign before the @ keeps it from being an import</source>
-        <translation>wegen des Zeichens vor dem @ ist es kein Import</translation>
-    </message>
-    <message>
-        <source>the sign behind it counts as part of the path</source>
-        <translation>das Zeichen dahinter zählt zum Pfad</translation>
-    </message>
-    <message>
-        <source>there is no such file; a path counts from the directory of the file that names it</source>
-        <translation>es gibt keine solche Datei; ein Pfad zählt ab dem Verzeichnis der Datei, die ihn nennt</translation>
-    </message>
-    <message>
-        <source>there is none</source>
-        <translation>es gibt keine</translation>
-    </message>
-    <message>
-        <source>there is nothing in it</source>
-        <translation>es steht nichts darin</translation>
     </message>
     <message>
         <source>thinking</source>
@@ -9093,16 +9113,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zusammenzuführen</translation>
     </message>
     <message>
-        <source>too far down in the ranking</source>
-        <translation>zu weit unten in der Rangfolge</translation>
-    </message>
-    <message>
         <source>too old</source>
         <translation>zu alt</translation>
-    </message>
-    <message>
-        <source>trailing spaces</source>
-        <translation>Leerzeichen am Ende</translation>
     </message>
     <message>
         <source>unavailable</source>
@@ -9115,6 +9127,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>undone</source>
         <translation>rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>undone in part</source>
+        <translation>teilweise rückgängig gemacht</translation>
     </message>
     <message>
         <source>unknown time</source>
@@ -9137,7 +9153,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>wartet</translation>
     </message>
     <message>
-        <source>waiting for another try</source>
+        <source>waiting for a retry</source>
         <translation>auf einen neuen Versuch wartend</translation>
     </message>
     <message>
@@ -9147,14 +9163,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>what was to be taken back had gone already</source>
         <translation>was zurückgenommen werden sollte, war schon weg</translation>
-    </message>
-    <message>
-        <source>where Reverie's own files lie</source>
-        <translation>bei den eigenen Dateien von Reverie</translation>
-    </message>
-    <message>
-        <source>where the home lies</source>
-        <translation>beim Home</translation>
     </message>
     <message>
         <source>works</source>
@@ -9213,11 +9221,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{bytes} Bytes · {tokens} Tokens</translation>
     </message>
     <message>
-        <source>{counted} and no run began: the interval was misread, or a run was stuck.</source>
+        <source>{counted}, but no run started: the interval was misread, or a run was stuck.</source>
         <translation>{counted}, und kein Lauf begann: Der Abstand wurde falsch gelesen, oder ein Lauf hing.</translation>
     </message>
     <message>
-        <source>{counted}; no run was due yet.</source>
+        <source>{counted}; no run has been due yet.</source>
         <translation>{counted}; noch kein Lauf war fällig.</translation>
     </message>
     <message numerus="yes">
@@ -9229,7 +9237,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{count} von {all} Zeilen waren schon hier.</translation>
     </message>
     <message>
-        <source>{detail} is set: Claude Code loads nothing here; this is what it would load.</source>
+        <source>{detail} is set, so Claude Code loads nothing here. This is what it would load.</source>
         <translation>{detail} ist gesetzt: Claude Code lädt hier nichts; das würde es laden.</translation>
     </message>
     <message>
@@ -9245,7 +9253,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{evidence} ({age})</translation>
     </message>
     <message>
-        <source>{file}, line {line}: no memory has the name “{name}”</source>
+        <source>{file}, line {line}: nothing is called “{name}”</source>
         <translation>{file}, Zeile {line}: nichts heißt „{name}“</translation>
     </message>
     <message>
@@ -9253,12 +9261,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{first} und {last}</translation>
     </message>
     <message>
-        <source>{id} ended, {age}.</source>
-        <translation>{id} endete, {age}.</translation>
+        <source>{id} is complete.</source>
+        <translation>{id} endete.</translation>
     </message>
     <message>
-        <source>{id} ended.</source>
-        <translation>{id} endete.</translation>
+        <source>{id} was completed {age}.</source>
+        <translation>{id} endete, {age}.</translation>
     </message>
     <message>
         <source>{index}: {lines} of {most_lines} lines, {chars} of {most_chars} characters.</source>
@@ -9277,11 +9285,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{length} in der Zukunft</translation>
     </message>
     <message>
-        <source>{level}: every decision is logged.</source>
+        <source>{level}: the log records every decision.</source>
         <translation>{level}: Jede Entscheidung wird protokolliert.</translation>
     </message>
     <message>
-        <source>{model} cannot be asked: {why}</source>
+        <source>{model} cannot be used: {why}</source>
         <translation>{model} lässt sich nicht fragen: {why}</translation>
     </message>
     <message>
@@ -9297,10 +9305,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{m} min {s} s</translation>
     </message>
     <message>
-        <source>{names} match equally well. Choose one project. {reasons}</source>
-        <translation>Für {names} spricht dasselbe. Eines auswählen. {reasons}</translation>
-    </message>
-    <message>
         <source>{name} has another size</source>
         <translation>{name} ist anders groß</translation>
     </message>
@@ -9309,11 +9313,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{name} ist jetzt gekürzt</translation>
     </message>
     <message>
-        <source>{name} is free.</source>
-        <translation>{name} ist frei.</translation>
-    </message>
-    <message>
-        <source>{name} is held. Until it is free, nothing else writes into its memory.</source>
+        <source>{name} is locked. Until it is free, no other process can change its memory.</source>
         <translation>{name} ist gehalten. Bis es frei ist, schreibt nichts anderes in die Notizen.</translation>
     </message>
     <message>
@@ -9325,12 +9325,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{name} ist nicht mehr darin</translation>
     </message>
     <message>
-        <source>{name} is whole again</source>
-        <translation>{name} ist wieder ganz</translation>
+        <source>{name} is not locked.</source>
+        <translation>{name} ist frei.</translation>
     </message>
     <message>
-        <source>{name}/ is in use.</source>
-        <translation>{name}/ ist in Gebrauch.</translation>
+        <source>{name} is whole again</source>
+        <translation>{name} ist wieder ganz</translation>
     </message>
     <message>
         <source>{name}: {marks}</source>
@@ -9343,10 +9343,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{name}: {size}, last grew {age}.</source>
         <translation>{name}: {size}, zuletzt gewachsen {age}.</translation>
-    </message>
-    <message>
-        <source>{n} already exist</source>
-        <translation>{n} schon da</translation>
     </message>
     <message>
         <source>{n} d</source>
@@ -9365,7 +9361,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>vor {n} Std.</translation>
     </message>
     <message>
-        <source>{n} merged with existing notes</source>
+        <source>{n} left where they are</source>
+        <translation>{n} bleiben, wo sie sind</translation>
+    </message>
+    <message>
+        <source>{n} merged with what is there</source>
         <translation>{n} mit Vorhandenem zusammengeführt</translation>
     </message>
     <message>
@@ -9385,6 +9385,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>vor {n} Mon.</translation>
     </message>
     <message>
+        <source>{n} more are not shown.</source>
+        <translation>Und {n} weitere.</translation>
+    </message>
+    <message>
         <source>{n} ms</source>
         <translation>{n} ms</translation>
     </message>
@@ -9393,12 +9397,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{n} neu</translation>
     </message>
     <message>
-        <source>{n} not merged</source>
-        <translation>{n} bleiben, wo sie sind</translation>
-    </message>
-    <message>
         <source>{n} s</source>
         <translation>{n} s</translation>
+    </message>
+    <message>
+        <source>{n} there already</source>
+        <translation>{n} schon da</translation>
     </message>
     <message>
         <source>{n} wk</source>
@@ -9425,40 +9429,40 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{often}, wie in {where}.</translation>
     </message>
     <message>
-        <source>{path} already contains every line of this note.</source>
-        <translation>{path} hat schon jede Zeile davon.</translation>
+        <source>{path} does not exist yet; the first run creates it.</source>
+        <translation>{path} ist noch nicht da; der erste Lauf legt es an.</translation>
     </message>
     <message>
-        <source>{path} already has the same content.</source>
-        <translation>{path} ist schon gleich.</translation>
-    </message>
-    <message>
-        <source>{path} does not change; the different lines remain only in the orphaned store.</source>
-        <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
-    </message>
-    <message>
-        <source>{path} does not change; the orphaned note is added as {beside}.</source>
-        <translation>{path} bleibt, wie es ist; aus der verwaisten Notiz wird {beside}.</translation>
-    </message>
-    <message>
-        <source>{path} does not exist: nothing was said here yet.</source>
+        <source>{path} does not exist: there are no messages yet.</source>
         <translation>{path} gibt es nicht: Hier wurde noch nichts gesagt.</translation>
     </message>
     <message>
-        <source>{path} is no regular file.</source>
+        <source>{path} gets every line of both; the lines that are there stay first.</source>
+        <translation>{path} bekommt jede Zeile von beiden; die vorhandenen stehen zuerst.</translation>
+    </message>
+    <message>
+        <source>{path} has every line of it already.</source>
+        <translation>{path} hat schon jede Zeile davon.</translation>
+    </message>
+    <message>
+        <source>{path} is not a regular file.</source>
         <translation>{path} ist keine gewöhnliche Datei.</translation>
     </message>
     <message>
-        <source>{path} is not there yet; the first run makes it.</source>
-        <translation>{path} ist noch nicht da; der erste Lauf legt es an.</translation>
+        <source>{path} is the same already.</source>
+        <translation>{path} ist schon gleich.</translation>
     </message>
     <message>
         <source>{path} is write-protected.</source>
         <translation>{path} ist schreibgeschützt.</translation>
     </message>
     <message>
-        <source>{path} will contain every line of both notes, with its existing lines first.</source>
-        <translation>{path} bekommt jede Zeile von beiden; die vorhandenen stehen zuerst.</translation>
+        <source>{path} stays as it is; the orphaned note becomes {beside}.</source>
+        <translation>{path} bleibt, wie es ist; aus der verwaisten Notiz wird {beside}.</translation>
+    </message>
+    <message>
+        <source>{path} stays as it is; what differs stays in the orphaned store only.</source>
+        <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
     </message>
     <message>
         <source>{path}, line {first}</source>
@@ -9497,19 +9501,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{purpose}, Prozess {pid}, seit {age}.</translation>
     </message>
     <message>
-        <source>{share} of the smaller memory is also in the other memory.</source>
+        <source>{share} of the smaller one is found in the other.</source>
         <translation>{share} der kleineren stehen auch in der anderen.</translation>
     </message>
     <message>
-        <source>{share} of the words are the same, but these memories do not count as duplicates:</source>
+        <source>{share} of the words are shared, but they are not taken for the same:</source>
         <translation>{share} der Wörter sind gemeinsam, als dasselbe gelten sie aber nicht:</translation>
     </message>
     <message>
-        <source>{signs}: of a version that loads one file a project.</source>
+        <source>{signs}: found in versions that load one file per project.</source>
         <translation>{signs}: von einer Version, die eine Datei je Projekt lädt.</translation>
     </message>
     <message>
-        <source>{signs}: of a version that loads project memories.</source>
+        <source>{signs}: found in versions that load project memories.</source>
         <translation>{signs}: von einer Version, die Notizen des Projekts lädt.</translation>
     </message>
     <message>
@@ -9517,7 +9521,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{size} sind frei {where}.</translation>
     </message>
     <message>
-        <source>{skipped} skipped</source>
+        <source>{skipped} left out</source>
         <translation>{skipped} ausgelassen</translation>
     </message>
     <message>
@@ -9525,11 +9529,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{statements} in {memories}</translation>
     </message>
     <message>
-        <source>{summary} Not changed, because these files were edited later: {paths}</source>
+        <source>{summary} Left as it is, because it was edited since: {paths}</source>
         <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
-        <source>{summary} Not changed, because this file was edited later: {paths}</source>
+        <source>{summary} Left as they are, because they were edited since: {paths}</source>
         <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
@@ -9549,16 +9553,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{tokens}, {cost}.</translation>
     </message>
     <message>
+        <source>{token} is gone</source>
+        <translation>{token} gibt es nicht mehr</translation>
+    </message>
+    <message>
         <source>{token} is now {to}</source>
         <translation>{token} heißt jetzt {to}</translation>
     </message>
     <message>
         <source>{token} moved to {to}</source>
         <translation>{token} liegt jetzt unter {to}</translation>
-    </message>
-    <message>
-        <source>{token} no longer exists</source>
-        <translation>{token} gibt es nicht mehr</translation>
     </message>
     <message>
         <source>{tool} failed {where}: {quote}</source>
@@ -9629,7 +9633,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{verdict} ({place})</translation>
     </message>
     <message>
-        <source>{what} is dated {age}. Set this machine's clock.</source>
+        <source>{what} is in the future ({age}). Check this computer's clock.</source>
         <translation>{what} ist datiert {age}. Stellen Sie die Uhr dieses Rechners.</translation>
     </message>
     <message>
@@ -9657,15 +9661,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>„{file}“ hat keine Beschreibung</translation>
     </message>
     <message>
-        <source>“{file}” is a conflict copy of the index, created by a sync program</source>
-        <translation>„{file}“ ist eine Kopie des Index, die ein Synchronisierungsprogramm bei einem Konflikt angelegt hat</translation>
-    </message>
-    <message>
-        <source>“{file}” is not listed in this index</source>
+        <source>“{file}” has no line here</source>
         <translation>„{file}“ hat hier keine Zeile</translation>
     </message>
     <message>
-        <source>“{file}”: another memory also has the name “{about}”</source>
+        <source>“{file}” is a copy of the index that a sync program made in a conflict</source>
+        <translation>„{file}“ ist eine Kopie des Index, die ein Synchronisierungsprogramm bei einem Konflikt angelegt hat</translation>
+    </message>
+    <message>
+        <source>“{file}”: another memory is called “{about}”, too</source>
         <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
     </message>
     <message>

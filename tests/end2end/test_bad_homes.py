@@ -67,7 +67,7 @@ def test_a_home_that_cannot_be_entered_is_named_and_the_good_one_is_worked_on(
 ) -> None:
     done = reverie(*words, "--json", home_dir=tmp_path)
     assert "Traceback" not in done.stderr
-    assert f"{codex} cannot be looked at. Permission is denied." in done.stderr
+    assert f"{codex} cannot be read. Permission is denied." in done.stderr
     assert code is None or done.returncode == code, done.stderr
     answer = json.loads(done.stdout)
     assert not (isinstance(answer, dict) and "error" in answer), answer
@@ -82,14 +82,14 @@ def test_where_it_is_the_only_one_the_cause_is_the_answer(
         done = reverie(*words, home_dir=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
         assert "Traceback" not in done.stderr
-        assert f"{codex} cannot be looked at. Permission is denied." in done.stderr
+        assert f"{codex} cannot be read. Permission is denied." in done.stderr
 
 
 def test_a_link_to_a_place_that_is_gone_is_named(reverie: AsUser, tmp_path: Path, good: Path) -> None:
     (tmp_path / ".claude").symlink_to(tmp_path / "unplugged" / "claude")
     done = reverie("homes", home_dir=tmp_path)
     assert str(good) in done.stdout
-    assert f"{tmp_path / '.claude'} cannot be looked at. It is a link to a place" in done.stderr
+    assert f"{tmp_path / '.claude'} cannot be read. It is a broken symbolic link" in done.stderr
 
 
 def test_a_place_where_nothing_ever_was_is_not_named(reverie: AsUser, tmp_path: Path, good: Path) -> None:

@@ -67,12 +67,14 @@ def test_the_status_tells_of_the_agents_own_consolidation(
     status = told(maker, capsys, "status", "--session", session_id(1))
     assert status["projectRecord"] is None
     (line,) = status["agent"]
-    assert line["text"] == "Started by a program that has closed; its end is not recorded."
+    assert (
+        line["text"] == "The consolidation was started by a program that has closed. Its end is not recorded."
+    )
     assert line["at"] > 0
     assert main(["status", "--home", str(maker.root), "--profile", str(maker.user.parent / "profile")]) == 0
     assert (
-        "Consolidation by Claude Code or Reverie: "
-        "Started by a program that has closed; its end is not recorded. (just now)"
+        "Consolidation by Claude Code or Reverie: The consolidation was started by a program that has "
+        "closed. Its end is not recorded. (just now)"
     ) in capsys.readouterr().out
 
 

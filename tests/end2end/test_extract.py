@@ -118,7 +118,7 @@ def test_what_codex_extracted_itself_is_not_done_again(tmp_path: Path, profile: 
     before = contents(maker.root)
     result = extract(maker.root, profile)
     assert {each.reason for each in result.skipped} == {"up-to-date"}
-    assert (result.summary, contents(maker.root)) == ("Nothing to extract.", before)
+    assert (result.summary, contents(maker.root)) == ("There is nothing to extract.", before)
     # What went on since is.
     age(next(maker.root.rglob(f"rollout-*{thread_id(2)}.jsonl")), 9)
     assert [end.id for end in extract(maker.root, profile).rollouts] == ids(2)
@@ -299,7 +299,7 @@ def test_the_command_tells_in_json_and_in_words(
     assert (answer["outcome"], answer["engine"], answer["candidates"]) == ("completed", "rules", 3)
     assert len(answer["directories"]) == 1
     assert main([*base, "extract"]) == 0
-    assert "Nothing to extract." in capsys.readouterr().out
+    assert "There is nothing to extract." in capsys.readouterr().out
     assert main([*base, "extract", "--engine", "nobody:x"]) == 1
 
 

@@ -99,7 +99,7 @@ def test_nothing_is_recorded_beside_an_index_of_an_unknown_version(
     before = snapshot(tmp_path / "p")
     options = ["--project", str(tmp_path / "p"), "--profile", str(tmp_path / "profile")]
     assert main(["failures", "record", *options, "--phase", "ACT", "--exit", "1"]) == 1
-    assert "Reverie does not know how these memories are kept" in capsys.readouterr().err
+    assert "Reverie does not recognize the layout of these memories" in capsys.readouterr().err
     assert snapshot(tmp_path / "p") == before
     index.unlink()
     assert main(["failures", "record", *options, "--phase", "ACT", "--exit", "1"]) == 0
@@ -138,7 +138,7 @@ def test_what_mended_an_error_is_written_into_its_episode(
     options = ["failures", "resolve", "--project", str(project), "--profile", str(tmp_path / "profile")]
     episode = "ep-2026-08-19-0f1f5624"
     assert main([*options, "--episode", episode, "--text", "waited for the clock"]) == 0
-    assert f"Resolved IterationError of {episode}." in capsys.readouterr().out
+    assert f"Marked IterationError of {episode} as resolved." in capsys.readouterr().out
     assert main(["failures", "--project", str(project), "--now", str(NOON), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [each["resolution"] for each in told["lessons"]] == ["", "waited for the clock", "", ""]

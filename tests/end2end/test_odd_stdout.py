@@ -51,7 +51,7 @@ def test_a_full_output_is_said_and_what_was_done_is_done(home: Path) -> None:
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert "Exception ignored" not in done.stderr
-        assert "The answer could not be written. The disk is full." in done.stderr
+        assert "The output could not be written. The disk is full." in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell closes it")

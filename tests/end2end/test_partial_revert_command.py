@@ -68,7 +68,7 @@ def test_what_received_a_merge_brings_back_the_file_that_was_merged_into_it(
     original = (shell.home / "memory/global/commit-messages.md").exists()
     done = shell("revert", run_id, "--path", STYLE)
     assert sorted(done["restored"]) == sorted((STYLE, MESSAGES))
-    assert f"Came back as well, since its lines would stand nowhere else: {MESSAGES}." in done["summary"]
+    assert f"Also restored, because their lines would otherwise be lost: {MESSAGES}." in done["summary"]
     assert not original
     assert (shell.home / "memory/global/commit-messages.md").exists()
 

@@ -138,7 +138,7 @@ def lines(world: World, **command: Any) -> str:
     request = {"workspace_id": context.workspace_id, "project_path": context.project_path, **command}
     answer = world.cli("memory", stdin=json.dumps(request) + "\n")
     # The agent's own shape of an answer has no place for a reason but the sentence.
-    return REASON if "Reverie does not know how" in answer else answer
+    return REASON if "Reverie does not recognize the layout of" in answer else answer
 
 
 def save(world: World, _prepared: Any) -> None:
@@ -495,7 +495,7 @@ def test_a_run_that_stands_down_says_why_in_activity(
     entries = world.parts.activity.read(10)
     (entry,) = [each for each in entries if each.event == "dream.skipped"]
     assert entry.details["reason"] == REASON
-    assert "does not know how" in entry.text
+    assert "does not recognize the layout of" in entry.text
     assert world.parts.runs.all() == ()
     preview = world.parts.dreams.run(DreamRequest(world.context, dry_run=True), RulesEngine())
     assert (preview.outcome, preview.reason) == ("skipped", REASON)
@@ -512,7 +512,11 @@ def test_the_writer_the_sweep_and_a_revert_say_why_in_activity(
     assert world.cli("sweep", "--engine", "rules") == REASON
     assert world.cli("harvest", "--workspace", "a1f3c9e2b7", "--engine", "rules") == REASON
     assert world.cli("revert", run) == REASON
-    events = {entry.event for entry in world.parts.activity.read(20) if "does not know how" in entry.text}
+    events = {
+        entry.event
+        for entry in world.parts.activity.read(20)
+        if "does not recognize the layout of" in entry.text
+    }
     assert {"dream.skipped", "harvest.skipped", "revert.skipped"} <= events
     assert any(event.startswith("writer.") for event in events), events
 

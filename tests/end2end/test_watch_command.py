@@ -140,7 +140,7 @@ def test_it_ends_with_a_sentence_once_another_home_is_in_the_place_of_this_one(
         shutil.copytree(tmp_path / "away", place.home)
         _out, err = process.communicate(timeout=60)
         assert process.returncode == 1
-        assert "Another home was put in the place" in err
+        assert "now contains a different home" in err
         assert len(err.splitlines()) == 1
 
 

@@ -1,4 +1,4 @@
-"""Runs a function at a named step of a change (`reverie.files.atomic`)."""
+"""Let something happen at a named step of a change (`reverie.files.atomic`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.profile import Profile
 
 @contextmanager
 def at_step(name: str, act: Callable[[], object], *, nth: int = 1) -> Iterator[None]:
-    """Context manager: call `act` when the step `name` is passed for the nth time in the block."""
+    """`act` when the step `name` is passed for the nth time in the block."""
     passed = 0
 
     def observe(step: str) -> None:
@@ -32,11 +32,11 @@ def at_step(name: str, act: Callable[[], object], *, nth: int = 1) -> Iterator[N
 
 
 def device_fails() -> None:
-    """Raise the error of a failing disk."""
+    """As a disk does."""
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def no_more_locks(profile: Profile) -> None:
-    """Make every later lock of the profile fail, so that the history can record nothing."""
+    """From now on no lock can be taken, and so nothing noted in the history."""
     shutil.rmtree(profile.locks)
     profile.locks.write_text("no folder")

@@ -1,4 +1,4 @@
-"""Creates trace dumps of any size in mux's format."""
+"""Trace dumps of any size, laid out as mux lays out its own."""
 
 from __future__ import annotations
 

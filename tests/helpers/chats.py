@@ -1,4 +1,4 @@
-"""A growing mux transcript for tests."""
+"""A mux transcript that grows, for tests."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class ClaudeHomeMaker:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The result of listing a whole home."""
+    """What a whole look at a home came to."""
 
     workspaces: int
     transcripts_opened: list[str]

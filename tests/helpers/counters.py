@@ -1,8 +1,7 @@
-"""Two processes that count in the same sidecars; the result must be the sum of both.
+"""Two processes counting in the same sidecars: what they leave must be the sum.
 
-Run as `python -m helpers.counters HOME PROFILE WORKSPACE USES COVERAGES`: makes that many usage updates of
-one shared and one own key, and writes that many coverage records of an own workspace and of one shared
-project.
+Run as `python -m helpers.counters HOME PROFILE WORKSPACE USES COVERAGES`: that many usage updates of one
+shared and one own key, and that many coverage records of an own workspace and of one shared project.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SHARED_PROJECT = "/shared/project"
 
 @dataclass(slots=True)
 class Counted:
-    """The counts that two processes left."""
+    """What two processes left."""
 
     uses: int
     coverages: int
@@ -30,7 +29,7 @@ class Counted:
 
 
 def count(home: Path, profile: Path, name: str, uses: int, coverages: int) -> None:
-    """Do the work of one process."""
+    """The work of one process."""
     parts = open_parts(home, Profile.under(profile), system_clock)
     for number in range(uses):
         parts.usage.record_read("global:shared.md" if number % 2 else f"global:{name}.md")
@@ -40,7 +39,7 @@ def count(home: Path, profile: Path, name: str, uses: int, coverages: int) -> No
 
 
 def count_in_two_processes(home: Path, profile: Path, uses: int, coverages: int) -> Counted:
-    """Run two processes at once and compare the counts with the sum."""
+    """Run two of them at once and compare with the sum."""
     before = json.loads((home / "memory-consolidation.json").read_bytes())["workspaces"].keys()
     workers = [
         subprocess.Popen(

@@ -1,7 +1,5 @@
-"""Many programs on one home at once: two windows' clients, `reverie watch`, and six repeated commands.
-
-All but the clients are processes of their own.
-"""
+"""Everybody on one home at once: two windows' worth of clients, `reverie watch`, and six commands that are
+run again and again, all in processes of their own but the clients."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ _AGAIN_AND_AGAIN = (
 
 @dataclass
 class Crowd:
-    """The result of a crowd on one home."""
+    """What came of it."""
 
     done: Counter[str] = field(default_factory=Counter)
     engines: set[int] = field(default_factory=set)
@@ -61,7 +59,7 @@ class Crowd:
 
 
 def crowd(directory: Path, seconds: float) -> Crowd:
-    """Let all of them work for so many seconds, then stop them; return the result."""
+    """Have all of them work for so many seconds, then leave."""
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
     write_settings(profile, '[system1]\nenabled = true\nmodel = "rules"\n')
     (home / "memory" / "global" / "shared-lines.md").write_text("", encoding="utf-8")

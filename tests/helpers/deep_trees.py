@@ -1,4 +1,4 @@
-"""Creates nested folders deeper than a path can be long or than a program can recurse."""
+"""Folders in folders, deeper than a path may be long or a program may call itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engines that do what a test specifies."""
+"""Engines that do what a test says."""
 
 from __future__ import annotations
 

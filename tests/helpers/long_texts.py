@@ -1,4 +1,4 @@
-"""Texts of any size on which a careless comparison or pattern takes quadratic time."""
+"""Texts on which a careless comparison or pattern takes the square of their length, of any size."""
 
 from __future__ import annotations
 

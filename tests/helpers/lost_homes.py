@@ -1,4 +1,4 @@
-"""A home whose projects are real repositories below tmp_path, with orphaned stores."""
+"""A home whose projects are real repositories below tmp_path, with stores that nobody works on any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that an interface offers over the wire."""
+"""What an interface offers over the wire."""
 
 from __future__ import annotations
 

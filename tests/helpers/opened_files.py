@@ -1,4 +1,4 @@
-"""Records which files this process opens, using the interpreter's audit events."""
+"""Which files this process opens, told by the interpreter itself."""
 
 from __future__ import annotations
 

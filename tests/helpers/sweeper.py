@@ -1,4 +1,4 @@
-"""Chooses the faults of the sweep, runs them in several processes, and collects the results."""
+"""Which faults the sweep lets happen, by how many processes, and what they came to."""
 
 from __future__ import annotations
 

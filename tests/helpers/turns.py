@@ -1,4 +1,4 @@
-"""Appends turns to a mux transcript, as the agent does."""
+"""Turns of a mux transcript, appended as the agent appends them."""
 
 from __future__ import annotations
 

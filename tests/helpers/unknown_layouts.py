@@ -148,7 +148,7 @@ DAMAGES: Mapping[str, Mapping[str, tuple[Change, str]]] = {
         "locks": (put("locks/target-0f.lock"), "target-….lock"),
         "journal": (put("sessions/a1f3c9e2b7/durable-events.jsonl"), "durable-events.jsonl"),
         "database": (put("memory/memory.db"), "memory/memory.db is a database"),
-        "marker": (put("memory/layout.json", '{"layout": 2}'), "marks a layout"),
+        "marker": (put("memory/layout.json", '{"layout": 2}'), "indicates a different layout"),
     },
     "codex": {
         "third generation": (put("memories_v3/memory_summary.md", "v1\n"), "memories_v3"),
@@ -172,7 +172,7 @@ DAMAGES: Mapping[str, Mapping[str, tuple[Change, str]]] = {
             _in_memory(put("MEMORY.md", "---\nformat_version: 2\n---\n- [A](a.md)\n")),
             "format version “2”",
         ),
-        "marker": (_in_memory(put(".version", "2\n")), ".version marks"),
+        "marker": (_in_memory(put(".version", "2\n")), ".version indicates"),
         "database": (_in_memory(put("memory.sqlite")), "memory.sqlite is a database"),
         "lock that holds no process": (
             _in_memory(put(".consolidate-lock", '{"pid": 4}')),
@@ -186,7 +186,7 @@ DAMAGES: Mapping[str, Mapping[str, tuple[Change, str]]] = {
         "patterns version": (field("memory/semantic/patterns.json", version="2.1"), "“2.1”"),
         "patterns of another type": (field("memory/semantic/patterns.json", patterns={}), "“patterns”"),
         "episode schema": (field(_EPISODE, schema_version="4"), "schema_version “4”"),
-        "only a database": (_only_database, "in memory.db only"),
+        "only a database": (_only_database, "only in memory.db"),
         "database schema": (
             sql("memory/memory.db", _META, "INSERT INTO metadata VALUES ('schema_version', '2')"),
             "schema_version “2”",

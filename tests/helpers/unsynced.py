@@ -1,4 +1,4 @@
-"""Finds new directories that a power failure could still remove: their parent was not synced since."""
+"""Which new directories a power failure could still take away: made, and their parent not synced since."""
 
 from __future__ import annotations
 

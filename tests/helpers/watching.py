@@ -1,4 +1,5 @@
-"""Helpers for watcher tests: waiting for a condition, a recorder of deliveries, a consumer with a view."""
+"""What watcher tests share: waiting for a condition, a recorder of deliveries, a consumer that keeps a
+view."""
 
 from __future__ import annotations
 

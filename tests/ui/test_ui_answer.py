@@ -25,7 +25,7 @@ AGENT = FindingView(
     plain("The agent's memory writer wrote nothing in its last 3 runs"),
     "warn",
     plain("Cause of the newest: it timed out."),
-    FixOffer(plain("Write it now")),
+    FixOffer(plain("Run the memory writer now")),
 )
 OFF = FindingView(
     "feature", plain("The memory writer is off"), "fail", plain("Since ever."), FixOffer(plain("Turn on"))
@@ -169,7 +169,7 @@ def german(qapp: QApplication) -> Iterator[None]:
 def test_what_rooms_below_the_window_say_is_german_in_the_german_window(
     german: None, windows: Windows, home: Path
 ) -> None:
-    text = together(phrase("It is off until you turn it on."), plural("1 day ago", "%n days ago", 2))
+    text = together(phrase("The writer is off until you turn it on."), plural("1 day ago", "%n days ago", 2))
     assert said(text) == "Er ist aus, bis Sie ihn einschalten. vor 2 Tagen"
     driver = windows.open(home)
     tab = examined(driver)

@@ -69,7 +69,7 @@ def test_a_link_to_nothing_is_listed_and_the_good_home_is_open(
     driver = begin(windows, qtbot)
     driver.settle()
     assert driver.session.info.root == user
-    assert "It is a link to a place that is not there" in troubled(driver)[".claude"].trouble
+    assert "It is a broken symbolic link" in troubled(driver)[".claude"].trouble
 
 
 def test_a_home_that_hangs_is_listed_and_opened_once_it_answers(
@@ -80,10 +80,10 @@ def test_a_home_that_hangs_is_listed_and_opened_once_it_answers(
     driver.until(lambda: driver.window.session is not None and ".claude" in troubled(driver))
     driver.settle()
     assert driver.session.info.root == user
-    assert "does not answer" in troubled(driver)[".claude"].trouble
+    assert "is not responding" in troubled(driver)[".claude"].trouble
     assert not driver.window.gave_up
     driver.window.picker.pick_home(troubled(driver)[".claude"].home)
-    assert "does not answer" in driver.tab.notice.sentence.text()
+    assert "is not responding" in driver.tab.notice.sentence.text()
     driver.window.picker.pick_home(driver.session.info.id)
     assert not driver.tab.notice.isVisible()
     hung.set()
@@ -162,7 +162,7 @@ def test_the_only_home_that_hangs_is_named_on_the_page(
     driver = begin(windows, qtbot, shared)
     page = driver.tab.no_home
     driver.until(lambda: page.isVisible())
-    assert f"{shared} does not answer" in page.sentence.text()
+    assert f"{shared} is not responding" in page.sentence.text()
     hung.set()
     driver.until(lambda: driver.window.session is not None)
     driver.settle()
@@ -206,4 +206,4 @@ def test_a_workspace_is_asked_of_the_first_home_only(windows: Windows, home: Pat
     driver.window._open_wanted(other)
     driver.until(lambda: driver.session.info.root == other)
     driver.settle()
-    assert "does not have the workspace" not in driver.window.statusBar().currentMessage()
+    assert "There is no workspace" not in driver.window.statusBar().currentMessage()

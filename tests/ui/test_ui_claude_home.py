@@ -85,7 +85,7 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     driver.until(lambda: tab.is_settled)
     text = tab.view.text.toPlainText()
     assert "The bed is narrow." in text
-    assert "What the agent was set up with" in text
+    assert "Setup of the agent" in text
     assert "\x1b" not in text
     assert "unknown kind" not in tab.view.message.text
 
@@ -137,6 +137,6 @@ def test_a_pin_shows_at_once_and_says_what_it_is_for(windows: Windows, tmp_path:
     driver.tab.inspector.toggle()
     driver.do("memory.pin")
     driver.until(lambda: driver.file(path).file.usage.pinned)
-    assert "This agent does not support pins." in driver.tab.undo_bar.text
+    assert "the agent knows no pins" in driver.tab.undo_bar.text
     about = driver.tab.inspector.inspector.about
     driver.until(lambda: any("knows no pins" in line.text() for line in about.lines))

@@ -68,7 +68,7 @@ def test_an_unknown_store_is_shown_read_only_with_the_sentence_in_the_bar(driver
     assert driver.pane.reason.keys == ("permit",)
     driver.until(lambda: bool(driver.tab.model.index_at(PATH).isValid()))
     driver.settle()
-    assert "does not know how this home is kept" in str(
+    assert "does not recognize the layout of this home" in str(
         driver.tab.model.index_at(PATH).data(Qt.ItemDataRole.ToolTipRole)
     )
     assert problems(driver.window) == []

@@ -82,7 +82,7 @@ class Desk:
         engine = self.kept.dream.engine
         if engine == "auto":
             return Models("rules", "No model is configured.", tuple(named))
-        return Models(engine, "The settings say so.", tuple(named))
+        return Models(engine, "It is chosen in the settings.", tuple(named))
 
     def test(
         self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""

@@ -24,7 +24,7 @@ def test_a_share_that_is_gone_is_to_be_connected_again(name: str) -> None:
 
 def test_what_is_not_known_is_told_as_the_system_says_it() -> None:
     error = user_error_from_os(OSError(errno.ELOOP, "Too many levels"), "It was not read.")
-    assert error.cause == "The system says: Too many levels."
+    assert error.cause == "The operating system reports: Too many levels."
     assert error.next_step
 
 

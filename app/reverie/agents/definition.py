@@ -1,10 +1,11 @@
 """Parser of an agent's definition file, `<home>/agents/<id>.md`.
 
-Such a file is YAML front matter and a prompt (formats/mux.md section 10). It is read as by the agent: a byte
-order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---` is required, unknown keys are
-ignored, a known key of the wrong type invalidates the whole file.
+Such a file is YAML front matter and a prompt (formats/mux.md section 10). It is read as the agent does: a
+byte order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---` is required, unknown
+keys are ignored, a known key of the wrong type invalidates the whole file.
 
-Pure. Failure: `StoreError` with the reason; the caller then uses its built-in prompt and reports the problem.
+Pure; bytes in, value out. Failure: `StoreError` that says what is wrong; the caller then uses its built-in
+prompt and reports the problem.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a 
 
 
 class AgentDefinition(Struct, frozen=True):
-    """One definition. `body` is the prompt; fields that the file does not set are None or empty."""
+    """One definition. `body` is the prompt; None and empty tuples: the file does not say."""
 
     name: str
     body: str
@@ -68,15 +69,15 @@ def parse_agent_definition(data: bytes) -> AgentDefinition:
     _check(fields, _SCHEMA, "")
     name, description = fields.get("name"), fields.get("description")
     if name is None:
-        raise _malformed("It has no name.")
+        raise _malformed("The agent definition has no name.")
     _check_length("name", name, _NAME_UNITS)
     if description is not None:
         _check_length("description", description, _DESCRIPTION_UNITS)
     if not body.strip():
         raise StoreError(
             "The agent definition holds no prompt.",
-            cause="Nothing stands below its front matter.",
-            next_step="Write the prompt there, or remove the file.",
+            cause="There is no text below its front matter.",
+            next_step="Write the prompt below the front matter, or remove the file.",
             reason="empty",
         )
     ai, tools = fields.get("ai") or {}, fields.get("tools") or {}
@@ -96,25 +97,25 @@ def parse_agent_definition(data: bytes) -> AgentDefinition:
 
 
 def _parts(data: bytes) -> tuple[str, str]:
-    """Return the front matter and the body of a file."""
+    """Split a file into front matter and body."""
     if len(data) > MAX_BYTES:
-        raise _malformed(f"It has {len(data):,} bytes; {MAX_BYTES:,} are allowed.")
+        raise _malformed(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed.")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise _malformed("It is not UTF-8 text.") from None
+        raise _malformed("The file is not UTF-8 text.") from None
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if lines[0] != "---":
-        raise _malformed("Its first line is not ---.")
+        raise _malformed("The first line of the file is not ---.")
     if "---" not in lines[1:]:
-        raise _malformed("Its front matter has no closing ---.")
+        raise _malformed("The front matter has no closing ---.")
     end = lines.index("---", 1)
     return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
 
 
 def _front_matter(text: str) -> dict[Any, Any]:
     if len(text) > _FRONT_CHARS:
-        raise _malformed(f"Its front matter has more than {_FRONT_CHARS:,} characters.")
+        raise _malformed(f"The front matter has more than {_FRONT_CHARS:,} characters.")
     # Late: it costs tens of milliseconds, and few homes have such a file.
     import yaml
 
@@ -123,16 +124,16 @@ def _front_matter(text: str) -> dict[Any, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         where = "" if line is None else f" (line {line + 2} of the file)"
-        raise _malformed(f"Its front matter is not YAML{where}.") from None
+        raise _malformed(f"The front matter is not valid YAML{where}.") from None
     if not isinstance(value, dict):
-        raise _malformed("Its front matter is not a mapping.")
+        raise _malformed("The front matter is not a mapping.")
     return value
 
 
 def _loader(yaml: Any) -> Any:
-    """Return a safe YAML loader class with the scalars of YAML 1.2, like the agent's own parser.
+    """Return the safe loader with the scalars of YAML 1.2, as the agent's own parser has them.
 
-    `yes` and dates are text, and a key that occurs twice is an error.
+    `yes` is text, a date is text, and a key that occurs twice is an error.
     """
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]

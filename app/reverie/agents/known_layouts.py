@@ -1,20 +1,18 @@
 """Detection of store layouts and versions that Reverie does not know.
 
-The rule for future versions: fields that Reverie does not know are kept and are no reason to refuse writing.
-These are reasons: an unknown version number, a missing part that Reverie relies on, and a value of another
-type. Files that cannot be read or parsed are not judged here, because every reader reports them itself.
-Facts: formats/mux.md sections 1 to 3 and 20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md
-sections 4, 5 and 12, formats/loki.md sections 3 to 9.
+The rule for future versions: fields that Reverie does not know are kept and are no reason to refuse; an
+unknown version number, a missing part that Reverie relies on, and a value of another type are. What cannot be
+read or parsed is not judged here: every reader reports that itself. Facts: formats/mux.md sections 1 to 3 and
+20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md sections 4, 5 and 12, formats/loki.md
+sections 3 to 9.
 
-Evidence is a sentence that names the file, the value found in it and the values that Reverie knows. It is
-stable, because a permission covers exactly that text (`memory.store`).
+Evidence is a sentence that names the file, what was found in it and what Reverie knows. It is stable, because
+a permission covers exactly that text (`memory.store`).
 
-SQLite and TOML are imported where they are needed, because an agent waits for its hook, which runs the other
-checks.
+SQLite and TOML are imported where they are needed, because a hook of an agent waits for the other checks.
 
-Nothing is written. The module reads the few files named here, up to a limit, lists few directories, and reads
-databases through a copy. Threading: any thread but the GUI's. Failure: nothing is raised; data that cannot be
-reached is not judged.
+Only reads: opens the few files named here, bounded, and lists few directories; databases through a copy.
+Threading: any thread but the GUI's. Failure: nothing is raised; what is out of reach is not judged.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ _Shape = Mapping[str, Any]
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal of a store with all evidence found in it; empty without evidence.
+    """Return one refusal of a store for all evidence found in it; none without evidence.
 
     `has_workspaces`: the agent's homes have workspaces, so the doctor needs a workspace id.
     """
@@ -73,9 +71,9 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
         Refusal(
             "unknown-layout",
             store,
-            "Reverie does not know how these memories are kept, so it only reads them."
+            "Reverie does not recognize the layout of these memories, so it only reads them."
             if store
-            else "Reverie does not know how this home is kept, so it only reads it.",
+            else "Reverie does not recognize the layout of this home, so it only reads the home.",
             " ".join(evidence),
             f"Update Reverie, or choose “Write anyway” in the checks of the Traces tab ({command}).",
         ),
@@ -100,21 +98,21 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
     )
     if locks:
         found.append(
-            "locks/ holds “target-….lock”: the agent locks each change of a memory. Reverie knows the "
-            "layout without these locks."
+            "locks/ contains “target-….lock”: the agent locks memories while it changes them. Reverie "
+            "recognizes only the layout without these locks."
         )
     if session is not None:
         found += _version(session / MUX_WRITER_STATE, known=(1,), fields=("schemaVersion",))
     if _journaled(home, session):
         found.append(
-            "sessions/…/durable-events.jsonl records each change of a memory. Reverie knows the layout "
-            "without this record."
+            "sessions/…/durable-events.jsonl records each change of a memory. Reverie recognizes only "
+            "the layout without this record."
         )
     return refusals(WHOLE_HOME, found, has_workspaces=True)
 
 
 def _journaled(home: Path, session: Path | None) -> bool:
-    """Return whether any session records each change of a memory; only some of many sessions are checked."""
+    """Return whether a session records each change of a memory, checking only some of many sessions."""
     if session is not None and is_file(session / _JOURNAL):
         return True
     return any(
@@ -130,7 +128,7 @@ _NEWEST_GENERATION = 2
 _KNOWN_SCHEMA = 1
 _KNOWN_MIGRATION = 2
 _FAR_AHEAD = 10
-"""Number of migrations beyond the known ones that are accepted, as later versions only add something."""
+"""Migrations that only add something are expected; this many more mean another kind of database."""
 _CODEX_MEMORY_DATABASE = re.compile(r"memories(?:_v\d+)?(?:_\d+)?\.sqlite")
 _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
     "jobs": frozenset({"kind", "job_key", "status"}),
@@ -140,7 +138,7 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Return evidence about all memory roots: names of generations, and the version in the settings."""
+    """Return evidence for all memory roots: names of generations, and the version in the settings."""
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
         generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)
@@ -148,7 +146,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
         schema = (generation and generation[2]) or (database and database[1])
         if newer or (schema and int(schema) > _KNOWN_SCHEMA):
             known = "memories/ and memories_v2/, with memories_1.sqlite and memories_v2_1.sqlite"
-            found.append(f"The home holds {name}. Reverie knows {known}.")
+            found.append(f"The home contains {name}. Reverie recognizes {known}.")
     memories = config(home)[0].get("memories")
     version = memories.get("version") if isinstance(memories, dict) else None
     if version is not None and version not in _CODEX_VERSIONS:
@@ -196,13 +194,13 @@ def _codex_database(name: str, database: Database) -> Iterator[str]:
     if not newest:
         return  # empty, or of a time before migrations were counted
     if newest > _KNOWN_MIGRATION + _FAR_AHEAD:
-        yield f"{name} is at migration {newest}. Reverie knows those up to {_KNOWN_MIGRATION}."
+        yield f"{name} is at migration {newest}. Reverie recognizes migrations up to {_KNOWN_MIGRATION}."
     tables = database.tables()
     for table, needed in _CODEX_COLUMNS.items():
         if table not in tables:
-            yield f"{name} has no table “{table}”, which Reverie relies on."
+            yield f"{name} has no table “{table}”, which Reverie needs."
         elif missing := sorted(needed - database.columns(table)):
-            yield f"The table “{table}” of {name} lacks {_listed(missing)}, which Reverie relies on."
+            yield f"The table “{table}” of {name} lacks {_listed(missing)}, which Reverie needs."
 
 
 _FRONT_VERSION = re.compile(r"^(?:memory|format|schema)_version:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
@@ -213,10 +211,10 @@ def claude_root(directory: Path) -> tuple[str, ...]:
     found = [*_foreign_parts(directory, "", "Markdown files with MEMORY.md as their index")]
     index, lock = directory / "MEMORY.md", directory / ".consolidate-lock"
     if is_directory(index):
-        found.append("MEMORY.md is a directory. Reverie knows it as a Markdown file.")
+        found.append("MEMORY.md is a directory. Reverie expects a Markdown file.")
     elif not is_file(index):
         found += [
-            f"The index is {name}. Reverie knows MEMORY.md."
+            f"The index is {name}. Reverie expects MEMORY.md."
             for name in ("MEMORY.json", "MEMORY.jsonl")
             if is_file(directory / name)
         ]
@@ -228,7 +226,7 @@ def claude_root(directory: Path) -> tuple[str, ...]:
             for match in _FRONT_VERSION.finditer(front)
         ]
     if is_directory(lock):
-        found.append(".consolidate-lock is a directory. Reverie knows it as a file with a process id.")
+        found.append(".consolidate-lock is a directory. Reverie expects a file with a process ID.")
     elif (body := _head(lock).strip()) and not body[0].isdigit():
         found.append(
             f".consolidate-lock holds {_shown(body.splitlines()[0])}. Reverie knows a process id, or nothing."
@@ -262,7 +260,7 @@ def loki_root(memory: Path) -> tuple[str, ...]:
             found += of_record
             break  # one is enough; the next one would need another permission for the same reason
     if is_file(memory / _LOKI_DATABASE) and not any(is_there(memory / part) for part in _LOKI_PARTS):
-        found.append(f"The memories are in {_LOKI_DATABASE} only. Reverie knows stores of JSON files.")
+        found.append(f"The memories are only in {_LOKI_DATABASE}. Reverie recognizes stores of JSON files.")
     return tuple(found)
 
 
@@ -279,7 +277,7 @@ def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
     schema = next((row.get("value") for row in rows if row.get("key") == "schema_version"), None)
     if schema is None or str(schema) == _LOKI_SCHEMA:
         return ()
-    return (f"{_LOKI_DATABASE} has schema_version {_shown(schema)}. Reverie knows {_LOKI_SCHEMA}.",)
+    return (f"{_LOKI_DATABASE} has schema_version {_shown(schema)}. Reverie recognizes {_LOKI_SCHEMA}.",)
 
 
 def _newest_records(memory: Path) -> Iterator[Path]:
@@ -296,30 +294,30 @@ def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
     for name in sorted(names):
         if name.lower() in _MARKERS and is_file(directory / name):
             found = _shown(" ".join(_head(directory / name).split()))
-            yield f"{prefix}{name} marks a layout of its own ({found}). Reverie knows {known}."
+            yield f"{prefix}{name} indicates a different layout ({found}). Reverie recognizes {known}."
         elif _DATABASE.fullmatch(name):
-            yield f"{prefix}{name} is a database. Reverie knows {known}."
+            yield f"{prefix}{name} is a database. Reverie recognizes {known}."
 
 
 def _version(
     path: Path, *, known: Collection[Any], fields: Sequence[str] = ("version",), shown: str = ""
 ) -> Iterator[str]:
-    """Yield evidence for each version field with an unknown value."""
+    """Yield a sentence for each version field whose value is unknown."""
     shape = _shape(path)
     for name in fields:
         value = shape.get(name)
         if name in shape and not any(value == each and type(value) is type(each) for each in known):
-            yield f"{shown or path.name} has {name} {_shown(value)}. Reverie knows {_listed(known)}."
+            yield f"{shown or path.name} has {name} {_shown(value)}. Reverie recognizes {_listed(known)}."
 
 
 def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
-    """Yield evidence for each value of another type than expected; null counts as missing."""
+    """Yield a sentence for each value of another type than the known one; null counts as missing."""
     words: Mapping[type, str] = {list: "a list", dict: "an object"}
     shape = _shape(path)
     for name, wanted in types.items():
         value = shape.get(name)
         if value is not None and value is not wanted:
-            yield f"“{name}” in {shown or path.name} is not {words[wanted]}, as Reverie knows it."
+            yield f"“{name}” in {shown or path.name} is not {words[wanted]}, as Reverie expects."
 
 
 def _shape(path: Path) -> _Shape:

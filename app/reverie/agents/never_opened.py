@@ -18,7 +18,7 @@ UNAPPROVED = (
     "It lies outside of the project. Reverie does not open it, as Claude Code does not without asking."
 )
 
-CREDENTIAL = "Claude Code loads it. It may hold credentials, so Reverie never opens it."
+CREDENTIAL = "Claude Code loads this file. It may contain credentials, so Reverie never opens it."
 
 _TABLE = resource_table("never_opened.toml")
 _FOLDERS = frozenset(_TABLE["folders"])
@@ -32,8 +32,7 @@ def never_opened(*paths: Path) -> bool:
 def may_be_named(path: Path, real: Path) -> bool:
     """Return whether a credential may be listed by its name.
 
-    True if it is at the path by which it is named (no link), and not in a directory of credentials or of the
-    system.
+    True for one that lies where it is named, not in a directory of credentials or of the system.
     """
     inside_secrets = any(
         not _FOLDERS.isdisjoint(part.casefold() for part in each.parts[:-1]) for each in (path, real)

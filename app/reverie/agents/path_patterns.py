@@ -88,7 +88,7 @@ class Glob:
                 self._take(re.compile(re.escape(char)))
             at += 1
         if opened:
-            raise ValueError(f"a brace of {pattern!r} is not closed")
+            raise ValueError(f"a brace in {pattern!r} is not closed")
 
     def _take(self, what: re.Pattern[str], to: int | None = None) -> None:
         self._states.append((what, [len(self._states) + 1 if to is None else to]))

@@ -23,7 +23,7 @@ from reverie.files.directory import open_regular
 LINE_BYTES = 16 * 1024 * 1024
 _PIECE = 1 << 20
 _PACKED_PIECE = 1024
-"""Compressed bytes read at once; small, because a few bytes may unpack to many, which are all in memory."""
+"""Small, because a few bytes may unpack to many, all of which are in memory at once."""
 
 
 def opened_transcript(path: Path) -> BinaryIO:
@@ -32,15 +32,15 @@ def opened_transcript(path: Path) -> BinaryIO:
         return os.fdopen(open_regular(path, os.O_RDONLY), "rb")
     except (NotRegularFileError, IsADirectoryError) as error:
         raise Unavailable(
-            f"The transcript {path.name} was not read.",
+            f"The transcript {path.name} could not be read.",
             cause="It is not a regular file.",
-            next_step="Look at what lies in its place.",
+            next_step="Check what is at its path.",
         ) from error
 
 
 @contextlib.contextmanager
 def reading_transcript(path: Path) -> Iterator[BinaryIO]:
-    """Context manager: open a transcript for reading and yield the file.
+    """Open a transcript for reading, as a context manager.
 
     Raises `FileNotFoundError`, and `Unavailable` for any other failure.
     """
@@ -50,7 +50,7 @@ def reading_transcript(path: Path) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise user_error_from_os(error, f"The transcript {path.name} was not read.") from error
+        raise user_error_from_os(error, f"The transcript {path.name} could not be read.") from error
 
 
 def transcript_lines(
@@ -74,7 +74,7 @@ def transcript_lines(
 
 
 _RECORD_KEYS = frozenset({"timestamp", "uuid", "sessionId", "leafUuid", "metadata"})
-"""Each record of an agent has one of these keys; objects inside of a record do not."""
+"""Each record of an agent has one of these keys; objects inside of a record have none."""
 _AROUND = "\ufeff\0 \t\r\n"
 _MOST_STARTS = 64
 _DECODER = json.JSONDecoder()
@@ -188,8 +188,8 @@ def _compressed(
 def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield every row in order and count the lines in `reading`.
 
-    Broken, too long and half-written lines are counted as well. `end`: read only the first bytes of the file.
-    Raises `FileNotFoundError`, `Unavailable`.
+    Counts those that are broken, too long or half-written as well. `end`: read only the first bytes of the
+    file. Raises `FileNotFoundError`, `Unavailable`.
     """
 
     def too_long() -> None:

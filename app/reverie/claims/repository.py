@@ -1,13 +1,12 @@
-"""A project's repository, read from its object database: its states and the changes between them.
+"""Reads a project's repository through its objects: its states and the changes between them.
 
 No hook, filter or program of the repository runs, the `git` program is never started, the person's
 configuration is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
-untrusted: large blobs are not loaded, names that are not UTF-8 are decoded with surrogate escapes, and
-history is followed for a limited number of commits and changed files; `limits` reports data that was left
-out.
+untrusted: large blobs are not loaded, names that are not UTF-8 stay bytes (surrogates), and history is
+followed for a limited number of commits and changed files; `limits` says what was left out.
 
-Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever is in
-the place of one of git's files, even a pipe or a file on a hanging share, and holds the GIL while it waits.
+Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever lies
+in place of a file of git, even a pipe or a file on a hanging share, and holds the interpreter meanwhile.
 Failure: `Unavailable` if the repository cannot be opened; a missing object (in a shallow or partial clone)
 counts as empty.
 """
@@ -37,18 +36,18 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 20_000
 MOST_COMPARED = 20_000_000
-"""Maximum number of directory entries that are read to follow the history: about ten seconds."""
+"""The number of directory entries that are read to follow the history: about ten seconds."""
 MOST_BLOB = 1 << 20
 MOST_ENTRIES = 400_000
-"""Maximum number of files and directories in one state, and of differences between two states."""
+"""The number of files and directories in one state, and of differences between two."""
 MOST_CHANGES = 2_000_000
-"""Maximum number of changed files that are cached, over all commits."""
+"""The number of changed files that are cached, over all commits."""
 _LONGEST_PATH = 4_096
 """The longest path in characters; no checkout can have a longer one."""
 MOST_CANDIDATES = 300
-"""Maximum number of added files with which a deleted file is compared."""
+"""The number of added files with which a deleted one is compared."""
 SIMILAR = 0.5
-"""Minimum share of common bytes for which a file counts as renamed, as in git."""
+"""The share of common bytes from which a file counts as renamed, as in git."""
 _KEPT_TEXTS = 400
 _KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
@@ -74,7 +73,7 @@ class FileDelta(NamedTuple):
     """`A` for added, `D` for deleted, `M` for changed."""
     path: str
     raw: bytes
-    """The id of the blob: the new blob of an added file, else the old blob."""
+    """The id of the blob: the new one of an added file, else the old one."""
 
     @property
     def blob(self) -> str:
@@ -181,7 +180,7 @@ def has_repository(project: Path) -> bool:
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
     """Return directories with the names of files that change when the repository moves to another commit.
 
-    The repository moves by a commit, a checkout or a pull. Empty if there is no repository.
+    That happens by a commit, a checkout or a pull. Empty if there is no repository.
     """
     try:
         place = _git_directory(project)
@@ -602,7 +601,7 @@ class ProjectRepository:
     def changes(self, at: int) -> tuple[FileDelta, ...]:
         """Return the changes of a commit against its first parent.
 
-        If a shallow clone lacks the parent, these are all files of the commit.
+        All files if a shallow clone lacks the parent.
         """
         commit = self._commit(at)
         known = self._diffs.get(str(commit.id))
@@ -627,7 +626,7 @@ class ProjectRepository:
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
-        """Return for each of these (stripped) lines the commit that added it to the file, by line.
+        """Return, for each of these (stripped) lines of the file, the commit since which it stands there.
 
         A line that the newest version lacks is left out. A line older than the history that was followed is
         attributed to the oldest commit of that history.
@@ -747,7 +746,7 @@ class ProjectRepository:
         return self._most_like(path, mine, added) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
-        """Return a similar file of the same name that a commit other than the deleting commit added.
+        """Return a similar file of the same name that another commit than the deleting one added.
 
         Empty if there is none.
         """
@@ -764,7 +763,7 @@ class ProjectRepository:
     def _most_like(self, path: str, mine: str, others: list[tuple[str, str]]) -> str:
         """Return the path among `others` (path and blob) that is the renamed `path` with the blob `mine`.
 
-        Empty if no file is similar enough.
+        Else empty.
         """
         name = path.rpartition("/")[2]
 
@@ -804,8 +803,7 @@ class ProjectRepository:
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
         """Return the directory to which most files of `path` moved and the commit that emptied it.
 
-        The directory is an empty string if no directory received most of the files; the commit is None if
-        none was deleted.
+        The directory is empty text if there is no clear one.
         """
         files = self.files_below(since, path)
         newest: int | None = None
@@ -856,8 +854,7 @@ class _IgnoreRule(Struct, frozen=True):
     negated: bool
     only_dirs: bool
     anchored: bool
-    """True: the rule matches paths relative to the directory of its file. False: it matches names at any
-    depth."""
+    """Whether the rule matches paths relative to the directory of its file; else names at any depth."""
 
 
 @lru_cache(512)

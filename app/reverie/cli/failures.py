@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def failures(session: Invocation) -> int:
-    """Carry out the requested action; return 1 if nothing could be recorded, resolved or redacted."""
+    """Run the requested action; exit 1 if nothing could be recorded, resolved or redacted."""
     arguments = session.arguments
     if arguments.action == "record":
         return _record(session)
@@ -69,10 +69,7 @@ def _block(session: Invocation) -> int:
 
 
 def _redact(session: Invocation, path: Path) -> int:
-    """Print the crash record in `path` in redacted form.
-
-    If it cannot be read, a minimal record is printed.
-    """
+    """Print the crash record in `path` in its redacted form; a minimal record if it cannot be read."""
     from reverie.agents.loki.records import read_object
     from reverie.failures.crash import minimal, scrubbed
     from reverie.failures.record import places_of
@@ -86,7 +83,7 @@ def _redact(session: Invocation, path: Path) -> int:
     record = minimal() if raw is None else scrubbed(raw, places)
     print_text(json.dumps(record, indent=2, sort_keys=True))
     for problem in problems:
-        answers.trouble(f"Only the minimal record is left. {problem}")
+        answers.trouble(f"Reverie stored only the minimal record. {problem}")
     return FAILED if problems else DONE
 
 
@@ -95,7 +92,11 @@ def _record(session: Invocation) -> int:
 
     arguments, project = session.arguments, _project(session)
     if arguments.phase is None or arguments.exit is None:
-        raise Ambiguous("What failed, and how?", choices=(), next_step="Give --phase PHASE and --exit CODE.")
+        raise Ambiguous(
+            "Which phase failed, with which exit code?",
+            choices=(),
+            next_step="Give --phase PHASE and --exit CODE.",
+        )
     _refuse_unknown(session, project)
     done = record(
         project,
@@ -146,10 +147,7 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 
 
 def _resolve(session: Invocation) -> int:
-    """Write the solution of an error into its episode.
-
-    This is done under the store's lock; the history has the old text.
-    """
+    """Write into its episode how an error was fixed, under the store's lock; the history has the old text."""
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
     from reverie.services.failures import RecordEdits, resolution
@@ -174,17 +172,17 @@ def _resolve(session: Invocation) -> int:
         if session.as_json:
             print_json({"resolved": True, "path": str(path)})
         else:
-            print_text(f"Resolved {error.type} of {episode.id}.")
+            print_text(f"Marked {error.type} of {episode.id} as resolved.")
         return DONE
     raise StoreError(
         f"There is no episode {arguments.episode}.",
-        next_step="`reverie failures --json` names those in its window.",
+        next_step="`reverie failures --json` lists the episodes that are loaded.",
         reason="missing",
     )
 
 
 def _project(session: Invocation) -> Path:
-    """Return the project that the command names. Raises `Ambiguous` if it names none."""
+    """Return the project that was named. Raises `Ambiguous` if there is none."""
     if not session.arguments.project:
         raise Ambiguous("Which project?", choices=(), next_step="Name it with --project DIR.")
     return Path(session.arguments.project)

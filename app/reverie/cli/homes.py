@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reverie.engine")
 
-NO_HOME = "No agent's home was found."
+NO_HOME = "No home of an agent was found."
 MOST_CHOICES = 50
-"""The largest number of workspaces that a list of choices has."""
+"""The number of workspaces listed in a question."""
 NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
@@ -60,7 +60,7 @@ class AskedHomes(Struct, frozen=True):
 
 
 def every_home(session: Invocation) -> AskedHomes:
-    """Return the homes that the command names, else all that are found, including those in projects."""
+    """Return the homes that were named, else all that are found, including those in projects."""
     if session.arguments.home:
         return AskedHomes(tuple(session.arguments.home))
     found = look_for_homes()
@@ -93,10 +93,7 @@ def from_each(
 
 
 def only_home(given: list[Path] | None) -> Path:
-    """Return the one home that the command names.
-
-    Raises `Ambiguous` if it names none or several.
-    """
+    """Return the one home that was named. Raises `Ambiguous`."""
     if given is None or len(given) != 1:
         raise Ambiguous(
             "Which home?", choices=tuple(map(str, given or ())), next_step="Give --home DIR once."
@@ -107,7 +104,7 @@ def only_home(given: list[Path] | None) -> Path:
 def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
     """Open the one home that a command works on.
 
-    `clock` replaces the command's own clock. Raises `Ambiguous`, or `Unavailable` if there is no home.
+    `clock` replaces the command's own. Raises `Ambiguous`, or `Unavailable` if there is none.
     """
     container = open_parts(_only_root(session), session.profile, clock or session.clock)
     session.opened(container)
@@ -118,7 +115,7 @@ def _only_root(session: Invocation) -> Path:
     given: list[Path] | None = session.arguments.home
     if given and len(given) > 1:
         raise Ambiguous(
-            "This command works on one home.", choices=tuple(map(str, given)), next_step="Give --home once."
+            "This command takes one home.", choices=tuple(map(str, given)), next_step="Give --home once."
         )
     if given:
         return given[0]
@@ -147,7 +144,7 @@ _ANSWER_S = 2.0
 
 
 def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
-    """Return the workbench of this home, from a running engine of the profile or in this process."""
+    """Return the services of this home, from a running engine of the profile or from this process."""
     if not session.looked_for_engine:
         session.engine, session.looked_for_engine = _find_engine(session, parts), True
     if session.engine is None:
@@ -156,10 +153,10 @@ def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
 
 
 def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
-    """Return a client of the running engine of this profile and environment; None if there is none.
+    """Return the running engine of this profile and environment, else None; starts none.
 
-    Never starts an engine. An engine is not used if it has another version or does not respond, nor if the
-    command has its own clock or log.
+    An engine is not used if it has another version or does not answer, nor if the command has its own clock
+    or log.
     """
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
@@ -205,7 +202,7 @@ def _environment(parts: HomeContainer) -> dict[str, str | None]:
 def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
     """Return the scope context that `--workspace` and `--project` name.
 
-    Raises `Ambiguous` if the home has several workspaces and neither was given.
+    Raises `Ambiguous` if the home has several workspaces and none was named.
     """
     home, workspace, project = parts.home, session.arguments.workspace, session.arguments.project
     if workspace is not None:
@@ -261,7 +258,7 @@ def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = Tr
 
 
 _TITLES = 500
-"""The largest number of unknown titles that one call reads."""
+"""The number of unknown titles that one call reads."""
 _TITLE_CHARS = 60
 
 
@@ -307,10 +304,7 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """Return the title of a workspace as in lists of choices, and the time of its last use.
-
-    The time is empty if the home does not know it.
-    """
+    """Return the title of a workspace as in lists of choices, and its time of last use if known."""
     title = " ".join((workspace["title"] or workspace["name"]).split())
     shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
     used = workspace["updatedAt"]

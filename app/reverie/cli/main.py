@@ -1,11 +1,11 @@
-"""The entry point of all commands: parses the command line, runs the command, reports errors.
+"""The entry point of all commands: parses, runs, answers.
 
 Exit code 0 means done; 1 failed, skipped, held or in conflict; 2 wrong usage. Each command is one function
 from an `Invocation` to an exit code. A `UserError` becomes one line on stderr (and `reason` in the JSON); a
 bug becomes a traceback. This module imports little, because an agent's runner waits for `reverie failures`;
 `cli.homes` chooses the home and context.
 
-Threading: the main thread; `patience` adds one that checks whether the homes respond.
+Threading: the main thread; `patience` adds one that checks whether the homes answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Invocation:
-    """One invocation of the program: its options, clock and profile, and the homes that it opened."""
+    """One invocation: its options, clock and profile, and the homes that it opened."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -53,7 +53,7 @@ class Invocation:
 
     @cached_property
     def profile(self) -> Profile:
-        """The profile that `--profile` names, else the user's own."""
+        """The profile of `--profile`, else the user's own."""
         # Late: `failures` needs no profile, and an agent's runner waits for it.
         from reverie.profile import Profile
 
@@ -61,11 +61,11 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Do not check these places for responses, because the command does not use them."""
+        """Ignore these places, so that the command does not wait for them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command writes to, so that `overwritten` checks the writes made there."""
+        """Register a home that the command works on, so that `overwritten` checks the writes made there."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:
@@ -81,18 +81,18 @@ class Invocation:
 TRIGGERS = ("manual", "compaction", "launch", "archive")
 
 COMMANDS: dict[str, str] = {
-    "homes": "the homes found, with kind, projects, workspaces, counts",
-    "tree": "the three scopes as a tree with pins, use, size, description",
-    "memory": "memory commands as JSON lines: one command per line in, one answer per line out",
-    "status": "when workspace, project and global memory were last consolidated",
-    "consolidate": "consolidate: tidy the memories of a workspace once",
-    "sweep": "consolidate each idle workspace with something new, three at most",
+    "homes": "list the homes found, with kind, projects, workspaces and counts",
+    "tree": "show the three scopes as a tree with pins, use, size and descriptions",
+    "memory": "run memory commands as JSON lines: one command per line in, one response per line out",
+    "status": "show when workspace, project and global memory were last consolidated",
+    "consolidate": "consolidate the memories of one workspace once",
+    "sweep": "consolidate idle workspaces that have something new, at most three",
     "harvest": "collect facts from before the newest compaction, then consolidate",
     "write": "run the memory writer once: add the latest turns to the project's memory",
     "extract": "Codex: turn new rollouts into trace summaries, and these into a handbook per directory",
-    "notes": "Claude Code: update the notes of a session",
-    "runs": "the runs so far, newest first",
-    "diff": "the changes of one run, as a unified diff",
+    "notes": "Claude Code: update the notes of one session",
+    "runs": "list past runs, newest first",
+    "diff": "show the changes of one run as a unified diff",
     "revert": "undo one run, or some of its files and hunks",
     "watch": "the background services without a window, until stopped",
     "engine": "the process that keeps homes open for windows and commands, until no client needs it",
@@ -113,12 +113,12 @@ _WITH_RUN = ("diff", "revert")
 def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
     """Return the parser of the command line; without a command the window opens.
 
-    `commands` are the commands that can be parsed; building all parsers would take longer than some commands
-    run.
+    `commands` are the commands that can be parsed; building the parsers of all takes longer than some
+    commands run.
     """
     parser = argparse.ArgumentParser(
         prog="reverie",
-        description="A desktop memory browser for coding agents. Without a command the window opens.",
+        description="A desktop memory browser for coding agents. Opens the window if no command is given.",
         parents=[_common(suppress=False)],
         allow_abbrev=False,
         exit_on_error=bool(commands),
@@ -129,11 +129,11 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
         type=_host,
         action="append",
         metavar="ssh://USER@MACHINE[:PORT][/PATH]",
-        help="the homes of another machine as well, in the window; repeatable",
+        help="also open the homes of another machine in the window; repeatable",
     )
-    parser.add_argument("--demo", action="store_true", help="open a throw-away copy of the demo home")
+    parser.add_argument("--demo", action="store_true", help="open a disposable copy of the demo home")
     parser.add_argument("--offscreen", action="store_true", help="render without a display")
-    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render, save a PNG, exit")
+    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="render the window, save a PNG, exit")
     if not commands:
         parser.set_defaults(command=None)
         return parser
@@ -149,10 +149,7 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line; return the options and the command, if any.
-
-    If the command line is wrong, the program exits.
-    """
+    """Return the options and the command, if any. A wrong command line ends the program."""
     if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
         with suppress(argparse.ArgumentError):  # reported below, with all commands
             options, others = build_parser(()).parse_known_args(argv)
@@ -162,40 +159,40 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
-    """Add those options of the command `name` that are not common to all commands."""
+    """Add the options of the command `name` that not all commands have."""
     add = command.add_argument
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)
     if name in _WITH_RUN:
-        add("run", metavar="RUN", help="a run id, as `reverie runs` lists them")
+        add("run", metavar="RUN", help="a run ID, as `reverie runs` lists it")
     if name == "revert":
-        add("--path", action="append", metavar="P", help="only this file of the run; may be given again")
+        add("--path", action="append", metavar="P", help="only this file of the run; repeatable")
         add(
             "--hunk",
             action="append",
             type=_count,
             metavar="N",
-            help="only this hunk of the one --path, as `reverie diff RUN` numbers it; may be given again",
+            help="only this hunk of the one --path, as numbered by `reverie diff RUN`; repeatable",
         )
     if name in ("consolidate", "sweep", "extract"):
-        add("--dry-run", action="store_true", help="show what it would do; change nothing")
+        add("--dry-run", action="store_true", help="show what the command would do; change nothing")
     if name == "consolidate":
-        add("--trigger", choices=TRIGGERS, default="manual", help="the reason for the run")
+        add("--trigger", choices=TRIGGERS, default="manual", help="what triggered the run")
     if name in _WITH_ENGINE:
         add(
             "--engine",
             default="auto",
             metavar="rules|PROVIDER:MODEL",
-            help="the engine; by default that of the settings, else the agent's own model "
-            "if a person has agreed to it, else rules",
+            help="the engine; default: the one in the settings, else the agent's own model if its use was "
+            "approved, else rules",
         )
     if name == "traces":
-        add("trace", metavar="ID", nargs="?", help="one trace, as the list names it")
-        add("--workspace", metavar="ID", default=argparse.SUPPRESS, help="only of this workspace")
+        add("trace", metavar="ID", nargs="?", help="show one trace, by its name in the list")
+        add("--workspace", metavar="ID", default=argparse.SUPPRESS, help="only traces of this workspace")
     if name == "extract":
         add("--project", metavar="PATH", default=argparse.SUPPRESS, help="only threads of this directory")
     if name == "write":
-        add("--force", action="store_true", help="run even if it is not due")
+        add("--force", action="store_true", help="run even if no run is due")
     if name == "notes":
         add(
             *("--session", "--workspace"),
@@ -204,10 +201,10 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             default=argparse.SUPPRESS,
             help="a session of the home",
         )
-        add("--force", action="store_true", help="run even if nothing new was said")
+        add("--force", action="store_true", help="run even if there is nothing new in the session")
     if name == "doctor":
-        add("--self", action="store_true", help="examine Reverie itself")
-        add("--probe", action="store_true", help="ask the model for real (one tool call; may cost)")
+        add("--self", action="store_true", help="check Reverie itself")
+        add("--probe", action="store_true", help="send a real request to the model (may cost money)")
         add("--fix", metavar="CHECK", help="apply the fix of this check and run the checks again")
     if name == "failures":
         _add_failures(command)
@@ -216,29 +213,24 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
             "--project",
             metavar="PATH",
             default=argparse.SUPPRESS,
-            help="the project; by default the current directory",
+            help="the project; default: the current directory",
         )
-        add("--file", type=Path, action="append", metavar="FILE", help="only this file; may be given again")
+        add("--file", type=Path, action="append", metavar="FILE", help="only this file; repeatable")
         add("--at", metavar="COMMIT", help="check against this commit; also in a bare repository")
-        add("--fix", action="store_true", help="replace statements that moved or changed")
+        add("--fix", action="store_true", help="correct statements about things that moved or changed")
     if name == "findings":
         add(
             "--project",
             metavar="PATH",
             default=argparse.SUPPRESS,
-            help="the project; by default all memories",
+            help="the project; default: all memories",
         )
         add("--limit", type=_count, metavar="N", help="at most N findings")
-        add(
-            "--dismiss",
-            action="append",
-            metavar="ID",
-            help="never show this finding again; may be given again",
-        )
+        add("--dismiss", action="append", metavar="ID", help="never show this finding again; repeatable")
     if name == "engine":
         add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
-        add("--adopt", metavar="ID", help="this home was moved here: take over history and runs of ID")
+        add("--adopt", metavar="ID", help="this home was moved here: assign the history and runs of ID to it")
     if name == "runs":
         add("--limit", type=_count, metavar="N", help="at most N runs")
     if name == "search":
@@ -276,23 +268,23 @@ def _add_failures(command: argparse.ArgumentParser) -> None:
     add("--redact", type=Path, metavar="FILE", help="print this crash record without private data")
     add("--phase", metavar="PHASE", help="REASON, ACT, REFLECT or VERIFY")
     add("--exit", type=int, metavar="CODE", help="the exit code of the iteration")
-    add("--crash", type=Path, metavar="FILE", help="its crash record; by default the newest one")
+    add("--crash", type=Path, metavar="FILE", help="its crash record; default: the newest one")
     add("--goal", metavar="TEXT", help="the goal of the iteration")
     add("--task", metavar="ID", help="the task that failed")
-    add("--episode", metavar="ID", help="resolve: the episode, as --json names it")
+    add("--episode", metavar="ID", help="resolve: the episode ID, as --json lists it")
     add("--error", type=_count, default=1, metavar="N", help="resolve: the number of the error (default: 1)")
     add("--text", metavar="TEXT", help="resolve: how it was fixed")
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count")
     return int(text)
 
 
 def _time(text: str) -> int:
     if not text.isdecimal() or not is_time(int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time in milliseconds since 1970")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time in milliseconds since 1970")
     return int(text)
 
 
@@ -340,16 +332,16 @@ def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
             metavar="ID",
             dest="workspace",
             default=absent,
-            help="a session of the home, for agents that call their workspaces so",
+            help="a session of the home, for agents that use sessions instead of workspaces",
         )
 
 
 @contextmanager
 def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Context manager: write Reverie's log to stderr, if the environment requests it.
+    """Write Reverie's log to stderr within the block, if the environment asks for it.
 
-    `REVERIE_DEBUG=1` or `REVERIE_LOG_LEVEL=debug` (or `info`) does. Other libraries log nothing, because they
-    might log the data that they send.
+    `REVERIE_DEBUG=1` or `REVERIE_LOG_LEVEL=debug` (or `info`) does. Other libraries stay silent, because they
+    might log what they send.
     """
     env = os.environ if env is None else env
     if not any(name in env for name in ("REVERIE_DEBUG", "REVERIE_LOG_LEVEL")):
@@ -382,7 +374,7 @@ def main(argv: Sequence[str]) -> int:
         print_text(__version__)
         return DONE
     if arguments.host and (arguments.command or arguments.screenshot):
-        build_parser().error("--host goes with the window only: run the command on that machine")
+        build_parser().error("--host works only with the window: run the command on that machine")
     session = Invocation(arguments)
     try:
         with debug_log(), _patience(session):
@@ -422,10 +414,7 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
-    """Return a context manager that checks whether the homes of the command respond.
-
-    The window has its own check.
-    """
+    """Watch the homes of the command for answers; the window does that itself."""
     # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own.
     if session.arguments.command in (None, "failures", "engine"):
         return nullcontext()
@@ -495,7 +484,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),
 }
-"""Command -> the module in this package and the function that carries it out."""
+"""The module in this package and the function of each command."""
 
 
 def _command(name: str | None) -> Callable[[Invocation], int]:

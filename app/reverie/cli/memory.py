@@ -2,8 +2,8 @@
 
 They show the contents of a home, and `memory` answers memory commands as JSON lines. Each line names its own
 context, actor and time; a bad line gets an answer, and the next line is read. Besides the six commands of an
-agent there are `read`, `save`, `pin` and `index`, as in an editor. If an agent views a memory, this counts as
-a use; if the user does, it does not (design.md section 5).
+agent there are `read`, `save`, `pin` and `index`, as in an editor. Views by an agent count as use, views by
+the user do not (design.md section 5).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ACTORS = ("agent", "user")
 
 
 def memory(session: Invocation) -> int:
-    """Carry out the memory commands on stdin, one per line, until it ends; print one result per line."""
+    """Answer the lines of stdin until it ends."""
     clock = LineClock(session.clock)
     parts = the_home(session, clock)
     lines = MemoryLines(
@@ -73,22 +73,19 @@ def memory(session: Invocation) -> int:
 
 
 class LineClock:
-    """The clock for a session of lines.
-
-    If a line has `now`, that time applies to the line; otherwise the fallback clock does.
-    """
+    """The clock for a session of lines: a line's `now` applies to that line, else the fallback clock."""
 
     def __init__(self, fallback: Any) -> None:
         self._fallback = fallback
         self.now: int | None = None
 
     def __call__(self) -> int:
-        """Return the current time in UTC ms."""
+        """Return the time, UTC ms."""
         return int(self._fallback()) if self.now is None else self.now
 
 
 class MemoryLines:
-    """Carries out memory commands, given as lines, in one home."""
+    """Answers lines for one home."""
 
     def __init__(
         self,
@@ -101,8 +98,8 @@ class MemoryLines:
     ) -> None:
         """Prepare a session of lines.
 
-        `workspace_id` and `project` apply to lines that name none. `warn` gets a sentence about a failure
-        that occurs after the results were returned.
+        `workspace_id` and `project` apply to lines that name none. `warn` receives a sentence about a failure
+        after the lines were answered.
         """
         self._parts = parts
         self._clock = clock
@@ -114,10 +111,7 @@ class MemoryLines:
         self._known: set[str] = set()
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield one result per line, skipping blank lines.
-
-        At the end, the changes are recorded in the history.
-        """
+        """Yield one answer per line, without blank lines; changes are recorded in the history at the end."""
         keep_usage(self._parts)
         try:
             for line in lines:
@@ -129,7 +123,7 @@ class MemoryLines:
     def _note_changes(self) -> None:
         """Record the changes in the history.
 
-        They have been made and reported by now; if recording fails, the next snapshot includes them.
+        They are made and answered by now; if recording fails, the next snapshot includes them.
         """
         try:
             if self._changed:
@@ -139,13 +133,10 @@ class MemoryLines:
                     actor=self._pinned_by, source="memory commands", subject="Pins", dirty=[]
                 )
         except UserError as error:
-            self._warn(f"What was changed is not in the history yet. {error}")
+            self._warn(f"The change is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
-        """Carry out one line; return the result.
-
-        An error that a person or model can fix becomes a result too.
-        """
+        """Return the answer to one line; an error that a person or model can fix becomes an answer too."""
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):
@@ -197,12 +188,12 @@ class MemoryLines:
         if own is None:
             known = ", ".join(sorted({*COMMANDS, "read", "save", "pin", "index"}))
             raise StoreError(
-                f"Unknown command {command!r}.", next_step=f"Use one of {known}.", reason="usage"
+                f"Unknown command {command!r}.", next_step=f"Use one of: {known}.", reason="usage"
             )
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """Return the changes that a rename requires in other files, if the agent keeps an index.
+        """Return the changes that follow from a rename if the agent keeps an index.
 
         None for any other request.
         """
@@ -223,7 +214,7 @@ class MemoryLines:
     def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
         """Update the index and links after a rename.
 
-        For each text that could not be updated, a sentence is added to the result.
+        Add a sentence to the answer for each that could not be.
         """
         from reverie.services.memory_index import IndexService
 
@@ -250,9 +241,9 @@ class MemoryLines:
         return context
 
     def _require_known(self, workspace_id: str) -> None:
-        """Raise `Ambiguous` if the home neither lists the workspace nor has a store of it.
+        """Raise `Ambiguous` for a workspace that the home neither lists nor has a store of.
 
-        Otherwise a typing error could create a store without an owner, even if a project is named as well.
+        A typing error must not create a store without an owner, whether or not a project is named as well.
         """
         if workspace_id in self._known:
             return
@@ -305,7 +296,7 @@ class MemoryLines:
 def _path(request: Mapping[str, Any]) -> str:
     path = normalise({"path": request.get("path")}).get("path")
     if not isinstance(path, str):
-        raise StoreError("The command lacks path.", reason="usage")
+        raise StoreError("The command has no path.", reason="usage")
     return path
 
 
@@ -342,7 +333,7 @@ def show_status(session: Invocation) -> int:
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line per scope, directory and memory, indented; with pin, usage, size and description."""
+    """Yield scopes, directories and memories, indented, followed by pins, use, size and description."""
     for node in nodes:
         yield from _lines(node, 0)
 
@@ -379,8 +370,7 @@ def status_lines(
 ) -> Iterator[str]:
     """Yield one line per scope, then the harvest, then the agent's own jobs.
 
-    "never" appears only for a scope in which a run was possible. `without` are the scopes that this agent
-    does not have.
+    "never" appears only where a run was possible. `without` are scopes that this agent does not have.
     """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"
@@ -426,10 +416,7 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 
 def search(session: Invocation) -> int:
-    """Update the search index and query it.
-
-    Returns 0 even if nothing is found.
-    """
+    """Update the search index and query it. Finding nothing is not a failure."""
     from reverie.services.search import SearchService
     from reverie.services.views import COUNT, SearchPlace
 
@@ -458,7 +445,7 @@ def search(session: Invocation) -> int:
 
 
 def _directory() -> str | None:
-    """Return the directory in which the command was started; None if it no longer exists."""
+    """Return the directory in which the command was started, None if it no longer exists."""
     try:
         return str(Path.cwd())
     except OSError:
@@ -469,7 +456,7 @@ def _hit_lines(hits: tuple[SearchHit, ...], *, several: bool) -> list[str]:
     lines: list[str] = []
     for number, hit in enumerate(hits):
         if hit.matched != "all" and (number == 0 or hits[number - 1].matched == "all"):
-            lines.append("Few notes have all of these words. With some of them, or words like them:")
+            lines.append("Few notes contain all of these words. Notes with some of them, or similar words:")
         place = [hit.home] if several else []
         place += [hit.workspace_id] if hit.workspace_id and hit.scope == "workspace" else []
         place += [hit.project_path] if hit.project_path and hit.scope == "project" else []

@@ -82,7 +82,7 @@ def doctor(session: Invocation) -> int:
 
 
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
-    """Yield one line per check with its evidence below, and at the end the finding to solve first.
+    """Yield one line per check with its evidence below, and at the end the finding to look at first.
 
     `command` returns the command that applies the fix of a check.
     """
@@ -96,7 +96,7 @@ def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) 
             yield f"      {how}: {printable(finding.fix.label)} (`{command(finding.check)}`)"
     cause = first_cause(findings)
     yield (
-        "Everything is in order." if cause is None else f"Look at this first: {cause.title} [{cause.check}]."
+        "No problems were found." if cause is None else f"Check this first: {cause.title} [{cause.check}]."
     )
 
 
@@ -125,9 +125,9 @@ def _apply(check: str, findings: tuple[Finding, ...]) -> None:
     if finding is None or finding.fix is None:
         fixable = ", ".join(found.check for found in findings if found.fix is not None) or "none"
         raise StoreError(
-            f"There is no fix for {check}.",
-            cause=f"Checks with a fix now: {fixable}.",
-            next_step="Run `reverie doctor` without --fix to see them.",
+            f"No fix is available for {check}.",
+            cause=f"Checks with an available fix: {fixable}.",
+            next_step="Run `reverie doctor` without --fix to see the checks.",
             reason="missing",
         )
     finding.fix.apply()
@@ -141,7 +141,7 @@ def _how(finding: Finding, session: Invocation) -> str:
 def _command(session: Invocation, check: str) -> str:
     """Return the command that applies the fix of a check.
 
-    It repeats the home and workspace of this call; without them the command might choose others.
+    It repeats the home and workspace that were named, since without them it might mean others.
     """
     arguments = session.arguments
     words = ["reverie", *_option("--profile", arguments.profile)]
@@ -180,9 +180,7 @@ _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
-    """Print exactly the texts that the agent of the home would load now, the reasons, and its budgets.
-
-    For each budget it prints how much is used.
+    """Print exactly what the agent of the home would load now, why, and how full its budgets are.
 
     JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
     (empty elsewhere); `parts` has everything that is loaded, for any agent, with the text of each part.
@@ -193,7 +191,7 @@ def context(session: Invocation) -> int:
     parts = the_home(session)
     if parts.home.kind not in AGENTS:
         raise Unavailable(
-            f"What {parts.home.kind} would load is not known.",
+            f"Reverie does not know what {parts.home.kind} would load.",
             next_step="This command knows " + ", ".join(sorted(AGENTS)) + ".",
         )
     chosen = the_context(session, parts)
@@ -208,7 +206,7 @@ def context(session: Invocation) -> int:
 
 
 def context_json(view: ContextView) -> dict[str, Any]:
-    """Return the JSON document that the command `context` prints."""
+    """Return the JSON of `context`."""
     return {
         "agent": view.agent,
         "at": view.at,
@@ -221,10 +219,7 @@ def context_json(view: ContextView) -> dict[str, Any]:
 
 
 def context_lines(view: ContextView) -> Iterator[str]:
-    """Yield the context as lines for people.
-
-    These are each part with its budgets, entries and text, with a `!` at marked lines.
-    """
+    """Yield the same for people: each part with its budgets, entries and text, with a `!` at marked lines."""
     for part in view.parts:
         yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
         for note in notes(part):
@@ -248,7 +243,7 @@ def _figures(entry: ContextEntry) -> str:
     if entry.bytes:
         text += f", {entry.bytes:,} bytes, about {entry.tokens:,} tokens"
     kinds = sorted({mark.kind for mark in entry.marks})
-    return text + (f"  [look at it: {', '.join(kinds)}]" if kinds else "")
+    return text + (f"  [check this: {', '.join(kinds)}]" if kinds else "")
 
 
 def _gauge(gauge: Gauge) -> str:
@@ -351,10 +346,10 @@ _Home = tuple[Workbench, "ScopeContext"]
 
 
 def check(session: Invocation) -> int:
-    """Check the memories and instruction files of a project; print the stale statements, or fix them.
+    """Check the memories and instruction files of a project, fix if asked, and print the stale statements.
 
     JSON: a list with one object per claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`,
-    with `fixed` if `--fix` replaced it. An import that loads nothing has the kind `import`, the state
+    with `fixed` if `--fix` replaced it; an import that loads nothing has the kind `import`, the state
     `not-imported` and a `reason`. Exit 1 if something is stale (gone, moved, changed) or not imported, 0 if
     not, 2 for wrong usage.
     """
@@ -364,7 +359,7 @@ def check(session: Invocation) -> int:
         trouble(f"There is no directory {project}.")
         return WRONG_USAGE
     if arguments.fix and arguments.at:
-        trouble("--fix changes files as they are now; leave out --at.")
+        trouble("--fix changes the current files; leave out --at.")
         return WRONG_USAGE
     try:
         claims = ProjectClaims(project, arguments.at or "")
@@ -375,7 +370,7 @@ def check(session: Invocation) -> int:
         return WRONG_USAGE
     report = claims.check(notes)
     if arguments.fix and not in_checkout:
-        trouble("A bare repository has no files to fix.")
+        trouble("A bare repository has no files that --fix could change.")
         return WRONG_USAGE
     replaced = set[CheckedClaim]()
     if arguments.fix:
@@ -407,10 +402,7 @@ def _import_json(vain: FailedImport) -> dict[str, Any]:
 
 
 def _as_given(project: Path) -> Any:
-    """Return a function that returns the path of a named file.
-
-    The file is searched in the project, then in the current directory.
-    """
+    """Return a function that resolves a named file in the project, else in the current directory."""
 
     def resolved(file: Path) -> Path:
         here = Path(os.path.abspath(file))  # noqa: PTH100 - as typed
@@ -421,7 +413,7 @@ def _as_given(project: Path) -> Any:
 
 
 def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
-    """Yield each of the agents' homes with the report about its memories of the project."""
+    """Yield the memories about the project in the agents' homes, with their reports."""
     asked = every_home(session)
     for root in asked.roots:
         try:
@@ -460,7 +452,7 @@ def _print_claims(
         print_text(_claims_summary(reports, stale, len(replaced)))
     for report in reports:
         if report.problem:
-            trouble(f"{report.problem} Without a repository nothing counts as stale.")
+            trouble(f"{report.problem} Without a repository, Reverie reports no statement as stale.")
         for sentence in report.limits:
             trouble(sentence)
     return FAILED if vain or len(stale) > len(replaced) else DONE
@@ -501,7 +493,7 @@ def _claims_summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim
     found = f"{checked:,} {'statement' if checked == 1 else 'statements'} in {notes:,} "
     found += "file: " if notes == 1 else "files: "
     if not stale:
-        return found + "none is stale."
+        return found + "none are stale."
     words = f"{len(stale):,} stale in {files:,}"
     return found + words + (f", {replaced:,} fixed." if replaced else ".")
 

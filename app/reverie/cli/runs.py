@@ -1,7 +1,7 @@
 """The commands that run jobs or show runs: `consolidate` ... `extract`, `runs`, `diff`, `revert`, `watch`.
 
-For a run by hand, neither the switch for background runs nor the daily budget applies; the rules of sweeps
-and harvests do.
+A run by hand ignores the switch for background runs and the daily budget; the rules of sweeps and harvests
+apply.
 
 Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
 `diff` do not need.
@@ -70,10 +70,7 @@ log = logging.getLogger("reverie.engine")
 
 
 def sweep(session: Invocation) -> int:
-    """Run the launch sweep.
-
-    With `--dry-run`, print the workspaces that it would consolidate, in their order.
-    """
+    """Run the launch sweep; with `--dry-run` print which workspaces it would consolidate, in which order."""
     parts = the_home(session)
     if session.arguments.dry_run:
         plan = the_workbench(session, parts).by_hand.sweep_plan()
@@ -137,10 +134,7 @@ def _harvest_json(result: RunResult) -> dict[str, Any]:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Context manager: yield an event that Ctrl+C sets.
-
-    Thus a run ends as cancelled, not in the middle.
-    """
+    """Yield an event that Ctrl+C sets, so that a run ends as cancelled and not in the middle."""
     cancel = threading.Event()
     # The handler may run at any point of this thread. Setting the event there could deadlock, because this
     # thread may hold the event's own lock; `SimpleQueue.put` is reentrant.
@@ -178,7 +172,7 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
     rows += [("-", item["workspaceId"], SKIP_WORDS[item["reason"]]) for item in skipped]
     print_table([(mark, printable(workspace_id), words) for mark, workspace_id, words in rows])
     if not order and not skipped:
-        print_text("No workspace is known to have been used.")
+        print_text("No known workspace has been used yet.")
 
 
 def _consolidation_json(result: RunResult) -> dict[str, Any]:
@@ -215,7 +209,7 @@ def consolidate(session: Invocation) -> int:
             print_text(f"Loaded next: {printable(signed_names(change))}")
     card = card_from_json(result.details.get("card"))
     if card is not None and card.facts and not session.as_json:
-        print_text(f"The facts: {sentence(card.counts)}.")
+        print_text(f"Facts: {sentence(card.counts)}.")
     return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
 
 
@@ -285,12 +279,12 @@ def show_diff(session: Invocation) -> int:
 
 
 def revert(session: Invocation) -> int:
-    """Undo a run, or a part of it; return 1 if files were changed since and therefore left."""
+    """Undo a run, or a part of it; exit 1 if somebody changed something since."""
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
         raise Ambiguous(
-            "It is not clear whose hunks are meant.",
+            "--hunk does not say which file it belongs to.",
             choices=tuple(paths),
             next_step="Give --hunk together with exactly one --path.",
         )
@@ -298,7 +292,7 @@ def revert(session: Invocation) -> int:
     result, too, session.lost = by_hand.revert(arguments.run, tuple(paths), tuple(hunks))
     summary = result.summary
     if too:
-        summary += f" Came back as well, since its lines would stand nowhere else: {', '.join(too)}."
+        summary += f" Also restored, because their lines would otherwise be lost: {', '.join(too)}."
     if session.as_json:
         print_json(
             {
@@ -321,7 +315,7 @@ def revert(session: Invocation) -> int:
 def write(session: Invocation) -> int:
     """Run the memory writer once on the latest turns; exit 1 if nothing ran, or it failed.
 
-    The run starts even if the writer is switched off or another program does the same job.
+    Neither its switch counts nor another program that does the same job.
     """
     parts = the_home(session)
     workspace_id = the_context(session, parts).workspace_id
@@ -340,14 +334,14 @@ def write(session: Invocation) -> int:
     return answers.ended(succeeded=outcome.succeeded, text=outcome.text, next_step=outcome.next_step)
 
 
-UNREAD = "Claude Code of today does not read session notes, and deletes them with their transcript."
+UNREAD = "Current Claude Code does not read session notes, and deletes them with their transcript."
 
 
 def notes(session: Invocation) -> int:
     """Update the notes of a session; exit 1 if that failed.
 
-    The update runs whatever the switch and the thresholds are; with `--force`, even if there are no new
-    messages since the last update.
+    Neither the switch nor the thresholds count. With `--force` even if nothing was said since the last
+    update.
     """
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
@@ -367,17 +361,14 @@ def notes(session: Invocation) -> int:
 
 
 def _only_session(parts: HomeContainer) -> str:
-    """Return the only session of a home.
-
-    Raises `Ambiguous` if there are several, `Unavailable` if there is none.
-    """
+    """Return the session if there is only one. Raises `Ambiguous` or `Unavailable`."""
     transcripts = parts.home.transcripts
     sources = () if transcripts is None else transcripts.sources()
     found = [source.id for source in sources if source.kind == "session"]
     if not found or parts.home.notes is None:
         raise Unavailable(
-            "This home has no session to keep notes of.",
-            cause="Claude Code's have.",
+            "This home has no session that Reverie can take notes of.",
+            cause="Only homes of Claude Code have such sessions.",
             next_step="Name another home with --home DIR.",
         )
     if len(found) > 1:
@@ -388,7 +379,7 @@ def _only_session(parts: HomeContainer) -> str:
 def extract(session: Invocation) -> int:
     """Run both stages over the new rollouts of a Codex home; exit 1 if anything failed.
 
-    With `--dry-run`, only print the threads that would be extracted.
+    With `--dry-run` only print which threads would be extracted.
     """
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
@@ -418,7 +409,7 @@ def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_
         print_json({"candidates": [_candidate_json(each) for each in found], **kind})
         return
     if to_notes:
-        print_text("Each result becomes a note for Codex, which folds it into its memory itself.")
+        print_text("Reverie saves each result as a note, and Codex then merges it into its memory.")
     print_table(
         (
             "+" if each.chosen else "-",
@@ -430,7 +421,7 @@ def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_
         for each in found
     )
     if not any(each.chosen for each in found):
-        print_text("Nothing to extract.")
+        print_text("There is nothing to extract.")
 
 
 def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
@@ -471,8 +462,8 @@ def _list(session: Invocation) -> int:
         print_table([_line(row) for row in rows])
         if not rows:
             print_text(
-                "There are no traces. Reverie keeps one of each run by a model, and mux writes one when its"
-                " memory writer fails in debug mode. The other agents write none."
+                "There are no traces. Reverie keeps a trace of each run that uses a model. mux writes "
+                "one when its memory writer fails in debug mode. Other agents write none."
             )
     return FAILED if errors else DONE
 
@@ -549,10 +540,10 @@ _NO_ENGINE_S = 60.0
 def watch(session: Invocation) -> int:
     """Run the background services of one home without a window until SIGTERM or SIGINT.
 
-    If another process holds the lease of this home, the command reports that process and exits with 1. With
-    `--json` each change of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`;
-    `hosting` follows once every transcript has been read, so that new turns count from then on. The services
-    run in this process; the engine of the profile is kept running beside it.
+    If another process holds the lease of this home, reports its holder and exits 1. With `--json` each change
+    of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`; `hosting` follows
+    once every transcript has been read, so that new turns count from then on. The services run in this
+    process; the engine of the profile is kept running beside it.
     """
     never_unlock()
     parts = the_home(session)
@@ -570,9 +561,9 @@ def watch(session: Invocation) -> int:
             status = host.start()
             if status.state != "hosting":
                 raise Busy(
-                    "The background services of this home do not run here.",
+                    "Another process runs the background services of this home.",
                     cause=_why(status),
-                    next_step="End that process first, or leave it to it.",
+                    next_step="End that process first, or let it run them.",
                 )
             while reasons.empty() and not host.wait_until_ready(_READY_S):
                 pass
@@ -585,7 +576,7 @@ def watch(session: Invocation) -> int:
         answers.trouble(
             taken.message
             if taken.holder is None
-            else f"Another process took the background services over. {_why(taken)}"
+            else f"Another process took over the background services. {_why(taken)}"
         )
         return FAILED
     _print_status(session, parts, host.status)
@@ -594,10 +585,9 @@ def watch(session: Invocation) -> int:
 
 @contextmanager
 def _engine_kept(profile: Profile) -> Iterator[None]:
-    """Context manager: keep the engine of the profile running for occasional commands.
+    """Keep the engine of the profile running for occasional commands, although it ends with its last client.
 
-    Without this, the engine would end with its last client. An engine that dies or cannot be started is
-    retried; the services do not need it.
+    An engine that dies or cannot be started is retried; the services do not need it.
     """
     # Late: no other command here starts an engine.
     from reverie.engine.client import EngineClient
@@ -637,7 +627,7 @@ def _first(reasons: SimpleQueue[str]) -> str:
 
 @contextmanager
 def _until_signal(reasons: SimpleQueue[str]) -> Iterator[None]:
-    """Context manager: put a reason to stop into `reasons` on SIGTERM and SIGINT."""
+    """Put a reason to stop into `reasons` on SIGTERM and SIGINT."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda _number, _frame: reasons.put(_SIGNAL)) for number in numbers]
     try:
@@ -661,4 +651,4 @@ def _print_status(session: Invocation, parts: HomeContainer, status: HostStatus)
     elif status.state == "hosting":
         print_text(f"The background services of {root} run here; {status.sessions} transcripts are followed.")
     else:
-        print_text(f"The background services of {root} were stopped.")
+        print_text(f"The background services of {root} have stopped.")

@@ -193,91 +193,85 @@ REASONS: Mapping[Reason, str] = {
     "loaded": _("always loaded"),
     "pinned": _("pinned"),
     "used": _("used often"),
-    "cut": _("cut to what fits"),
+    "cut": _("shortened to fit"),
     "override": _("loaded instead of AGENTS.md"),
-    "falls-off": _("below the cut line"),
-    "unseen": _("the agent does not see it"),
+    "falls-off": _("below the cutoff"),
+    "unseen": _("not seen by the agent"),
     "unused": _("neither pinned nor used"),
     "unreadable": _("it cannot be read"),
     "not-text": _("it is not text"),
     "not-utf8": _("it is not valid UTF-8, so the agent loads nothing of it"),
-    "bytes": _("it does not fit the bytes that are left"),
-    "tokens": _("it does not fit the tokens that are left"),
-    "items": _("the set is full"),
-    "tries": _("too far down in the ranking"),
-    "empty": _("there is nothing in it"),
-    "missing": _("there is none"),
+    "bytes": _("it does not fit into the remaining bytes"),
+    "tokens": _("it does not fit into the remaining tokens"),
+    "items": _("the hot set is full"),
+    "tries": _("its rank is too low"),
+    "empty": _("it is empty"),
+    "missing": _("the file does not exist"),
     "overridden": _("AGENTS.override.md is loaded instead"),
     "older": _("only older versions load it"),
-    "on-demand": _("loaded only when it is needed"),
+    "on-demand": _("loaded only when needed"),
     "elsewhere": _("read by another part of the agent"),
-    "unlisted": _("no line of the index names it"),
-    "line": _("its line is loaded"),
+    "unlisted": _("not listed in the index"),
+    "line": _("its index line is loaded"),
     "lesson": _("one of the newest lessons"),
     "prior": _("an anti-pattern"),
     "newest-only": _("only the newest lessons are sent"),
-    "recorded-same": _("a new session would load the same"),
-    "recorded-changed": _("changed since; a new session would load what it is now"),
-    "recorded-gone": _("a new session would not load it: the file is not there"),
+    "recorded-same": _("a new session would load the same text"),
+    "recorded-changed": _("changed since; a new session would load the current text"),
+    "recorded-gone": _("the file no longer exists; a new session would not load it"),
     "recorded-new": _("new since; a new session would load it"),
-    "recorded-other": _("by Reverie's rules its text would be another, though it did not change"),
+    "recorded-other": _("by Reverie's rules its text would differ, although the file did not change"),
     "recorded-only": _("by Reverie's rules a new session would not load it, though it did not change"),
-    "recorded-missed": _("Reverie's rules load it, this session did not"),
+    "recorded-missed": _("by Reverie's rules it would be loaded, but this session did not load it"),
     "recalled": _("recalled for some prompts"),
     "recall-index": _("not loaded: the agent recalls single memories instead"),
-    "recall-long": _("recalled in part: only its first 4,096 bytes reach the model"),
+    "recall-long": _("recalled in part: the model gets only the first 4,096 bytes"),
     "approval": _("loaded only if its import was approved"),
     "replaced": _("a CLAUDE.md is loaded instead"),
     "excluded": _("excluded in the settings"),
     "too-large": _("larger than 4 MB"),
-    "credential": _("loaded, but it may hold credentials: Reverie never opens it"),
-    "made-new": _("Claude Code writes it when a session starts"),
+    "credential": _("loaded, but it may contain credentials: Reverie never opens it"),
+    "made-new": _("Claude Code creates it when a session starts"),
     "not-imported": _("this import loads nothing"),
-    "moved-outside": _("the agent loads the one in the place that the project's own settings name"),
+    "moved-outside": _("the agent loads the file from the place that the project's own settings name"),
 }
 IMPORT_PROBLEMS: Mapping[str, str] = {
-    "missing": _("there is no such file; a path counts from the directory of the file that names it"),
-    "sign-behind": _("the sign behind it counts as part of the path"),
-    "sign-before": _("the sign before the @ keeps it from being an import"),
-    "blank": _("a blank ends the path; write “\\ ” in its place"),
-    "kind": _("the agent imports no files of this kind"),
-    "too-deep": _("imports are followed four deep, and this one is deeper"),
+    "missing": _("the file does not exist; paths are relative to the directory of the importing file"),
+    "sign-behind": _("the character after the path is treated as part of the path"),
+    "sign-before": _("because of the character before the @, this is not an import"),
+    "blank": _("a space ends the path; write “\\ ” instead"),
+    "kind": _("the agent does not import files of this type"),
+    "too-deep": _("imports are followed four levels deep, and this one is deeper"),
 }
 """Why an import loads nothing, by `agents.capabilities.ImportProblem`."""
 NOTES: Mapping[Note, str] = {
     "hot-set-experiment": (
-        "mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is."
+        "mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is."
     ),
-    "codex-off": _("Codex loads no memories here ({detail} is not on); this is what would be loaded."),
+    "codex-off": _("Codex loads no memories here ({detail} is not on). It would load this."),
     "own-words": "The agent's fixed sentences are worded by Reverie, as long as they are.",
-    "one-after-another": _("The agent puts lines of its own around each file."),
-    "memory-off": _("Auto memory is off here ({detail}); this is what would be loaded."),
-    "cut-warning": _("The agent stops reading at line {line} and adds a warning, in its own words."),
+    "one-after-another": _("The agent adds lines of its own around each file."),
+    "memory-off": _("Auto memory is off here ({detail}). The agent would load this."),
+    "cut-warning": _("The agent stops reading at line {line} and adds a warning in its own words."),
     "no-goal": _("Anti-patterns go by the goal of the next iteration, which nobody knows here."),
-    "codex-v1": _(
-        "Codex uses version 1 of its memory here and puts its own instructions around the summary."
-    ),
-    "codex-v2": _(
-        "Codex uses version 2 of its memory here and puts its own instructions around the summary."
-    ),
+    "codex-v1": _("Codex uses memory version 1 here and adds its own instructions around the summary."),
+    "codex-v2": _("Codex uses memory version 2 here and adds its own instructions around the summary."),
     "codex-pieces": _("It is so long that Codex sends it in two pieces."),
     "index-lines": _("The agent's own sentences around these lines are not shown."),
-    "agent-differs": _("The agent itself gets another text: {detail}"),
-    "lessons-off": _("LOKI_FAILURE_MEMORY switches the lessons off."),
+    "agent-differs": _("The agent itself receives a different text: {detail}"),
+    "lessons-off": _("LOKI_FAILURE_MEMORY turns the lessons off."),
     "recorded": _(
         "As the session's transcript records it. The other parts are what a new session would load."
     ),
     "session-runs": _("The session is running and keeps what it loaded. A change reaches the next session."),
-    "rules-agree": _("Reverie's rules explain all of it."),
+    "rules-agree": _("Reverie's rules explain everything that was loaded."),
     "rules-differ": _(
-        "Reverie's rules do not explain {detail} of these: a setting changed, or they are wrong."
+        "Reverie's rules do not explain {detail} of these files: a setting changed, or the rules are wrong."
     ),
-    "recall-mode": _(
-        "No index is loaded in the newest sessions; the agent chooses memories for each prompt."
-    ),
-    "recall-long": _("Some memories are longer than the 4,096 bytes of each that reach the model."),
-    "loads-nothing": _("{detail} is set: Claude Code loads nothing here; this is what it would load."),
-    "moved-by-project": _("The project's own settings put the memory here."),
+    "recall-mode": _("The newest sessions load no index; the agent chooses memories for each prompt."),
+    "recall-long": _("Some memories are longer than 4,096 bytes; the model gets only that much of each."),
+    "loads-nothing": _("{detail} is set, so Claude Code loads nothing here. This is what it would load."),
+    "moved-by-project": _("This location comes from the project's own settings."),
     "memory-outside": "{detail}",
 }
 
@@ -295,7 +289,7 @@ def reason(entry: ContextEntry) -> str:
         words = next(sentences, words).removesuffix(".")
         return words[:1].lower() + words[1:]
     if entry.reason == "cut" and entry.detail:
-        return f"{entry.detail} tokens of its middle are left out"
+        return f"{entry.detail} tokens are left out of the middle"
     if entry.reason in ("lesson", "newest-only") and entry.detail:
         return f"{words}, seen {entry.detail} times"
     if entry.reason == "recalled" and entry.detail:

@@ -1,4 +1,4 @@
-"""The checks of the agent's own conditions (`Home.checks`), as findings."""
+"""The agent's own gates (`Home.checks`) as findings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from reverie.doctor.quantities import ago
 from reverie.text.summaries import Phrase, phrase, together
 
 _SENTENCES: Mapping[Maker, Phrase] = {
-    "reverie": phrase("Reverie made it."),
+    "reverie": phrase("Reverie created it."),
     "nobody": phrase("It is empty."),
-    "others": phrase("It holds files that Reverie did not write or cannot read; it is left alone."),
+    "others": phrase("It has files that Reverie did not write or cannot read, so they stay unchanged."),
 }
 
 
 def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Return the findings about the agent's own conditions, in the agent's order."""
+    """Return the findings of the agent's own gates, in the agent's order."""
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence

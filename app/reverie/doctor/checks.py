@@ -1,4 +1,4 @@
-"""`Check`, one check of a workspace, and verdicts that several lists of checks share. Pure."""
+"""The check of a workspace as a value, and the findings that several lists of checks have in common. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Check(Struct, frozen=True):
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-        """Run the check on these facts; return the finding."""
+        """Return the finding for these facts."""
         return self._made(*self.judge(facts, fixes))
 
     def _made(
@@ -47,7 +47,7 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
     """Judge the newest Activity entry about this workspace from one of `sources`."""
     last = facts.last(*sources)
     if last is None:
-        return "pass", phrase("Nothing yet about this workspace.")
+        return "pass", phrase("No activity in this workspace yet.")
     state: State = "warn" if last.level in ("warning", "error") else "pass"
     age = ago(facts.now, last.last_at)
     if last.times > 1:
@@ -56,12 +56,9 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """Return the verdict for a workspace without a usable model.
-
-    `found` is None if no model was examined; otherwise it has a problem that `fix` solves.
-    """
+    """Judge a model that was not examined (None), or one with a problem that `fix` solves."""
     if found is None:
-        return "pass", phrase("It was not looked at here: this place knows no models.")
+        return "pass", phrase("The model was not checked: models are unknown here.")
     evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)
     return "fail", evidence, fix, None, remedy_of(found.problem)
 
@@ -75,7 +72,7 @@ def remedy_of(problem: str) -> Remedy:
 
 
 def engine_in_words(found: ModelFacts) -> Phrase:
-    """Return sentences that name the engine and the reason for its choice."""
+    """Return the engine and the reason for it as sentences."""
     if found.engine == RULES:
         return together(phrase("It works by rules, without a model."), found.reason)
     return together(phrase("{model}.", model=found.engine), found.reason)

@@ -1,7 +1,4 @@
-"""The checks of background consolidations (formats/mux.md sections 10 and 11). Pure.
-
-A gate is a condition that must be met before a run; each check examines one.
-"""
+"""The gates of consolidations that run in the background (formats/mux.md sections 10 and 11). Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ def switched_on(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.settings.background.of(facts.home_id).enabled:
         return "pass", phrase("Background runs are on for this home.")
     evidence = phrase(
-        "It is off for this home until you turn it on. You can consolidate by hand all the same."
+        "Background runs are off for this home until you turn them on. You can still consolidate by hand."
     )
     return "off", evidence, fixes.switch_background_on()
 
@@ -55,7 +52,7 @@ def coverage(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
         evidence = phrase("Since {age}: {purpose}.", age=since, purpose=facts.dream.purpose)
         return "pass", evidence, None, phrase("A consolidation is running")
     if facts.coverage_at is None:
-        return "pass", phrase("None has run here."), None, phrase("Not consolidated yet")
+        return "pass", phrase("No consolidation has run here."), None, phrase("Not consolidated yet")
     age = phrase("{age}.", age=ago(facts.now, facts.coverage_at))
     waits = facts.now - facts.coverage_at < DEBOUNCE_MS
     return "pass", together(
@@ -69,11 +66,11 @@ def last_decision(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 DREAM_CHECKS = (
     Check("dream-switch", "Background consolidation is on", "Background consolidation is off", switched_on),
-    Check("dream-budget", "The daily budget is not used up", "The daily budget is used up", budget),
+    Check("dream-budget", "The daily budget has room left", "The daily budget is used up", budget),
     Check("dream-model", "A consolidation can run",
           "The model for consolidations cannot be used", dream_model),
     Check("dream-coverage", "The workspace was consolidated",
-          "The records of consolidations are damaged", coverage),
+          "The consolidation records are damaged", coverage),
     Check("dream-last", "Background consolidation reports no problem",
           "Background consolidation reports a problem", last_decision),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 Reading changes nothing in the home, and a transcript of any size costs only its last megabytes. Data that
 cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide the others.
-`Unavailable` is raised only if the whole home no longer exists.
+`Unavailable` is raised only if the whole home is gone.
 
 Threading: blocks on disk; any thread but the GUI's.
 """
@@ -61,10 +61,10 @@ class DoctorHome(Protocol):
     clock: Clock
 
     def read_settings(self) -> Settings:
-        """Return the settings as they are in the file now."""
+        """Return the settings that are in the file now."""
 
     def forget_settings(self) -> None:
-        """Make the settings be read from the file again on next use."""
+        """Read the settings from the file at their next use."""
 
     @property
     def write_guard(self) -> WriteGuard: ...
@@ -81,10 +81,7 @@ class DoctorHome(Protocol):
 
 
 class ModelFacts(Struct, frozen=True):
-    """The model that would be used, and the reason for this choice.
-
-    `problem` is the reason why it cannot be used; empty if it can.
-    """
+    """The model that would be asked and the reason for this choice; `problem` says why it cannot be used."""
 
     engine: str
     reason: str
@@ -92,19 +89,19 @@ class ModelFacts(Struct, frozen=True):
 
 
 class DoctorHooks(Struct, frozen=True):
-    """Functions of other parts of the program that the checks call.
+    """Functions that the checks call in other parts of the program.
 
-    A function is None if it is not available; the checks report that.
+    None if unavailable, which the checks report.
     """
 
     model: Callable[[], ModelFacts] | None = None
     dream_model: Callable[[], ModelFacts] | None = None
     probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
-    """Sends a real request to the model, which costs money."""
+    """Asks the model for real, which costs money."""
     run_writer: Callable[[], None] | None = None
     """Runs the memory writer now."""
     watch: Callable[[], WatchState | None] | None = None
-    """Returns the state of this window's watcher of the home."""
+    """Returns how this window watches the home."""
     set_debug: Callable[[], None] | None = None
     log_level: str = ""
     """The log level of the calling process (see `files.log_file`); empty for that of this process."""
@@ -135,7 +132,7 @@ class StateFacts(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a run started and has not completed since: it is still running, or a crash ended it."""
+        """Whether a run started and has not completed since: it is running, or a crash ended it."""
         return self.started_at is not None and (
             self.completed_at is None or self.completed_at < self.started_at
         )
@@ -151,7 +148,7 @@ class TracedRun(Struct, frozen=True):
 
     @property
     def wrote(self) -> bool:
-        """Whether the run wrote memory, or reported that there is nothing to write."""
+        """Whether the run did its job."""
         return self.verdict.name in ("wrote", "nothing-to-write")
 
 
@@ -199,7 +196,7 @@ class WorkspaceFacts(Struct, frozen=True):
     refusals: tuple[tuple[Refusal, bool], ...] = ()
     """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
-    """The results of the agent's own checks, each with the writer of the directory that it concerns."""
+    """The agent's own gates, each with the writer of the directory that it suspects."""
 
     @property
     def verdict(self) -> Phrase:
@@ -230,16 +227,16 @@ class WorkspaceFacts(Struct, frozen=True):
 
 
 def look_at(path: Path) -> FileFacts:
-    """Return the facts about `path`; links are followed."""
+    """Return the facts about `path`, following a link."""
     try:
         status = path.stat()
     except FileNotFoundError:
         dangling = is_link(path)
         if dangling:
-            return FileFacts(path, "other", problem=phrase("It is a link to nothing."))
+            return FileFacts(path, "other", problem=phrase("It is a broken symbolic link."))
         return FileFacts(path)
     except OSError as error:
-        why = phrase("The system says: {error}.", error=error.strerror or str(error))
+        why = phrase("The operating system reports: {error}.", error=error.strerror or str(error))
         return FileFacts(path, "other", problem=why)
     mode = status.st_mode
     kind: Literal["file", "directory", "other"] = (
@@ -252,7 +249,9 @@ def read_state(path: Path) -> StateFacts:
     """Return the writer's state from its file; a broken or missing file counts as no turns."""
     file = look_at(path)
     if file.kind != "file":
-        no_file = None if file.kind == "missing" else phrase("Something that is no file lies there.")
+        no_file = (
+            None if file.kind == "missing" else phrase("There is no file at this path, but something else.")
+        )
         return StateFacts(file, problem=file.problem or no_file)
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as opened:
@@ -277,10 +276,7 @@ def free_bytes(path: Path) -> int | None:
 
 
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
-    """Return the holder of a lease; None if there is none or it cannot be read.
-
-    `lease_problem` reports a failure to read.
-    """
+    """Return the holder of a lease; None also if that cannot be read, which `lease_problem` reports."""
     try:
         return leases.holder(name)
     except UserError:
@@ -288,7 +284,7 @@ def holder(leases: Leases, name: str) -> LeaseHolder | None:
 
 
 def lease_problem(leases: Leases) -> str:
-    """Return the reason why the list of leases cannot be read; empty if it can."""
+    """Return why the list of leases cannot be read; empty if it can."""
     try:
         leases.holder("")
     except UserError as error:
@@ -309,15 +305,15 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
 
 
 _RUNS = 5
-"""The number of newest runs to read, and of newest runs by the agent."""
+"""The number of newest runs, and of newest runs of the agent, to read."""
 
 
 MOST_DUMPS = 60
-"""The maximum number of traces that are opened to find these runs."""
+"""The maximum number of traces opened for that."""
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """Return the results of the newest runs, including the newest ones of the agent.
+    """Return the results of the newest runs, including the newest of the agent's own.
 
     A trace that cannot be read counts as damaged.
     """
@@ -344,10 +340,7 @@ def dump_time(path: Path) -> int:
 
 
 def scope_directory(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the directory of the project memories.
-
-    If there is none, return None and the reason.
-    """
+    """Return the directory of the project memories; None with the reason if there is none."""
     try:
         return home.scope_root(context, Scope.PROJECT).directory, ""
     except ScopeUnavailable as gap:

@@ -1,7 +1,7 @@
-"""The fixes: each changes one setting or file of Reverie, or the mode or name of a file of the writer.
+"""The fixes: each changes one thing of Reverie's own, or the mode or name of a file of the writer.
 
-The agent's configuration is never changed; if only such a change would help, the evidence describes how to
-make it by hand. Failure: `Fix.apply` raises `UserError`.
+The agent's configuration is never changed; if only that would help, the evidence says what to do by hand.
+Failure: `Fix.apply` raises `UserError`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Fixes:
     def set_target(self, target: str) -> Fix:
         """Return the fix that sets the writer's target."""
         labels = {
-            "project-file": phrase("Write to the project's one file"),
+            "project-file": phrase("Write to the project's single file"),
             "project-memory": phrase("Write to a project memory"),
         }
         return Fix(labels[target], lambda: self._system1(target=target))
@@ -60,7 +60,7 @@ class Fixes:
         return Fix(phrase("Write without a model"), lambda: self._system1(model=RULES))
 
     def keep_traces_of_failures(self) -> Fix:
-        """Return the fix that makes Reverie store traces of failed writer runs."""
+        """Return the fix that turns traces of failed writer runs on."""
         return Fix(phrase("Keep traces of failures"), lambda: self._system1(traces="failures"))
 
     def switch_background_on(self) -> Fix:
@@ -78,7 +78,7 @@ class Fixes:
                 tokens_per_day=min(1_000_000_000, max(1_000_000, now.tokens_per_day * 2)),
             )
 
-        return Fix(phrase("Double the budget of this home"), apply)
+        return Fix(phrase("Double the daily budget of this home"), apply)
 
     def dream_by_rules(self) -> Fix:
         """Return the fix that makes consolidations work without a model."""
@@ -89,7 +89,7 @@ class Fixes:
         return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
 
     def watch_with(self, polling: str) -> Fix:
-        """Return the fix that sets the method by which folders are watched."""
+        """Return the fix that sets how folders are watched."""
 
         def change(settings: Settings) -> Settings:
             return settings.model_copy(
@@ -108,7 +108,7 @@ class Fixes:
                 mode = stat.S_IMODE(path.stat().st_mode)
                 path.chmod(mode | stat.S_IWUSR | (stat.S_IXUSR if path.is_dir() else 0))
             except OSError as error:
-                raise user_error_from_os(error, f"{path} was not made writable.") from error
+                raise user_error_from_os(error, f"Could not make {path} writable.") from error
 
         return Fix(phrase("Make {name} writable", name=path.name), apply)
 
@@ -124,11 +124,11 @@ class Fixes:
                     try:
                         path.rename(renamed)
                     except OSError as error:
-                        raise user_error_from_os(error, f"{path.name} was not moved aside.") from error
+                        raise user_error_from_os(error, f"Could not rename {path.name}.") from error
                     return
-            raise StoreError(f"{path.name} was not moved aside.", next_step="Move it away by hand.")
+            raise StoreError(f"Could not rename {path.name}.", next_step="Rename or move the file yourself.")
 
-        return Fix(phrase("Move {name} aside", name=path.name), apply)
+        return Fix(phrase("Rename {name} and keep it as a backup", name=path.name), apply)
 
     def write_anyway(self, refusals: Sequence[Refusal]) -> Fix:
         """Return the fix that permits writing to stores of unknown layout or version."""
@@ -136,23 +136,23 @@ class Fixes:
         return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
-        """Return the fix for a directory of Reverie that switches the agent's memory off.
+        """Return the fix for a directory of ours that switches the agent's memory off.
 
         Its files are moved out of the home; an empty directory is only removed.
         """
         name = directory.name
-        title = phrase("Take {name}/ away", name=name)
+        title = phrase("Move {name}/ out of the home", name=name)
         if empty:
             title = phrase("Remove the empty {name}/", name=name)
         return Fix(title, lambda: take_away(self._parts, directory))
 
     def run_writer(self) -> Fix | None:
-        """Return the fix that runs the memory writer now; None if it cannot be run here."""
+        """Return the fix that runs the memory writer now, None if it cannot be run here."""
         act = self._hooks.run_writer
-        return None if act is None else Fix(phrase("Write it now"), act)
+        return None if act is None else Fix(phrase("Run the memory writer now"), act)
 
     def debug_logging(self) -> Fix | None:
-        """Return the fix that turns debug logging on; None if that is not possible here."""
+        """Return the fix that turns debug logging on, None if that is not possible here."""
         act = self._hooks.set_debug
         return None if act is None else Fix(phrase("Turn on debug logging"), act)
 

@@ -1,6 +1,6 @@
 """The way in which Reverie was installed, and the command that repairs it.
 
-If it is unknown, pip is assumed, because the advice for pip works in all other cases.
+An unknown way counts as pip, whose advice is right for every other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Kind = Literal["checkout", "deb", "folder", "pipx", "pip"]
 
 
 _PACKAGED = Path("/usr/lib/reverie")
-"""The program's directory in the Debian package (`packaging/package.py`)."""
+"""The directory of the program in the Debian package (`packaging/package.py`)."""
 
 
 class Installation(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Installation(Struct, frozen=True):
         return {
             "checkout": f"Run from the checkout {self.place}.",
             "deb": f"Installed as a Debian package in {self.place}.",
-            "folder": f"The folder with its own Python in {self.place}.",
+            "folder": f"Unpacked archive with its own Python in {self.place}.",
             "pipx": f"Installed by pipx in {self.place}.",
             "pip": f"Installed by pip in {self.place}.",
         }[self.kind]
@@ -52,10 +52,10 @@ def installation(
     prefix: Path | None = None,
     source: str | None = None,
 ) -> Installation:
-    """Return the installation of the running program.
+    """Return the installation that is running.
 
-    Each argument replaces a value of the interpreter. `source` is the file or address from which pip
-    installed the program; empty if unknown.
+    Each argument replaces a value of the interpreter. `source` is where pip says the program came from; empty
+    if it does not say.
     """
     program = executable or Path(sys.executable)
     if getattr(sys, "frozen", False) if frozen is None else frozen:
@@ -70,7 +70,7 @@ def installation(
     came_from = _source() if source is None else source
     if not came_from:
         # Never by the bare name: a package of that name in an index need not be this program.
-        return Installation("pip", environment, "Install again from the wheel or checkout that it came from.")
+        return Installation("pip", environment, "Install it again from the wheel or checkout used before.")
     words = shlex.join([str(program), "-m", "pip", "install", "--force-reinstall", came_from])
     return Installation("pip", environment, f"Install again: `{words}`.")
 
@@ -79,7 +79,7 @@ def _with_its_own_python(folder: Path) -> Installation:
     if folder == _PACKAGED:
         file = f"./reverie_{reverie.__version__}_*.deb"
         return Installation("deb", folder, f"Install again: `sudo apt-get install --reinstall {file}`.")
-    return Installation("folder", folder, "Unpack the archive again; its folder must stay as it is.")
+    return Installation("folder", folder, "Unpack the archive again and leave the unpacked folder unchanged.")
 
 
 def _source() -> str:

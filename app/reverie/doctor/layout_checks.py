@@ -1,7 +1,4 @@
-"""The check whether Reverie knows the layout and versions of the stores, so that it may write to them.
-
-Pure.
-"""
+"""The check that Reverie knows the layout and versions of the stores in use, and so may write. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ def known_layout(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.refusals:
         evidence = together(*(each.evidence for each, _permitted in facts.refusals))
         return "warn", together(evidence, phrase("You chose to write anyway."))
-    return "pass", phrase("All layouts and versions found here are known.")
+    return "pass", phrase("Reverie recognizes all layouts and versions found here.")
 
 
 LAYOUT_CHECKS = (

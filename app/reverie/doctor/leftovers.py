@@ -1,8 +1,7 @@
 """Directories of Reverie in a home that switch the agent's memory off by their existence.
 
 If every file in such a directory is as Reverie wrote it, the files are copied into Reverie's own directory,
-compared, and each is removed if it is still the same, under the agent's lock. Files that another program
-wrote are never moved.
+compared, and each is removed if it is still the same, under the agent's lock. Files of anybody else stay.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _MOST_FILES = 10_000
 
 
 def maker_of(actors: WriteLog, directory: Path) -> Maker:
-    """Return the writer of the files in a directory.
+    """Return who wrote the files in a directory.
 
-    `reverie`: all files are as Reverie wrote them; `nobody`: there are no files; `others`: anything else,
-    including files that cannot be read.
+    `reverie` means that all files are as Reverie wrote them; `nobody` that there are none; `others` anything
+    else, including files that cannot be read.
     """
     try:
         contents = {path: sha256_of_bytes(path.read_bytes()) for path in _files(directory)}
@@ -38,10 +37,9 @@ def maker_of(actors: WriteLog, directory: Path) -> Maker:
 
 
 def take_away(parts: DoctorHome, directory: Path) -> None:
-    """Move the files of a directory of Reverie out of the home, under the agent's own lock.
+    """Move the files of a directory that is ours into Reverie's own directory, under the agent's own lock.
 
-    They are moved into Reverie's own directory. Raises `Busy` while the agent holds that lock, and
-    `StoreError` if the directory has files of others.
+    Raises `Busy` while the agent holds that lock, and `StoreError` if the directory has files of others.
     """
     _refuse_others(parts, directory)
     root = ScopeRoot(Scope.GLOBAL, "", directory, None)
@@ -53,9 +51,9 @@ def take_away(parts: DoctorHome, directory: Path) -> None:
 def _refuse_others(parts: DoctorHome, directory: Path) -> None:
     if maker_of(parts.actors, directory) == "others":
         raise StoreError(
-            f"{directory.name}/ was left as it is.",
-            cause="It holds files or links that Reverie did not write, or cannot be read.",
-            next_step="Look at it, and remove it by hand if you do not need it.",
+            f"{directory.name}/ was not changed.",
+            cause="It contains files or links that Reverie did not write, or it cannot be read.",
+            next_step="Check its contents, and delete it yourself if you do not need it.",
         )
 
 
@@ -71,17 +69,17 @@ def _take_away(parts: DoctorHome, directory: Path) -> None:
         for found in reversed([found for found, _directories, _names in walk_paths(directory, _raise)]):
             Path(found).rmdir()
     except OSError as error:
-        raise user_error_from_os(error, f"{directory.name}/ was not removed.") from error
+        raise user_error_from_os(error, f"Could not remove {directory.name}/.") from error
 
 
 def _files(directory: Path) -> Iterator[Path]:
     """Yield every entry that is not a directory.
 
-    Raises `OSError` for a link or a device, which cannot be a file of Reverie, and if there are more files
-    than a person writes.
+    Raises `OSError` for an entry that cannot be a file of ours: a link, a device, or more files than a person
+    writes.
     """
     if directory.is_symlink():
-        raise OSError(f"{directory} is a link")
+        raise OSError(f"{directory} is a symbolic link")
     count = 0
     for found, directories, names in walk_paths(directory, onerror=_raise):
         # `walk_paths` counts links to directories among the directories, and does not follow them.

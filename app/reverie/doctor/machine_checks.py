@@ -1,4 +1,4 @@
-"""The checks of the environment of runs: the host of the services, the watcher, disk, clock and log. Pure."""
+"""The conditions around the gates: the host of the services, the watcher, disk, clock and log. Pure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _AHEAD_MS = 5 * MINUTE_MS
 
 def log_level(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if facts.log_level.startswith("debug"):
-        return "pass", phrase("{level}: every decision is logged.", level=facts.log_level)
-    evidence = phrase("The log tells of writes and failures only.")
+        return "pass", phrase("{level}: the log records every decision.", level=facts.log_level)
+    evidence = phrase("The log records only writes and failures.")
     return "pass", evidence, fixes.debug_logging(), phrase("Debug logging is off")
 
 
@@ -43,26 +43,28 @@ def host(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if not wanted:
         return (
             "pass",
-            phrase("Nothing is turned on, so nothing has to run."),
+            phrase("No background service is needed, because none is turned on."),
             None,
-            phrase("No background service is on"),
+            phrase("All background services are off"),
         )
-    return "fail", phrase("Nothing runs them for this home. Leave the window open, or run `reverie watch`.")
+    return "fail", phrase(
+        "No process runs them for this home. Leave the window open, or run `reverie watch`."
+    )
 
 
 def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     polling = facts.settings.watch.polling
     state = facts.watch
     if state is not None and state.mode == "stopped":
-        return "fail", phrase("The watcher of this window is stopped. Open the home again.")
+        return "fail", phrase("This window no longer watches the home for changes. Open the home again.")
     if state is not None and state.mode == "polling":
-        evidence = together(phrase("The folders are scanned every few seconds."), state.message)
+        evidence = together(phrase("Reverie scans the folders every few seconds."), state.message)
         fix = fixes.watch_with("auto") if polling == "always" else None
         return "pass" if polling == "always" else "warn", evidence, fix
     if state is not None and state.failures:
         evidence = plural(
-            "Changes could not be handed over once; the log says why.",
-            "Changes could not be handed over %n times; the log says why.",
+            "Reverie could not process changes once; the log has the reason.",
+            "Reverie could not process changes %n times; the log has the reason.",
             state.failures,
         )
         return "warn", evidence
@@ -70,44 +72,48 @@ def watcher(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
         fix = fixes.watch_with("auto") if polling == "never" else None
         return "warn", plain(state.message), fix
     if state is not None:
-        return "pass", plural("By events, in 1 folder.", "By events, in %n folders.", state.watches)
+        return "pass", plural(
+            "By file system events, in 1 folder.", "By file system events, in %n folders.", state.watches
+        )
     last = facts.last("host.watch")
     if last is not None and facts.host is not None and last.last_at >= facts.host.acquired_at_ms:
         return "warn", plain(last.text)
     if polling == "never":
-        evidence = phrase("By events only; where the system gives none, changes show at the next full scan.")
+        evidence = phrase(
+            "By events only; where the system sends none, changes appear at the next full scan."
+        )
         return "warn", evidence, fixes.watch_with("auto")
     if polling == "always":
-        return "pass", phrase("The settings say: by scanning.")
-    return "pass", phrase("The settings say: by events, or by scanning where there are none.")
+        return "pass", phrase("The settings choose scanning.")
+    return "pass", phrase("The settings choose file system events, or scanning where there are none.")
 
 
 def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     known = [
         (free, where)
         for free, where in (
-            (facts.free_bytes, phrase("where the home lies")),
-            (facts.own_free_bytes, phrase("where Reverie's own files lie")),
+            (facts.free_bytes, phrase("in the home directory")),
+            (facts.own_free_bytes, phrase("in Reverie's own directories")),
         )
         if free is not None
     ]
     if not known:
-        return "warn", phrase("How much is free could not be found out.")
+        return "warn", phrase("The amount of free disk space could not be determined.")
     free, where = min(known)
     state = space_state(free)
     seen = phrase("{size} are free {where}.", size=size(free), where=where)
-    return state, together(seen, "" if state == "pass" else phrase("Free some space."))
+    return state, together(seen, "" if state == "pass" else phrase("Free up disk space."))
 
 
 def space_state(free: int) -> State:
-    """Return the state for this amount of free disk space, in bytes."""
+    """Return the state for `free` bytes of disk space."""
     return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
 
 
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Judge whether the clock is behind.
 
-    A wrong clock makes every age wrong: debounce, retention and the order of runs.
+    A wrong clock falsifies every age: debounce, retention and the order of runs.
     """
     stamps = [
         (turn.timestamp, phrase("Turn {id}", id=turn.id))
@@ -123,7 +129,9 @@ def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     newest, what = max(stamps, default=(0, NOTHING))
     if newest > facts.now + _AHEAD_MS:
         age = ago(facts.now, newest)
-        return "fail", phrase("{what} is dated {age}. Set this machine's clock.", what=what, age=age)
+        return "fail", phrase(
+            "{what} is in the future ({age}). Check this computer's clock.", what=what, age=age
+        )
     return "pass", phrase("Nothing here is dated in the future.")
 
 
@@ -135,10 +143,10 @@ def activity(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 MACHINE_CHECKS = (
     Check("log-level", "Debug logging is on", "Debug logging is off", log_level),
-    Check("services", "The background services run", "The background services do not run", host),
-    Check("watcher", "Changes on disk are noticed", "Changes on disk may be noticed late", watcher),
+    Check("services", "The background services are running", "The background services are not running", host),
+    Check("watcher", "Reverie notices changes on disk", "Reverie may notice changes on disk late", watcher),
     Check("disk", "There is enough disk space", "Disk space is low", disk),
-    Check("clock", "The clock is right", "The clock is behind", clock),
+    Check("clock", "The clock is right", "The clock is slow", clock),
     Check("activity", "The background services report no problem",
           "The background services report a problem", activity),
 )  # fmt: skip

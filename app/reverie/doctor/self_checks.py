@@ -1,7 +1,6 @@
 """Checks of Reverie itself: its folders, settings, libraries and limits. Reads only; creates nothing.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: if something cannot be examined, that is a
-finding.
+Threading: blocks on disk; any thread but the GUI's. Failure: anything that cannot be examined is a finding.
 """
 
 from __future__ import annotations
@@ -49,30 +48,29 @@ def examine_self(
     found = [
         _found("python", "Python is new enough", "Python is too old", _python()),
         _found("installation", "The installation is known", "It is not known", _installation(ours)),
-        _found("libraries", "The libraries are there", "Libraries are missing", _libraries(ours)),
+        _found("libraries", "All libraries are installed", "Libraries are missing", _libraries(ours)),
         _found("sqlite", "SQLite can search full text", "SQLite cannot search full text", _full_text()),
         _found("redaction", "Secrets are found before anything is sent", "Secrets are missed", _redaction()),
         *_folders(profile),
-        _found("settings", "The settings count", "Some settings do not count", _settings(profile)),
-        _found("leases", "The list of jobs is readable", "The list of jobs is unreadable", _leases(profile)),
-        _found("watch-limit", "Enough folders can be watched", "Few can be watched", _watch_limit(limits)),
+        _found("settings", "All settings are valid", "Some settings are ignored", _settings(profile)),
+        _found("leases", "The list of jobs can be read", "The list of jobs cannot be read", _leases(profile)),
+        _found(
+            "watch-limit", "Enough folders can be watched", "Few folders can be watched", _watch_limit(limits)
+        ),
         _found("disk", "There is enough disk space", "Disk space is low", _space(profile)),
         _found(
             "display", "A window can open", "No window can open", _display(os.environ if env is None else env)
         ),
-        _found("homes", "There are agents' homes", "No agent's home was found", _homes(homes)),
+        _found("homes", "Homes of agents were found", "No home of an agent was found", _homes(homes)),
     ]
     if now < _built():
-        behind = "It shows a time before this version was made."
-        found.append(_found("clock", "The clock is right", "The clock is behind", ("fail", behind)))
+        behind = "The clock shows a time before this version was released."
+        found.append(_found("clock", "The clock is right", "The clock is slow", ("fail", behind)))
     return tuple(found)
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """Return a finding.
-
-    It is only printed by a command, so its texts are not translated.
-    """
+    """Return a finding; it is shown only on the command line, so its texts are not translated."""
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
 
@@ -116,7 +114,7 @@ def _redaction() -> _Seen:
         evidence = f"The test missed {', '.join(failed)}. No model is asked until this is repaired. "
         return "fail", evidence + installation().next_step
     evidence = f"{some(len(PLANTED), 'planted secret')} of {len(PLANTED)} found. "
-    evidence += f"Keys of {some(len(services()), 'service')} are known by their own marks."
+    evidence += f"Reverie recognizes the keys of {some(len(services()), 'service')} by their format."
     return "pass", evidence
 
 
@@ -134,17 +132,17 @@ def _folders(profile: Profile) -> Iterator[Finding]:
 def _folder(name: str, path: Path) -> _Seen:
     found = look_at(path)
     if found.kind == "missing":
-        return "pass", f"{path} is not there yet; it is made when it is needed."
+        return "pass", f"{path} does not exist yet; Reverie creates it when needed."
     if found.kind != "directory":
-        return "fail", f"{path} is no folder. {found.problem or ''} Move it away."
+        return "fail", f"{path} is not a folder. {found.problem or ''} Move it to another place."
     mode = stat.S_IMODE(path.stat().st_mode)
     if not found.writable or mode & _PRIVATE != _PRIVATE:
         return "fail", f"{path} is write-protected.", _private(path)
     if os.name != "nt" and mode & 0o022:
-        evidence = f"{path} may be changed by others (mode {mode:o}); Reverie trusts what is in it."
+        evidence = f"Other users can change {path} (mode {mode:o}), and Reverie trusts its contents."
         return "warn", evidence, _private(path)
     if os.name != "nt" and mode & ~_PRIVATE and name != "config":
-        return "warn", f"{path} may be read by others (mode {mode:o}); it holds memory text.", _private(path)
+        return "warn", f"Other users can read {path} (mode {mode:o}); it has memory text.", _private(path)
     return "pass", f"{path}."
 
 
@@ -153,9 +151,9 @@ def _private(path: Path) -> Fix:
         try:
             path.chmod(_PRIVATE)
         except OSError as error:
-            raise user_error_from_os(error, f"The mode of {path} was not changed.") from error
+            raise user_error_from_os(error, f"Could not change the mode of {path}.") from error
 
-    return Fix(plain(f"Make {path.name} yours alone"), apply)
+    return Fix(plain(f"Make {path.name} accessible only to you"), apply)
 
 
 def _settings(profile: Profile) -> _Seen:
@@ -163,7 +161,7 @@ def _settings(profile: Profile) -> _Seen:
     if problems:
         return "warn", " ".join(problems)
     if look_at(profile.settings_file).kind == "missing":
-        return "pass", f"{profile.settings_file} is not there yet: every setting has its default."
+        return "pass", f"{profile.settings_file} does not exist yet; all settings have their default values."
     return "pass", f"{profile.settings_file}."
 
 
@@ -173,7 +171,7 @@ def _leases(profile: Profile) -> _Seen:
     except UserError as error:
         return "fail", str(error)
     if look_at(profile.leases_database).kind == "missing":
-        return "pass", f"There is none yet; {profile.leases_database} will hold it."
+        return "pass", f"The list does not exist yet; Reverie will store it in {profile.leases_database}."
     return "pass", f"{profile.leases_database}."
 
 
@@ -181,9 +179,9 @@ def _watch_limit(limits: Path) -> _Seen:
     try:
         watches = int((limits / "max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
-        return "pass", "This system names no limit."
+        return "pass", "This system reports no limit."
     if watches < _FEW_WATCHES:
-        evidence = f"fs.inotify.max_user_watches is {watches:,}; large homes are looked through instead. "
+        evidence = f"fs.inotify.max_user_watches is {watches:,}; Reverie scans large homes instead. "
         evidence += "To raise it: sudo sysctl fs.inotify.max_user_watches=524288."
         return "warn", evidence
     return "pass", f"fs.inotify.max_user_watches is {watches:,}."
@@ -192,7 +190,7 @@ def _watch_limit(limits: Path) -> _Seen:
 def _space(profile: Profile) -> _Seen:
     free = free_bytes(profile.data)
     if free is None:
-        return "warn", "How much is free could not be found out."
+        return "warn", "The amount of free disk space could not be determined."
     return space_state(free), f"{size(free)} are free for Reverie's own files."
 
 
@@ -204,11 +202,11 @@ def _display(env: Mapping[str, str]) -> _Seen:
 
 def _homes(count: int) -> _Seen:
     if count == 0:
-        return "warn", "None was found. Name one with --home DIR, or try `reverie --demo`."
+        return "warn", "No home was found. Name one with --home DIR, or try `reverie --demo`."
     return "pass", f"{some(count, 'home')} found."
 
 
 def _built() -> int:
-    """Return when the program was installed on this disk, less one day of tolerance, in UTC ms."""
+    """Return when the program was installed on this disk, minus one day of tolerance, UTC ms."""
     # A file that also exists as such in a packaged build, where the modules are in an archive.
     return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

@@ -1,7 +1,7 @@
-"""The checks of the memory writer's conditions (gates), in the writer's own order.
+"""The gates of the memory writer, in the order in which it meets them (formats/mux.md section 14).
 
-The order is that of formats/mux.md section 14. Pure: facts in, a finding out. A condition that is not met is
-a failure, with a fix if one click can solve it; a condition that is met, but in an unusual way, is a warning.
+Pure: facts in, a finding out. A closed gate is a failure, with a fix if one click opens it; an open gate with
+something odd about it is a warning.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"
 def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     """Judge the last runs of the agent's own writer.
 
-    A failed run leaves a trace; a successful run is visible only in the state file.
+    A failed run leaves a trace; a run without a failure is known only from the state file.
     """
     runs = facts.agent_runs
     if not runs and len(facts.dumps) > MOST_DUMPS:
-        return "pass", phrase("None of the newest {n} traces is of its runs.", n=MOST_DUMPS)
+        return "pass", phrase("None of the newest {n} traces is from the writer.", n=MOST_DUMPS)
     if not runs:
-        return "pass", phrase("None of its runs left a trace, so none is known to have failed.")
+        return "pass", phrase("No run of the agent's memory writer left a trace, so no failure is known.")
     newest = runs[0]
     age, why = ago(facts.now, newest.started_at), newest.verdict.sentence
     began = facts.state.started_at if facts.state is not None else None
@@ -69,7 +69,7 @@ def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
         return "pass", phrase("{age}: {text}", age=age, text=why)
     if began is not None and began > newest.started_at + MINUTE_MS:
         later = phrase("A run {age} left no trace of a failure.", age=ago(facts.now, began))
-        return "pass", together(later, phrase("The one before it, {age}: {text}", age=age, text=why))
+        return "pass", together(later, phrase("The run before it, {age}: {text}", age=age, text=why))
     failed = next((number for number, run in enumerate(runs) if run.wrote), len(runs))
     title = plural(
         "The agent's memory writer wrote nothing in its last run",
@@ -79,7 +79,7 @@ def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     remedy: Remedy = "model" if newest.verdict.name in _OTHER_MODEL else ""
     if newest.verdict.name == "provider-error" and remedy_of(newest.verdict.sentence) == "key":
         remedy = "key"
-    evidence = phrase("Cause of the newest, {age}: {text}", age=age, text=why)
+    evidence = phrase("Cause of the newest failure, {age}: {text}", age=age, text=why)
     can_write = facts.model is not None and not facts.model.problem and not remedy
     # This is not a gate of Reverie's and must not make `reverie doctor` fail.
     return "warn", evidence, fixes.run_writer() if can_write else None, title, remedy
@@ -93,34 +93,36 @@ def needs_no_writer(facts: WorkspaceFacts) -> bool:
 
 def feature(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if needs_no_writer(facts):
-        evidence = phrase("It is off until you turn it on. This agent writes memories with tools of its own.")
+        evidence = phrase(
+            "The writer is off until you turn it on. The agent's own tools write memories here."
+        )
         return "off", evidence, fixes.switch_writer_on()
     if not facts.settings.system1.enabled:
-        return "fail", phrase("It is off until you turn it on."), fixes.switch_writer_on()
+        return "fail", phrase("The writer is off until you turn it on."), fixes.switch_writer_on()
     if facts.agent_switched_off:
         evidence = phrase(
-            "The agent's own configuration turns its memory writer off, and Reverie follows it. "
-            "Turn it on there: Reverie never writes that file."
+            "The agent's own configuration turns its memory writer off, and Reverie follows it. Turn it"
+            " on in that configuration: Reverie never writes that file."
         )
         return "fail", evidence
-    return "pass", phrase("It is turned on in the settings.")
+    return "pass", phrase("The memory writer is turned on in the settings.")
 
 
 def root_workspace(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     workspace = facts.workspace
     if facts.context.workspace_id is None:
-        return "fail", phrase("No workspace is chosen. Choose one with turns in it.")
+        return "fail", phrase("No workspace is selected. Select one that has turns.")
     if workspace is None:
-        return "fail", phrase("This home does not list the workspace, or its list is unreadable.")
+        return "fail", phrase("This home does not list the workspace, or the list cannot be read.")
     if workspace.parent_id is not None:
         evidence = phrase(
-            "It is a task of workspace {parent}; memories are written for that one only. Look there.",
+            "This is a task of workspace {parent}. Memories are written for that workspace only. Select it.",
             parent=workspace.parent_id,
         )
         return "fail", evidence
     if workspace.archived:
-        return "warn", phrase("The workspace is archived, so no turn ends in it any more.")
-    return "pass", phrase("It is listed, and no other workspace's task.")
+        return "warn", phrase("The workspace is archived, so it gets no new turns.")
+    return "pass", phrase("The workspace is listed, and it is not a task of another workspace.")
 
 
 def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
@@ -129,29 +131,29 @@ def interval(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     where = phrase("the agent's configuration") if by_agent else phrase("Reverie's settings")
     if found.turns is None:
         seen = phrase("In {where}: {problem}.", where=where, problem=found.problem)
-        advice = phrase("Correct or remove it there: Reverie never writes that file.")
+        advice = phrase("Correct or remove the value in that file: Reverie never writes it.")
         return "fail", together(seen, advice)
     bad = next((problem for problem in facts.settings_problems if problem.startswith("system1.interval")), "")
     if bad and not by_agent:
         return "warn", plain(bad), fixes.set_interval(DEFAULT_INTERVAL)
-    every = plural("It runs after every turn", "It runs after every %n turns", found.turns)
+    every = plural("The writer runs after every turn", "The writer runs after every %n turns", found.turns)
     return "pass", phrase("{often}, as set in {where}.", often=every, where=where)
 
 
 def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     file, unreadable = facts.transcript, phrase("The transcript cannot be read")
     if file is None:
-        return "fail", phrase("This agent keeps no transcript that could be followed.")
+        return "fail", phrase("This agent keeps no transcript that Reverie could follow.")
     if facts.transcript_problem:
         return "fail", plain(facts.transcript_problem), None, unreadable
     if file.kind == "missing":
-        return "fail", phrase("{path} does not exist: nothing was said here yet.", path=str(file.path))
+        return "fail", phrase("{path} does not exist: there are no messages yet.", path=str(file.path))
     if file.kind != "file":
-        no_file = phrase("{path} is no regular file.", path=str(file.path))
+        no_file = phrase("{path} is not a regular file.", path=str(file.path))
         return "fail", together(no_file, file.problem or ""), None, unreadable
     seen = {"size": size(file.size), "age": ago(facts.now, file.changed_at)}
     if not facts.turns:
-        return "fail", phrase("There is no whole turn at its end ({size}, last grew {age}).", **seen)
+        return "fail", phrase("The last turn is incomplete ({size}, last grew {age}).", **seen)
     return "pass", phrase("{name}: {size}, last grew {age}.", name=file.path.name, **seen)
 
 
@@ -159,8 +161,8 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Judge the last answer; only a completed one counts as a turn."""
     answers = _answers(facts)
     if not answers:
-        evidence = phrase("Say something in the workspace, with the background services running.")
-        return "warn", evidence, None, phrase("The agent has not answered here yet")
+        evidence = phrase("Send a message in the workspace while the background services are running.")
+        return "warn", evidence, None, phrase("The agent has not responded here yet")
     cut = 0
     for turn in reversed(answers):
         if turn.finished:
@@ -169,25 +171,25 @@ def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     if cut:
         state: State = "fail" if cut >= _ABORTED_IN_A_ROW or cut == len(answers) else "warn"
         evidence = plural(
-            "The last answer was cut off or ended in an error; such a turn never counts.",
-            "The last %n answers were cut off or ended in an error; such turns never count.",
+            "The last response was cut off or failed; such turns are never counted.",
+            "The last %n responses were cut off or failed; such turns are never counted.",
             cut,
         )
-        return state, together(evidence, phrase("The next one that ends well does."))
+        return state, together(evidence, phrase("It counts the next turn that ends normally."))
     when = answers[-1].timestamp
     ended = (
-        phrase("{id} ended.", id=answers[-1].id)
+        phrase("{id} is complete.", id=answers[-1].id)
         if when is None
-        else phrase("{id} ended, {age}.", id=answers[-1].id, age=ago(facts.now, when))
+        else phrase("{id} was completed {age}.", id=answers[-1].id, age=ago(facts.now, when))
     )
     partial = facts.partial is not None and facts.partial.kind == "file"
-    return "pass", together(ended, phrase("Another answer is being written.") if partial else "")
+    return "pass", together(ended, phrase("Another response is still being generated.") if partial else "")
 
 
 def state_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     state = facts.state
     if state is None:
-        return "fail", phrase("This home has no place for the state of a memory writer.")
+        return "fail", phrase("This home has no place to store the state of a memory writer.")
     return _state_damage(state, fixes) or _state_result(facts, state, fixes)
 
 
@@ -214,13 +216,13 @@ def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     if not to_file:
         loaded, other = other, loaded
     what = (
-        phrase("The writer writes one file a project.")
+        phrase("The writer writes one file per project.")
         if to_file
         else phrase("The writer writes a project memory.")
     )
     if loaded is False and other:
         instead = "project-memory" if to_file else "project-file"
-        ignored = phrase("The agent of this home does not load it.")
+        ignored = phrase("The agent of this home does not load that file.")
         return "warn", together(what, ignored, kinds.evidence), fixes.set_target(instead)
     return "pass", together(what, kinds.evidence)
 
@@ -228,19 +230,19 @@ def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     file = facts.memory
     if file is None:
-        return "fail", together(phrase("There is none for this workspace."), facts.memory_problem)
+        return "fail", together(phrase("There is no memory file for this workspace."), facts.memory_problem)
     path = str(file.path)
     if file.kind in ("directory", "other"):
-        evidence = phrase("Something that is no file lies at {path}.", path=path)
+        evidence = phrase("There is something at {path} that is not a file.", path=path)
         return "fail", together(evidence, file.problem or ""), fixes.set_aside(file.path)
     if file.kind == "file" and not file.writable:
         return "fail", _protected(file), fixes.make_writable(file.path)
     above = facts.memory_directory
     if above is not None and (above.kind != "directory" or not above.writable):
         fix = fixes.make_writable(above.path) if above.kind == "directory" else None
-        return "fail", phrase("Nothing can be made in {path}.", path=str(above.path)), fix
+        return "fail", phrase("Files cannot be created in {path}.", path=str(above.path)), fix
     if file.kind == "missing":
-        return "pass", phrase("{path} is not there yet; the first run makes it.", path=path)
+        return "pass", phrase("{path} does not exist yet; the first run creates it.", path=path)
     age = ago(facts.now, file.changed_at)
     return "pass", phrase("{path}: {size}, last changed {age}.", path=path, size=size(file.size), age=age)
 
@@ -248,10 +250,10 @@ def memory_file(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     wanted = facts.settings.system1.traces
     if wanted == "never":
-        evidence = phrase("Traces are off, so why a run failed is not kept.")
+        evidence = phrase("Traces are off, so there is no record of why a run failed.")
         return "warn", evidence, fixes.keep_traces_of_failures()
     if not facts.dumps:
-        return "pass", phrase("There is none: no run failed here while traces were kept.")
+        return "pass", phrase("There are no traces: no run has failed here while traces were on.")
     newest = facts.dumps[0]
     kept = plural(
         "1 trace, from {age}: {name}.",
@@ -264,7 +266,7 @@ def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 
 
 def _answers(facts: WorkspaceFacts) -> list[Turn]:
-    """Return the turns that are messages of the assistant, oldest first."""
+    """Return the assistant's own messages, oldest first."""
     return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
 
 
@@ -276,7 +278,7 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
     file, title = state.file, phrase("The writer's state file is damaged")
     if state.problem:
         evidence = phrase("{name}: {problem}", name=file.path.name, problem=state.problem)
-        evidence = together(evidence, phrase("It counts as no turns."))
+        evidence = together(evidence, phrase("The writer treats this as 0 turns."))
         return "fail", evidence, fixes.set_aside(file.path), title
     if file.kind == "file" and not file.writable:
         title = phrase("The writer's state cannot be saved")
@@ -285,24 +287,24 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
 
 
 def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge a readable state file; the checks are in the order of the steps of a run."""
+    """Judge a readable state file, in the order of a run's life."""
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
     if state.file.kind == "missing":
         if on and not missed:
-            return "pass", phrase("There is no state yet; it comes with the next turn that is completed.")
-        why = phrase("The writer was off, nothing ran it, or every answer was cut off.")
+            return "pass", phrase("There is no state yet; the next completed turn creates it.")
+        why = phrase("The writer was off, not running, or every response was cut off.")
         return ("fail" if on else "warn"), why, None, phrase("No turn was counted yet")
     newest = facts.last("writer")
     if newest is not None and newest.event == "writer.stood-down":
         stood_down = phrase("{text} ({age})", text=newest.text, age=ago(facts.now, newest.last_at))
-        evidence = together(stood_down, phrase("Let one of the two do it."))
-        return "warn", evidence, None, phrase("The agent writes here itself")
+        evidence = together(stood_down, phrase("Turn off one of the two memory writers."))
+        return "warn", evidence, None, phrase("The agent's own memory writer is active here")
     if facts.writer is not None:
         return _in_flight(facts, facts.writer, _counted(facts, state))
     if state.unfinished:
         at = ago(facts.now, state.started_at or 0)
-        evidence = phrase("A run began {age} and never ended. It counts as due at the next turn.", age=at)
+        evidence = phrase("A run began {age} and did not finish. The next turn starts another.", age=at)
         return "warn", evidence, fixes.run_writer(), phrase("The last run crashed")
     return _turns_counted(facts, state, missed, fixes) or _last_run(facts, state, fixes)
 
@@ -314,43 +316,43 @@ def _counted(facts: WorkspaceFacts, state: StateFacts) -> Phrase:
 
 def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> Verdict:
     began = phrase(
-        "A run began {age} in process {pid} and is still going ({counted}).",
+        "A run began {age} in process {pid} and is still running ({counted}).",
         age=ago(facts.now, writer.acquired_at_ms),
         pid=str(writer.owner.pid),
         counted=counted,
     )
     if facts.now - writer.acquired_at_ms > _STUCK_MS:
-        advice = phrase("End that process; the next turn starts another run.")
+        advice = phrase("End that process. The next turn starts another run.")
         return "fail", together(began, advice), None, phrase("A run is stuck")
     return "pass", began, None, phrase("The memory writer is running")
 
 
 def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
-    """Judge whether a turn was not counted or a run did not start; None if neither happened."""
+    """Judge whether a turn was lost or a run did not begin; None if neither happened."""
     k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
     if state.turns > k or (state.turns == k and missed):
         evidence = phrase(
-            "{counted} and no run began: the interval was misread, or a run was stuck.", counted=counted
+            "{counted}, but no run started: the interval was misread, or a run was stuck.", counted=counted
         )
-        return "fail", evidence, fixes.run_writer(), phrase("A run that was due did not begin")
+        return "fail", evidence, fixes.run_writer(), phrase("A run was due but did not start")
     if missed:
         on = facts.settings.system1.enabled and facts.host is not None
         evidence = plural(
-            "1 turn ended since it last changed, and was not counted ({counted}): "
-            "the writer was off, or nothing ran it.",
-            "%n turns ended since it last changed, and none was counted ({counted}): "
-            "the writer was off, or nothing ran it.",
+            "1 turn ended after the last change of the state file and was not counted ({counted}): the "
+            "writer was off, or its background service was not running.",
+            "%n turns ended after the last change of the state file and were not counted ({counted}): "
+            "the writer was off, or its background service was not running.",
             missed,
             counted=counted,
         )
-        return ("fail" if on else "warn"), evidence, None, phrase("The last turns were not counted")
+        return ("fail" if on else "warn"), evidence, None, phrase("The writer missed the last turns")
     return None
 
 
 def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
     counted = _counted(facts, state)
     if state.started_at is None:
-        return "pass", phrase("{counted}; no run was due yet.", counted=counted)
+        return "pass", phrase("{counted}; no run has been due yet.", counted=counted)
     at = ago(facts.now, state.started_at)
     if _written_since(facts.memory, state.started_at):
         return "pass", phrase("The last run began {age} and wrote ({counted}).", age=at, counted=counted)
@@ -362,15 +364,15 @@ def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict
             "The last run began {age} and found nothing new ({counted}).", age=at, counted=counted
         )
     evidence = phrase(
-        "It began {age} and ended, and the memory file did not change: "
-        "either there was nothing to remember, or the model did not call the tool or had no access.",
+        "The last run began {age} and ended without changing the memory file: there was nothing to "
+        "remember, or the model did not call the tool or had no access.",
         age=at,
     )
     why: Phrase | str = ""
     if facts.dumps and dump_time(facts.dumps[0]) >= state.started_at:
-        why = phrase("Its trace says: {text}", text=facts.verdict)
+        why = phrase("The trace of the run reports: {text}", text=facts.verdict)
     elif last is not None:
-        why = phrase("The log says: {text}", text=last.text)
+        why = phrase("The log reports: {text}", text=last.text)
     fix = None if facts.model is not None and facts.model.engine == RULES else fixes.use_rules()
     return "warn", together(evidence, why), fix, phrase("The last run wrote nothing")
 
@@ -378,8 +380,8 @@ def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict
 def _uncounted(facts: WorkspaceFacts, state: StateFacts) -> int:
     """Return the number of finished turns that are clearly newer than the last change of the state file.
 
-    Without a state file, turns since the start of the services count, because the services should have
-    counted them. Turns dated in the future are ignored.
+    Without a state file, turns since the start of the services that should have counted them. Turns dated in
+    the future are ignored.
     """
     if state.file.kind == "file":
         since = state.file.changed_at
@@ -396,11 +398,11 @@ def _written_since(file: FileFacts | None, started_at: int) -> bool:
 def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) -> Verdict:
     found = facts.model
     if found is not None and found.engine == RULES and not found.problem:
-        return "pass", phrase("Without a model there is none to test."), None, untested
+        return "pass", phrase("The memory writer uses rules, so there is no model to test."), None, untested
     if facts.probe is None:
         return (
             "pass",
-            phrase("Testing asks the model for real, so it is done on request only."),
+            phrase("The test sends a real request to the model, so it runs only when you ask for it."),
             None,
             untested,
         )
@@ -410,13 +412,13 @@ def _probed(facts: WorkspaceFacts, fixes: Fixes, untested: Phrase, *steps: str) 
         remedy = remedy_of(failed.sentence) if "key" in steps else "model"
         return "fail", plain(failed.sentence), fixes.use_rules(), None, remedy
     if not any(step.state == "pass" for step in steps_done):
-        return "warn", phrase("It could not be tested, because an earlier step failed."), None, untested
+        return "warn", phrase("The test could not run, because an earlier step failed."), None, untested
     return "pass", together(*(step.sentence for step in steps_done if step.state == "pass"))
 
 
 AGENT_WRITER = Check(
     "agent-writer",
-    "The agent's own memory writer has no open failure",
+    "The agent's own memory writer has no unresolved failure",
     "The agent's memory writer wrote nothing",
     agent_writer,
 )
@@ -428,17 +430,17 @@ WRITER_SWITCH = Check("feature", "The memory writer is on", "The memory writer i
 WRITER_CHECKS = (
     AGENT_WRITER,
     WRITER_SWITCH,
-    Check("root-workspace", "The workspace has a writer of its own",
+    Check("root-workspace", "The workspace has its own memory writer",
           "No memory is written for this workspace", root_workspace),
     Check("interval", "The interval is valid", "The interval is not valid", interval),
-    Check("transcript", "The transcript grows", "No transcript yet", transcript),
-    Check("last-turn", "The last answer is complete", "The last answer is not complete", last_turn),
-    Check("state-file", "The memory writer's runs are in order",
-          "The memory writer's runs are not in order", state_file),
-    Check("model", "The memory writer can work", "The model cannot be used", model),
-    Check("model-reachable", "The model answers", "The model does not answer", reachable),
+    Check("transcript", "The transcript is growing", "No transcript yet", transcript),
+    Check("last-turn", "The last response is complete", "The last response is not complete", last_turn),
+    Check("state-file", "The memory writer's runs have no problems",
+          "The memory writer's runs have a problem", state_file),
+    Check("model", "The memory writer is ready to run", "The model cannot be used", model),
+    Check("model-reachable", "The model responds", "The model does not respond", reachable),
     Check("tool-calling", "The model can call tools", "The model cannot call tools", tool_calling),
-    Check("target", "The agent loads what is written", "The agent does not load what is written", target),
+    Check("target", "The agent loads the file", "The agent does not load the file", target),
     Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
     Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
 )  # fmt: skip
@@ -447,8 +449,8 @@ WRITER_CHECKS = (
 
 def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     evidence = phrase(
-        "Nothing can keep it from running. Notes here come from the agent itself, from consolidations, "
-        "extraction and session notes."
+        "This agent has no memory writer, so none can fail. Its memories come from the agent itself, "
+        "from consolidations, extraction and session notes."
     )
     return "pass", evidence
 

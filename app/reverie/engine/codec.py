@@ -38,7 +38,7 @@ _CONTAINERS = frozenset(
 
 
 class WireError(Exception):
-    """Raised if bytes or a value do not conform to the wire format."""
+    """The bytes or the value do not fit the wire."""
 
 
 def encode(value: Any) -> bytes:

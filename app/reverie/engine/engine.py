@@ -89,14 +89,12 @@ class Listener(Struct, frozen=True):
     """Callbacks of a `HistoryRecorder`."""
 
     recorded: Callable[[int], None]
-    """Called once the changes are in the history; the marks of seen memories may have changed.
-
-    The argument is the number of pins and use counts that were restored and not reported before.
-    """
+    """The changes are in the history, so marks of what was seen may have changed. The argument is the number
+    of pins and uses that were restored and not reported before."""
     overwritten: Callable[[tuple[LostSave, ...]], None]
-    """Called if another program overwrote saves; their texts are kept as drafts."""
+    """Another program overwrote saves; drafts keep their texts."""
     notify: Callable[[str], None]
-    """Called with a sentence for the user."""
+    """A sentence for the user."""
 
 
 class HistoryRecorder:
@@ -113,10 +111,7 @@ class HistoryRecorder:
         self._wake = threading.Condition()
 
     def start(self) -> None:
-        """Start recording, first the changes made until now.
-
-        Repeated calls are harmless; does nothing after `stop`.
-        """
+        """Start to record, first what changed until now. Idempotent; does nothing after `stop`."""
         with self._wake:
             if self._thread is None and not self._stopped:
                 self._thread = threading.Thread(target=self._run, name="reverie-history", daemon=True)
@@ -129,7 +124,7 @@ class HistoryRecorder:
             self._wake.notify()
 
     def stop(self) -> None:
-        """Stop recording, and wait a moment for the present work to end."""
+        """Record nothing more, and wait a moment for the present work to end."""
         with self._wake:
             self._stopped = True
             self._wake.notify()
@@ -153,7 +148,7 @@ class HistoryRecorder:
         return not self._caught_up or self._noted is not None or self._pause_s() == 0
 
     def _pause_s(self) -> float | None:
-        """Return the seconds until pins and usage are checked again; None if only a change starts a check."""
+        """Return the seconds until pins and use are checked again; None if only a change is a reason."""
         return None if self._usage_at is None else max(0.0, self._usage_at - time.monotonic())
 
     def _tried(self) -> bool:
@@ -198,7 +193,7 @@ log = logging.getLogger("reverie.engine")
 CLOSE_S = 3.0
 LINT_SLICE_S = 2.0
 _LARGE = 2_000
-"""The number of files above which a home counts as large."""
+"""A home with more files is large."""
 
 
 class HomeWatch:
@@ -216,10 +211,7 @@ class HomeWatch:
         self._lock = threading.Lock()
 
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
-        """Send changes to this client from now on.
-
-        `context` is the context that the client shows.
-        """
+        """Send changes to this client from now on; `context` is the one it shows."""
         with self._lock:
             if has_left(client):
                 raise CallStopped
@@ -233,17 +225,14 @@ class HomeWatch:
             return self._watcher.state()
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
-        """Update the watched places.
-
-        Called when a client that watches shows `context`, or when the places of that context have changed.
-        """
+        """Update the watched places after a client that watches shows `context`, or its places changed."""
         with self._lock:
             if client in self._contexts and self._watcher is not None:
                 self._contexts[client] = context
                 self._watcher.set_targets(self._targets())
 
     def remove(self, client: ClientConnection) -> None:
-        """Stop sending changes to this client; stop the watcher after the last client."""
+        """Send nothing to this client any more; stop the watcher after the last one."""
         with self._lock:
             if client not in self._contexts or self._watcher is None:
                 return
@@ -263,10 +252,7 @@ class HomeWatch:
         return None if watcher is None else watcher.state()
 
     def rescan(self, reason: str) -> None:
-        """Compare all watched files with the disk.
-
-        `reason` is for the log.
-        """
+        """Compare everything with the disk."""
         watcher = self._watcher
         if watcher is not None:
             watcher.request_rescan(reason)
@@ -323,7 +309,7 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathering = threading.Lock()
 
     def keep_for(self, client: ClientConnection) -> None:
-        """Keep this home open until the client leaves it."""
+        """Keep this home open until the client has left it."""
         if client is not NOBODY:
             client.homes.add(self)
 
@@ -366,14 +352,14 @@ class HomeEngine(Workbench, HomeCalls):
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
-        """Read the settings again; the background services are updated soon after."""
+        """Read the settings again; the background services follow soon."""
         self.parts.forget_settings()
         self._hosting.apply_settings()
 
     def run_host(self, *, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-        """Host the background services until `cancel` is set; report each state.
+        """Host the background services until `cancel`; each state is reported.
 
-        This runs in a process of its own. Clients call `host` instead.
+        This runs in a process of its own. Clients call `host`.
         """
         host_until(self.parts, progress, cancel)
 
@@ -384,8 +370,8 @@ class HomeEngine(Workbench, HomeCalls):
     def start_history(self) -> None:
         """See `Workbench.start_history`.
 
-        The history of a large home, or a new one, is updated in a process of its own, because here this would
-        block the views for seconds.
+        A process of its own updates a new history, and that of a large home: here it would block the views
+        for seconds.
         """
         if self._workers is not None and (
             self.parts.snapshots.history.head() is None
@@ -402,10 +388,7 @@ class HomeEngine(Workbench, HomeCalls):
         super().start_history()
 
     def feed_catalogue(self, *, progress: Callable[[int], None], cancel: threading.Event) -> None:
-        """Read the whole home into the catalogue.
-
-        Progress is the number of files read so far.
-        """
+        """Read the whole home into the catalogue. Progress is the number of files read so far."""
         try:
             feed_catalogue(self.parts, None, UpdateObserver(cancel.is_set, progress))
         except UpdateStopped:
@@ -448,9 +431,8 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> TreesUpdate:
         """Return the three trees of a context.
 
-        `known`: the serial of the trees that the client already has; if it is the latest, only the changes
-        since then are returned. `dirty`: the changed paths; if given, only these are read again, provided
-        that this context was sent to the client before.
+        `known`: the serial of the trees that the client has; then only changes are sent. `dirty`: the changed
+        paths; then only these are read again, if the client was sent this context before.
         """
         with self._sending:
             had, before = self._sent.get(client, (0, None))
@@ -482,7 +464,7 @@ class HomeEngine(Workbench, HomeCalls):
             )
 
     def _sent_view(self, context: ScopeContext, client: ClientConnection) -> MemoryView:
-        """Return the trees of a context that were last sent to the client; the present ones if none were."""
+        """Return the trees of a context that the client was last sent; the present ones if there are none."""
         view = self._sent.get(client, (0, None))[1]
         return view if view is not None and view.context == context else self.view(context)
 
@@ -491,8 +473,7 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> GatheredContext:
         """Gather the facts from which the agent's context can be computed for any of `times`.
 
-        The context at the first time is marked as seen. The trees are those that were last sent to the
-        client.
+        The context at the first time counts as seen. Uses the trees that the client was last sent.
         """
         # Late: a client needs the signature only.
         from reverie.context.glances import Glances
@@ -523,7 +504,7 @@ class HomeEngine(Workbench, HomeCalls):
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
     ) -> ContextFacts:
-        """Gather the facts of a context. The caller must hold `_gathering`."""
+        """Gather the facts of a context. The caller holds `_gathering`."""
         from reverie.context.gather import gather  # late, as above
 
         view, before = self._sent_view(context, client), self._gathered
@@ -548,9 +529,8 @@ class HomeEngine(Workbench, HomeCalls):
 class ProfileEngine:
     """All homes of one profile.
 
-    `on_idle` is called when the last client has left. Runs are carried out by `workers`, or in this process
-    if there are none. `is_worker`: this process carries out one run, with the environment that is sent with
-    the call.
+    `on_idle` is called when the last client has left. `workers` do the runs; without them they are done in
+    this process. `is_worker`: this process does one run, with the environment that comes with the call.
     """
 
     def __init__(
@@ -588,13 +568,13 @@ class ProfileEngine:
             return True
 
     def begin_to_end(self) -> bool:
-        """Stop accepting clients, unless there is one; return whether there was none."""
+        """Accept no more clients; return False, and do nothing, if there is a client."""
         with self._lock:
             self._ends = not self._clients
             return self._ends
 
     def leave(self, client: ClientConnection) -> None:
-        """Remove a client; release the resources held for it."""
+        """Remove a client and release what is held for it."""
         try:
             # All at the same time, because the services of a home may take a while to end.
             _in_each(self._open_homes(), lambda home: home.forget_client(client=client))
@@ -617,9 +597,9 @@ class ProfileEngine:
     def target(
         self, root: Path, home_id: str, client: ClientConnection = NOBODY
     ) -> HomeEngine | EngineServices:
-        """Return the object whose methods a call names.
+        """Return the object whose methods a call names; a home stays open for its client.
 
-        The home is kept open for the client. Raises `UserError`.
+        Raises `UserError`.
         """
         if not home_id:
             return EngineServices(self)
@@ -628,9 +608,9 @@ class ProfileEngine:
         return found
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Carry out a run in a process of its own; return its encoded result.
+        """Do a run in a process of its own and return its encoded result.
 
-        None if the call is not a run or there are no workers. Raises `UserError`.
+        None if the call is no run or there are no workers. Raises `UserError`.
         """
         if not call.home_id or call.method not in RUNS:
             return None
@@ -644,10 +624,7 @@ class ProfileEngine:
         return self._workers.run(control, home.parts.run_dependencies)
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """Return an open home.
-
-        Raises `Unavailable` if another home is in its place now.
-        """
+        """Return an open home. Raises `Unavailable` if another home is in its place now."""
         found = self._homes.get((root, home_id))
         if found is None:
             found = self.open(root)
@@ -668,10 +645,7 @@ class ProfileEngine:
         return load_settings(self.profile.settings_file)[0]
 
     def set_debug(self, client: ClientConnection, *, on: bool) -> None:
-        """Turn the debug log on or off for this client.
-
-        The log is on while any client has turned it on.
-        """
+        """Turn the debug log on or off for this client. It is on while any client wants it."""
         with self._lock:
             before = bool(self._debugging)
             (self._debugging.add if on and not client.is_gone else self._debugging.discard)(client)
@@ -704,10 +678,7 @@ class ProfileEngine:
                 return self._homes.setdefault(key, found)
 
     def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
-        """Return those of these homes that are open.
-
-        If a home was moved, the one at its latest path is returned.
-        """
+        """Return the open ones of these homes; of a home that was moved, its latest place."""
         found = {home.home_id: home.parts for home in self._open_homes() if home.home_id in home_ids}
         return list(found.values())
 
@@ -731,7 +702,7 @@ def _put(name: str, value: str | None) -> None:
 
 
 def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
-    """Call `act` with all of these homes at the same time; wait until all calls end."""
+    """Call `act` with all of these homes at the same time, and wait."""
     threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in homes]
     for thread in threads:
         thread.start()
@@ -740,7 +711,7 @@ def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> 
 
 
 class EngineServices(EngineCalls):
-    """The calls that concern the engine itself, not one home."""
+    """The calls to the engine itself."""
 
     def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine

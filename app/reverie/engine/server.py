@@ -1,13 +1,12 @@
-"""Serves the clients of an engine: carries out their calls and sends them events.
+"""Clients served by an engine: their calls, each done on a thread of its own, and the events for them.
 
 One `ClientConnection` is one client. It may call the methods that the interface names
-(`engine.methods.Method`); a client that sends anything else is disconnected, because that is a fault or an
-attack.
+(`engine.methods.Method`); a client that sends anything else is shut out, since only a fault or an attack
+does.
 
-Threading: `serve` blocks its thread until the client has left; each call has its own thread. Sending to a
-client that does not read blocks only that client's calls; its events are merged meanwhile. Failure: a
-`UserError` and a bug are sent to the client that made the call; the calls of a client that has left are
-cancelled.
+Threading: `serve` blocks its thread until the client is gone; each call has its own. Sending to a client that
+does not read blocks that client's calls, and no others; events are merged meanwhile. Failure: a `UserError`
+and a bug go to the client that asked; the calls of a client that is gone are cancelled.
 """
 
 from __future__ import annotations
@@ -51,61 +50,58 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.engine")
 
 MOST_CALLS = 256
-"""The largest number of simultaneous calls of one client; a window has a dozen."""
+"""Calls of one client at once; a window has a dozen."""
 LEAVE_S = 1.5
 
 
 class Nonsense(Exception):
-    """Raised if a client sends something that no client of ours sends; the client is disconnected."""
+    """A client asks for what no client of ours asks for; it is shut out."""
 
 
 class CallStopped(Exception):
-    """Raised if the client no longer wants the result."""
+    """The client does not want the answer any more."""
 
 
 class Server(Protocol):
-    """The functions of the engine that a connection needs."""
+    """What a connection needs of the engine around it."""
 
     def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
-        """Return the object whose methods are called: a home, or the engine if `home_id` is empty.
+        """Return the object whose methods are called: a home, or without an id the engine.
 
         Raises `UserError`.
         """
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Carry out a run in a process of its own; return its encoded result, or None if it is not a run."""
+        """Do a call in a process of its own and return its encoded result; None for any other call."""
 
     def join(self, connection: ClientConnection) -> bool:
-        """Add a client; return False if it is too late because the engine is ending."""
+        """Add a client; False: too late, the engine ends."""
 
     def leave(self, connection: ClientConnection) -> None:
-        """Remove a client that has left."""
+        """Remove a client that is gone."""
 
 
 class RunProcesses(Protocol):
-    """The functions of `engine.workers.Workers` that an engine needs."""
+    """What an engine needs of its `engine.workers.Workers`."""
 
     def warm_up(self) -> None:
         """Prepare for a run that may soon be wanted. Returns at once."""
 
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Carry out the run; return its encoded result."""
+        """Do the run and return its encoded result."""
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Carry out a run at the lowest priority.
-
-        `home` is None if the run leaves nothing to recover.
-        """
+        """Do a run while nobody else needs the processor. Without `home` there is nothing to recover."""
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Return whether this process is carrying out a run for a different client."""
+        """Tell whether this process does a run of another client than this one."""
 
     def close(self) -> None:
         """End all runs."""
 
 
 class Cancellation(threading.Event):
-    """An event that is set when a call is no longer wanted; it can call functions at that moment."""
+    """The event that a call is not wanted any more, and what is to be done at once then."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +109,7 @@ class Cancellation(threading.Event):
         self._acting = threading.Lock()
 
     def set(self) -> None:
-        """Set the event; call the functions that were passed to `calling`."""
+        """Set the event, and do what `calling` was given."""
         with self._acting:
             super().set()
             acts, self._acts = self._acts, []
@@ -122,9 +118,9 @@ class Cancellation(threading.Event):
 
     @contextlib.contextmanager
     def calling(self, act: Callable[[], None]) -> Iterator[None]:
-        """Context manager: call `act` when the event is set during the block, on the thread that sets it.
+        """Call `act` when the event is set within the block, on the thread that sets it.
 
-        If the event is already set, `act` is called at once.
+        It is called at once if the event is set already.
         """
         with self._acting:
             is_late = self.is_set()
@@ -141,10 +137,7 @@ class Cancellation(threading.Event):
 
 
 class CallControl:
-    """One call in progress.
-
-    `accept` gets the encoded progress instead of the client.
-    """
+    """One call under way. `accept` takes its encoded progress in place of the client."""
 
     def __init__(
         self, connection: ClientConnection, call: CallMessage, accept: Callable[[bytes], None] | None = None
@@ -155,12 +148,12 @@ class CallControl:
         self._accept = accept
 
     def check(self) -> None:
-        """Raise `CallStopped` if the result is no longer wanted."""
+        """Raise `CallStopped` once the answer is not wanted any more."""
         if self.cancel.is_set():
             raise CallStopped
 
     def report(self, value: bytes) -> None:
-        """Send progress that is already encoded."""
+        """Send progress that is encoded already."""
         if self._accept is not None:
             self._accept(value)
             return
@@ -169,9 +162,9 @@ class CallControl:
 
 
 class ClientConnection:
-    """One client of the engine.
+    """One client.
 
-    `pid`: a process on this machine that lives as long as the client does; 0: the process that the client
+    `pid`: the process of this machine that lives as long as the client does; 0: the process that the client
     names in its greeting.
     """
 
@@ -190,11 +183,11 @@ class ClientConnection:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the client has left, so that nothing may be stored for it any more."""
+        """Whether the client has left, so that nothing may be kept for it any more."""
         return self._gone
 
     def serve(self) -> None:
-        """Serve the client until it has left."""
+        """Serve the client until it is gone."""
         try:
             # No welcome from an engine that ends: the client looks for the next one then.
             if self._is_understood() and self._server.join(self):
@@ -282,7 +275,7 @@ class ClientConnection:
         return _perform(target, method, control)
 
     def tell(self, event: Event) -> None:
-        """Send an event soon, after the earlier ones; waiting events of the same kind are merged.
+        """Send an event soon, after those of before; several of a kind that wait become one.
 
         Any thread; returns at once.
         """
@@ -320,24 +313,21 @@ class ClientConnection:
 def _without_frames(error: UserError) -> UserError:
     """Remove the frames that an error came through.
 
-    They refer to the arguments of a call, which may be large, and to the result, which refers to the error;
-    all of these would stay in memory until the next full garbage collection.
+    They hold the arguments of a call, which may be large, and its answer, which holds the error: all would
+    stay until the next full garbage collection.
     """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
 
 NOBODY = cast(ClientConnection, None)
-"""The default of a method's parameter `client`.
-
-For a call through a connection, the connection is passed instead.
-"""
+"""What a method has for its client where it is called through the wire: the connection takes its place."""
 
 
 def has_left(client: ClientConnection) -> bool:
-    """Return whether the client has left, so that nothing may be stored for it.
+    """Tell whether nothing may be kept for this client.
 
-    A call that stores something for its client checks this afterwards, because the client may have left in
+    A call that stores something for its client checks this afterwards, since the client may have left in
     between.
     """
     return client is not NOBODY and client.is_gone
@@ -351,7 +341,7 @@ def _other_version(version: str) -> str:
 
 
 def _perform(target: Any, method: Method, control: CallControl) -> bytes:
-    """Call a method with the arguments of a call; return the encoded result."""
+    """Call a method with the arguments of a call and return its encoded result."""
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target))

@@ -35,10 +35,7 @@ def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
 
 
 class StartingEngine:
-    """An engine that is being started.
-
-    Its process detaches from this one once the engine can be reached.
-    """
+    """An engine that is starting. Its process detaches from this one once it can be reached."""
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start the engine. Raises `Unavailable`."""
@@ -78,13 +75,13 @@ class MachineAddress(Struct, frozen=True):
     """The address of a machine: `ssh://user@host:port/path`."""
 
     host: str
-    """A host name, an address, or an alias from the configuration of `ssh`."""
+    """A name, an address, or an alias from the configuration of `ssh`."""
     user: str = ""
-    """The user; empty for the user in the configuration of `ssh`."""
+    """Empty: from the configuration of `ssh`."""
     port: int = 0
-    """The port; 0 for the port in the configuration of `ssh`."""
+    """0: from the configuration of `ssh`."""
     path: Path | None = None
-    """The home to open; None to open all homes that are found on the machine."""
+    """The home to open; None for all homes that are found there."""
 
     @property
     def url(self) -> str:
@@ -95,7 +92,7 @@ class MachineAddress(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name of the machine, as people see it."""
+        """The name to show."""
         return f"{self.user}@{self.host}" if self.user else self.host
 
 

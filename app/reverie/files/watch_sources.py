@@ -119,10 +119,7 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
     files: dict[str, str] = {}
     directories: dict[str, Watched] = {}
     _add_file(
-        files,
-        directories,
-        os.path.join(real_path(os.path.dirname(given)), os.path.basename(given)),
-        given,
+        files, directories, os.path.join(real_path(os.path.dirname(given)), os.path.basename(given)), given
     )
     return Placement(
         target, present=True, directories=directories, trigger=real, device=status.st_dev, files=files

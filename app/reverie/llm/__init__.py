@@ -1,1 +1,1 @@
-"""Communication with models: providers over HTTP, the guarded agent loop, the secret vault and traces."""
+"""Conversations with models: providers over HTTP, the guarded agent loop, the secret vault and traces."""

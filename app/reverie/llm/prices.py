@@ -39,21 +39,18 @@ class Price(Struct, frozen=True):
 
 
 class PriceTable(Struct, frozen=True):
-    """Prices of models.
-
-    They are estimates, without discounts, batch rates or long-prompt rates.
-    """
+    """Prices of models. They are estimates, without discounts, batch rates and long-prompt rates."""
 
     as_of: str
     exact: Mapping[str, Price]
-    """`provider:model` -> its price."""
+    """Prices by `provider:model`."""
     families: tuple[tuple[str, Price], ...]
-    """Prefix of `provider:model` -> the price of these models; longest prefix first."""
+    """Prices by prefix of `provider:model`, longest first."""
     free: frozenset[str]
-    """The providers whose models cost nothing."""
+    """Providers whose models cost nothing."""
 
     def find(self, model: str) -> Price | None:
-        """Return the price of `provider:model`; None if it is not known."""
+        """Return the price of `provider:model`, or None."""
         provider, _, name = model.partition(":")
         if provider == "ollama" and name.endswith(("-cloud", ":cloud")):
             return None
@@ -73,25 +70,19 @@ _NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
 
 
 def cost_usd(model: str, usage: TokenUsage) -> Decimal | None:
-    """Return the cost of `usage` for `provider:model` in US dollars; None if it is not known."""
+    """Return the cost of `usage` of `provider:model` in US dollars; None: unknown."""
     price = price_table().find(model)
     return None if price is None else price.of(usage)
 
 
 @cache
 def price_table() -> PriceTable:
-    """Return the dated table of prices that is part of the program (`resources/prices.json`).
-
-    It is read once.
-    """
+    """Return the dated table that comes with the program (`resources/prices.json`)."""
     return parse_table(resource("prices.json").read_text(encoding="utf-8"))
 
 
 def parse_table(text: str) -> PriceTable:
-    """Parse a table from its JSON text.
-
-    An exception for an invalid text is a bug.
-    """
+    """Return a table from its JSON text. Any exception for an invalid one is a bug."""
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     prices = {
         name: Price(row["input"], row["cached_input"], row["cache_write"], row["output"])

@@ -26,9 +26,7 @@ _MAX_DEPTH = 20
 
 
 class Tool(Protocol):
-    """One tool of a run.
-
-    It is synchronous and fast, such as a guarded command on the copy that the run edits.
+    """One tool of a run: synchronous and fast, such as a guarded command on the copy that the run edits.
 
     Errors that a model can correct are results (`ToolOutcome.is_error`) or `UserError`s; any other exception
     is a bug, which ends the run.
@@ -39,23 +37,19 @@ class Tool(Protocol):
 
     @property
     def restored(self) -> frozenset[str]:
-        """The arguments with memory text.
-
-        Placeholders in them are replaced by the secrets that they stand for.
-        """
+        """Arguments with memory text: placeholders in them are replaced by the secrets they hide."""
 
     @property
     def remarks(self) -> frozenset[str]:
-        """The arguments that are the model's own remarks and are only recorded.
+        """Arguments in the model's own words, which are only recorded: placeholders in them stay.
 
-        Placeholders in them stay. A placeholder in any other argument is an error; in a path, for example, it
-        would put the secret into records.
+        A placeholder in any other argument is an error (in a path it would carry the secret into records).
         """
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Carry out a call; return its outcome.
+        """Run the call. `arguments` match the schema of `spec`.
 
-        `arguments` match the schema of `spec`. Raises `UserError` for errors that the model can correct.
+        Raises `UserError` for errors that the model can correct.
         """
 
 
@@ -68,7 +62,7 @@ class FunctionTool(Struct, frozen=True):
     remarks: frozenset[str] = frozenset()
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Call `function`; the loop reports a `UserError` to the model."""
+        """Call `function`; the loop reports its `UserError` to the model."""
         return self.function(arguments)
 
 
@@ -84,10 +78,7 @@ def _table() -> dict[str, Any]:
 
 
 def decode_arguments(text: str) -> dict[str, Any]:
-    """Parse the arguments that a model sent as an object; empty text gives an empty object.
-
-    Raises `StoreError`.
-    """
+    """Return the object that a model sent as arguments; for empty text, an empty one. Raises `StoreError`."""
     if not text.strip():
         return {}
     try:
@@ -105,10 +96,10 @@ def decode_arguments(text: str) -> dict[str, Any]:
 
 
 def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
-    """Return a sentence that describes how `value` violates `schema`; None if it does not.
+    """Return a sentence on how `value` violates `schema`; None if it does not.
 
     `schema` is a JSON schema with `type`, `enum`, `required`, `properties` and `items`. Names that it does
-    not contain are accepted, because the commands have aliases. A null counts as an absent optional argument.
+    not contain pass, because the commands accept aliases. A null counts as an absent optional argument.
     """
     shown = name or "The arguments"
     types = schema.get("type")
@@ -126,7 +117,7 @@ def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> s
 
 
 def unknown_tool(name: str, tools: Sequence[Tool]) -> StoreError:
-    """Return the error for a tool that does not exist; the error lists the existing tools."""
+    """Return the error for a tool that does not exist; it lists those that do."""
     known = ", ".join(tool.spec.name for tool in tools) or "none"
     return StoreError(f"There is no tool {name[:_SHOWN_CHARS]!r}.", next_step=f"Available: {known}.")
 
@@ -155,7 +146,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _refuse_strange(value: Any, depth: int) -> None:
-    """Raise `StoreError` for unpaired surrogates, which no file can contain, and for deep nesting."""
+    """Raise `StoreError` for lone surrogates, which no file can hold, and for deep nesting."""
     if depth > _MAX_DEPTH:
         raise _unusable("They are nested too deeply.")
     if isinstance(value, str) and _SURROGATE.search(value):

@@ -14,44 +14,38 @@ SpanKind = Literal["attempt", "step", "call"]
 
 
 class TimeSpan(Struct, frozen=True):
-    """One bar of the timeline.
-
-    `start` and `end` are in milliseconds after the start of the run.
-    """
+    """One bar of the timeline. `start` and `end` are milliseconds after the start of the run."""
 
     kind: SpanKind
     attempt: int
     step: int
-    """The number of the step; 0 for the attempt as a whole."""
+    """0: the attempt as a whole."""
     call: str
     label: str
     start: int
     end: int
     estimated: bool
-    """Whether the times were not measured but estimated from the neighbours."""
+    """Whether the times are not measured but placed between their neighbours."""
     failed: bool = False
     open_end: bool = False
-    """Whether the span was cut off at its end."""
+    """Whether it was cut off at its end."""
 
 
 class Timeline(Struct, frozen=True):
     """Attempts, answers and tool calls on one time scale.
 
-    Dumps of mux have the times of tool calls and of the service's answers, but not of the requests.
+    Dumps of mux record when a tool ran and when the service answered, but not when the model was asked.
     """
 
     duration: int
-    """The duration of the run in ms; at least 1, so that it can serve as a scale."""
+    """At least 1 ms, so that it can serve as a scale."""
     limit: int
-    """The time limit in ms; 0 if there is none."""
+    """The time limit in milliseconds; 0: none."""
     spans: tuple[TimeSpan, ...]
 
 
 def timeline_of(facts: TraceFacts) -> Timeline:
-    """Return the timeline of a trace.
-
-    Spans are sorted by start; each attempt comes before its content.
-    """
+    """Return the timeline of a trace: the spans by start, each attempt before its content."""
     origin = facts.started_at or _first_time(facts)
     spans: list[TimeSpan] = []
     position = 0
@@ -69,7 +63,7 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
     """Extend the last attempt to the end of the run.
 
-    If the attempt was cut off, the answer that it was waiting for is added as a span.
+    If it was cut off, the answer that it was waiting for is added as a span.
     """
     last = facts.attempts[-1]
     ended_badly = bool(last.error) or last.aborted
@@ -100,7 +94,7 @@ def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[Tim
 
 
 class _Attempt:
-    """Collects the spans of one attempt, which starts at `begin`."""
+    """The spans of one attempt, from `begin` on."""
 
     def __init__(self, attempt: Attempt, origin: int, begin: int) -> None:
         self._attempt = attempt

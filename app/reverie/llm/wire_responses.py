@@ -88,9 +88,9 @@ class ResponsesWire(BearerWire, frozen=True):
 
 
 class ResponseReader(ReplyReader):
-    """Builds a `ModelTurn` from the events of a response.
+    """A reader that builds a `ModelTurn` from the events of a response.
 
-    An answer is complete after `response.completed` or `response.incomplete`. Its items are read when each is
+    An answer is complete after `response.completed` or `response.incomplete`; its items are read as they are
     done, or from the final response if the server sends none before.
     """
 

@@ -40,18 +40,18 @@ class LedgerFile:
             raise user_error_from_os(error, f"“{self._path.name}” could not be read.") from error
 
     def write(self, ledger: Ledger) -> None:
-        """Replace the whole file by `ledger`.
+        """Replace the file whole.
 
-        Raises `UserError`; the old file is then unchanged.
+        Raises `UserError`; the old file stays then.
         """
         ensure_private(self._path.parent)
         replace_unsynced(self._path, _stored(ledger))
 
 
 def replace_unsynced(path: Path, data: dict[str, Any]) -> None:
-    """Replace a whole JSON file, without a sync.
+    """Replace a JSON file whole, without a sync.
 
-    Raises `UserError`; the old file is then unchanged.
+    Raises `UserError`; the old file stays then.
     """
     temporary = path.with_name(temporary_name(path.name))
     try:

@@ -218,9 +218,9 @@ class FileChanges(Struct, frozen=True):
     """The changed files of one scope."""
 
     changed: tuple[MemoryFile, ...]
-    """Changed and new files."""
+    """Including new ones."""
     gone: tuple[str, ...]
-    """Relative paths of files that no longer exist."""
+    """Relative paths."""
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
@@ -351,7 +351,7 @@ class ScopeScanner:
         self._headed = re.compile(root.headed).fullmatch if root.headed else None
 
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
-        """Scan the directory `rel` and all below it; list but do not enter the directories in `keep`.
+        """Scan the directory `rel` and all below it, except for directories in `keep`, which are only noted.
 
         Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
         """
@@ -643,10 +643,7 @@ class ListingUpdate:
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
-        """Return the sentences about reading errors, by path.
-
-        For a path that was not examined, the former sentence is kept.
-        """
+        """Return the reading errors by path; a path that was not examined keeps its fault."""
         replaced = self._listed | self._scanned
         kept = {
             rel: fault
@@ -683,7 +680,7 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """Return `rel`, or for a hidden path its directory if that is new; empty if nothing is visible."""
+        """Return `rel`, or for a hidden path its directory, if that is new; empty if nothing shows."""
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
         if hidden is None:
@@ -807,7 +804,7 @@ def _checked_listing(
         raise Unavailable(
             f"The memories in {root.directory} cannot be listed:",
             cause="their home is not there now.",
-            next_step="Bring it back, or choose another home.",
+            next_step="Restore the home, or choose another one.",
         ) from None
     except OSError as error:
         is_gone(error)

@@ -76,7 +76,7 @@ class MemoryStore:
         self._effects = effects
 
     def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """Return the parsed path, as the directories list it, with its root and the root's files.
+        """Return the parsed path, spelled as the directories list it, with its root.
 
         Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories` itself.
         """
@@ -93,7 +93,7 @@ class MemoryStore:
     def _located(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         parsed = parse_memory_path(path) if isinstance(path, str) else path
         if parsed.scope is None:
-            raise StoreError(f"{parsed} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
+            raise StoreError(f"{parsed} names no scope.", next_step=f"Use one of: {', '.join(Scope)}.")
         root = self.home.scope_root(self.context, parsed.scope)
         if root.leaves_out(parsed.rel):
             raise StoreError(
@@ -184,7 +184,7 @@ class MemoryStore:
         self._effects.wrote(root, parsed.rel)
 
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
-        """Read a memory, apply `change`, write it (again if an agent wrote between); return the new text."""
+        """Read, `change` and write back, again when an agent wrote in between; return the new text."""
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")
         with self._effects.exclusive(root):
@@ -359,7 +359,7 @@ class MemoryStore:
         if entry.size > cap and not any_size:
             raise StoreError(
                 f"{parsed} is too large: {entry.size:,} bytes.",
-                cause=f"The limit of this home is {cap:,} bytes a file.",
+                cause=f"The limit of this home is {cap:,} bytes per file.",
                 next_step="Shorten it outside, or split it.",
                 reason="too-large",
             )
@@ -377,7 +377,7 @@ class MemoryStore:
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
-        """Return the stamp of the file, or of each file in the folder, by path; a later write changes it."""
+        """Return the file, or all files in the folder, each with a stamp that reveals a later write."""
         if entry.kind == "file":
             return {rel: _stamp(entry)}
         return {

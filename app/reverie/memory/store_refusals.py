@@ -53,7 +53,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
     except UnicodeEncodeError:
         raise StoreError(
             f"{parsed} cannot be written.",
-            cause="The text holds half of a surrogate pair, which is no UTF-8.",
+            cause="The text contains half of a surrogate pair, which cannot be stored as UTF-8.",
             next_step="Remove the broken character.",
             reason="not-text",
         ) from None
@@ -61,7 +61,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
     if len(data) > cap:
         raise StoreError(
             f"{parsed} would be too large: {len(data):,} bytes.",
-            cause=f"The limit of this home is {cap:,} bytes a file.",
+            cause=f"The limit of this home is {cap:,} bytes per file.",
             next_step="Shorten it, or split it into several memories.",
             reason="too-large",
         )
@@ -69,7 +69,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
 
 
 def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
-    """Raise `StoreError` (reason `scope-full`) if one more file would exceed the home's cap."""
+    """Raise `StoreError` (reason `scope-full`) where one more file would exceed the home's cap."""
     cap = caps.files_per_scope
     count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
     if count >= cap:

@@ -1,1 +1,1 @@
-"""The parts that all runs share: record, guard, transaction, recovery, revert and the Activity log."""
+"""Shared machinery of all runs: record, guard, transaction, recovery, revert and the Activity log."""

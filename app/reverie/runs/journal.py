@@ -1,9 +1,9 @@
-"""The journal of a run: every change that the run is about to make, durable before its first effect.
+"""The journal of a run: every change that it is about to make, durable before its first effect.
 
 A journal is `journal.json` in the run's own directory and names file contents by their SHA-256. The contents
-are stored separately (`Profile.images`) and shared by the runs of a home, so that a record contains no memory
-text. Both are written once, atomically, and afterwards only read: by the transaction, by recovery after a
-crash, for review and for undo. Directories in a journal are relative to the home, because the home may move.
+lie apart (`Profile.images`), shared by the runs of a home, so that a record holds no memory text. Both are
+written once, atomically, and afterwards only read: by the transaction, by recovery after a crash, for review
+and for undo. Directories in a journal are relative to the home, because the home may move.
 
 Threading: any thread but the GUI's. Failure: `Unavailable` for disk problems; `StoreError` with the reason
 "damaged" for data that can never be read again.
@@ -26,14 +26,11 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.values import Struct, as_dict, field
 
 UsageDelta = Mapping[str, MemoryUsage | None]
-"""Usage key -> pin and usage of the file; None if the file has none."""
+"""The pin and use of each file, by usage key; None where the file has none."""
 
 
 class FileIntent(Struct, frozen=True):
-    """One file that the run changes, with the hashes of its content before and after.
-
-    A hash of None means that there is no file.
-    """
+    """One file that the run changes, with the hashes of its content before and after; None for no file."""
 
     key: str
     scope: Scope
@@ -44,9 +41,9 @@ class FileIntent(Struct, frozen=True):
     before: str | None
     after: str | None
     mode: int | None = None
-    """The permission bits with which a deleted file is restored."""
+    """Permission bits for a deleted file that comes back."""
     place: int | None = None
-    """The position of a record within its file, with which the record is restored."""
+    """The position of a record within the file that holds it, for a record that comes back."""
 
     @property
     def path(self) -> str:
@@ -59,11 +56,11 @@ class Journal(Struct, frozen=True):
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()
-    """Directories that the run deletes if they are empty, as (directory of a root, path below it)."""
+    """Directories that the run deletes if they are empty: (directory of a root, path below it)."""
     made: tuple[tuple[str, str], ...] = ()
-    """Directories that the run creates, deepest first, as (an existing directory above, path below it).
+    """Directories that the run creates, deepest first: (an existing directory above, path below it).
 
-    Undo removes the ones that are empty by then.
+    Undo removes those that are empty by then.
     """
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
@@ -71,11 +68,11 @@ class Journal(Struct, frozen=True):
     for_review: bool = False
     """Whether the journal is only shown and never applied: a dry run, or a run that is held."""
     ops: tuple[Mapping[str, Any], ...] = ()
-    """The commands as the record stores them; empty if they are in the coverage record."""
+    """The commands as the record will have them; empty if the coverage record holds them."""
     commit: str = ""
-    """For a change by hand, the commit of the history that has the previous contents.
+    """The commit of the history that holds the previous contents, for a change by hand.
 
-    Empty if the images have them.
+    Empty if the images do.
     """
 
 
@@ -83,13 +80,13 @@ class Contents(Protocol):
     """A store of file contents by hash."""
 
     def put(self, data: bytes | None) -> str | None:
-        """Store these bytes; return the name by which `get` finds them.
+        """Store these bytes and return the name under which `get` finds them.
 
-        If `data` is None (no file), return None.
+        None stands for no file and stays None.
         """
 
     def get(self, name: str | None) -> bytes | None:
-        """Return the content stored under `name`; None if `name` is None (no file).
+        """Return the content stored under `name`, None for no file.
 
         Raises `StoreError` if the content is missing or damaged.
         """
@@ -102,9 +99,9 @@ class Images:
         self._directory = directory
 
     def put(self, data: bytes | None) -> str | None:
-        """Store these bytes durably; return the name by which `get` finds them.
+        """Store these bytes durably and return the name under which `get` finds them.
 
-        If `data` is None (no file), return None. A damaged copy is replaced.
+        None stands for no file and stays None. A damaged copy is replaced.
         """
         if data is None:
             return None
@@ -119,7 +116,7 @@ class Images:
         return name
 
     def get(self, name: str | None) -> bytes | None:
-        """Return the content stored under `name`; None if `name` is None (no file).
+        """Return the content stored under `name`, None for no file.
 
         Raises `StoreError` if the image is missing or damaged.
         """
@@ -137,13 +134,13 @@ class Images:
 
 
 def save_journal(run_directory: Path, journal: Journal) -> None:
-    """Write the journal durably; its images must be stored before."""
+    """Make the journal durable; its images must be stored already."""
     data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
     atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
 
 
 def load_journal(run_directory: Path) -> Journal | None:
-    """Read the journal of a run; None if the run wrote none and therefore changed nothing."""
+    """Return the journal, or None if the run never wrote one and so changed nothing."""
     try:
         data = read_regular(run_directory / "journal.json")
     except FileNotFoundError:
@@ -154,7 +151,7 @@ def load_journal(run_directory: Path) -> Journal | None:
 
 
 def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
-    """Return the commands of a journal in the format of a coverage record's ops, as if all were applied."""
+    """Return the commands of a journal, as if all were applied, in the shape of a coverage record's ops."""
     if journal is None:
         return ()
     if journal.coverage is not None:
@@ -162,7 +159,7 @@ def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
     if journal.ops:
         return journal.ops
     return tuple(
-        {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "put back"}
+        {"command": _command_of(intent), "path": intent.path, "applied": True, "note": "restored"}
         for intent in journal.intents
     )
 

@@ -1,9 +1,9 @@
 """The jobs of one home wired to their engines: consolidation, memory writer, session notes, extraction.
 
-A background run never prompts the user: it uses the model that the settings name, else the agent's own, else
-the rules (`services.models`), and sends nothing to a destination that the user has not consented to. If a
-model named in the settings cannot be used, the run stops; a model that was only inferred is skipped. The
-switch and the budget are read again for each trigger, so that turning a switch off stops the next run.
+A background run asks no questions: it uses the model that the settings name, else the agent's own, else the
+rules (`services.models`), and sends nothing to a destination that the user has not consented to. If a model
+named in the settings cannot be used, the run stops; a model that was only inferred is skipped. The switch and
+the budget are read again for each trigger, so that turning a switch off stops the next run.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError` if the engine cannot be used; a run itself
 never raises, it returns a result.
@@ -201,8 +201,8 @@ class WriterEngines(_Engines):
         Raises `UserError` as `engine` does.
         """
         guesses = (
-            (config.model, phrase("It is the agent's own model for this.")),
-            (turn_model, phrase("It is the model of the turn.")),
+            (config.model, phrase("The agent uses this model for this task.")),
+            (turn_model, phrase("The turn used this model.")),
             (config.default_model, phrase("It is the agent's default model.")),
         )
         choice = self._models.choose_in_background(settings.model, guesses, by_hand=self._by_hand)
@@ -321,7 +321,7 @@ class NotesEngines(_Engines):
         models = self._parts.home.models
         guess = None if models is None else models.dream_config(context.workspace_id).model
         choice = self._models.choose_in_background(
-            setting, [(guess, "It is the agent's own model.")], by_hand=self._by_hand
+            setting, [(guess, "The agent itself uses this model.")], by_hand=self._by_hand
         )
         return choice.engine, choice.reason
 
@@ -344,12 +344,11 @@ class ExtractCandidate(Struct, frozen=True):
 
 
 class ExtractView(Struct, frozen=True):
-    """The state of extraction, for the footer.
+    """The state of extraction, as a footer shows it.
 
-    Times are UTC ms. It contains the time of the last extraction or consolidation, the outcome of the last
-    consolidation, the number of waiting threads, and who is working (as text; empty if nobody is). `engine`
-    is the engine that an extraction would use, `why` the reason for it. `to_notes`: each result becomes a
-    note to the agent.
+    It holds when anything was extracted or consolidated last (UTC ms), how the last consolidation ended, how
+    many threads wait, and who is working, in words; empty for nobody. `engine` is what an extraction would
+    use, `why` is the reason for it. `to_notes`: each result becomes a note to the agent.
     """
 
     last_at: int | None
@@ -422,7 +421,7 @@ class ExtractionService:
         """
         setting = self._parts.read_settings().extract.model
         if requested == AUTO and setting:
-            return ModelChoice(setting, "The settings say so.")
+            return ModelChoice(setting, "It is chosen in the settings.")
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
     def _choose_stage_two(self, requested: str) -> ModelChoice:
@@ -497,11 +496,11 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
     if not service.available or cancel.is_set():
         return None
     if service.to_notes:
-        text = "This Codex extracts memories by itself. `reverie extract` offers its results as notes."
+        text = "This Codex extracts memories itself. `reverie extract` saves its results as notes for Codex."
         parts.report("extract.by-agent", text)
         return None
     if not parts.read_settings().extract.at_launch:
-        parts.report("extract.disabled", "Extraction at start-up is off. Turn it on in Settings.")
+        parts.report("extract.disabled", "Extraction at startup is off. Turn it on in Settings.")
         return None
     return service.run(cancel=cancel, trigger="launch")
 

@@ -253,9 +253,9 @@ class ChangeLogService:
         for change in self._changes(logged, most=MOST_FILES):
             sides = [side for side in (change.before, change.after) if side is not None]
             if any(len(side) > COMPARED_BYTES for side in sides):
-                refused.append(f"{change.path} is too large to be shown.")
+                refused.append(f"{change.path} is too large to show.")
             elif any(is_binary(side) for side in sides):
-                refused.append(f"{change.path} is no text.")
+                refused.append(f"{change.path} is not text.")
             elif sides:
                 found.append(change)
         before = {each.path: text_of(each.before) for each in found if each.before is not None}
@@ -322,7 +322,7 @@ class ChangeLogService:
             if card is not None and (card.changed or card.kept < card.facts):
                 said = f"The agent rewrote its memories: {sentence(card.counts)}."
                 self._parts.report(
-                    "agent.consolidation", f"{said} The tab Changes shows it, with undo.", "warning"
+                    "agent.consolidation", f"{said} Open the Changes tab to see or undo it.", "warning"
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
@@ -368,7 +368,7 @@ class ChangeLogService:
                 hand = HandChange(path, wanted, sha256_of_bytes(current), mode)
                 changes.setdefault(change.place.key, []).append(hand)
         if not changes:
-            raise StoreError("Nothing of it is left to take back.", next_step="Choose another change.")
+            raise StoreError("Nothing is left to undo.", next_step="Choose another change.")
         if target is not None and target.beside:
             (made,) = changes.values()
             return CompanionFiles(self._parts).restore(target.context, made)
@@ -380,9 +380,9 @@ class ChangeLogService:
         for key, made in changes.items():
             if key not in known:
                 raise Unavailable(
-                    f"{made[0].path} cannot be taken back:",
-                    cause="No project of this home points at it any more.",
-                    next_step="Copy its text into another memory.",
+                    f"{made[0].path} cannot be undone:",
+                    cause="No project of this home uses this store any more.",
+                    next_step="Copy the text into another memory.",
                 )
             groups.setdefault(known[key], []).extend(made)
         done: list[Undo] = []
@@ -404,7 +404,7 @@ class ChangeLogService:
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:
-            raise StoreError(f"The change did not touch {path}.", next_step="Choose another one.")
+            raise StoreError(f"This change does not include {path}.", next_step="Choose another file.")
         before, after = State(logged.parent, place), State(logged.id, place)
         if target is not None and target.beside:
             return target, before, after
@@ -449,7 +449,7 @@ class ChangeLogService:
             return merged_back(change.path, change.before, change.after, current, snapshots, part=hunks)
         except Conflict as error:
             raise Conflict(
-                "Nothing was taken back.", cause=str(error), next_step="Leave that out, or edit it by hand."
+                "Nothing was undone.", cause=str(error), next_step="Leave that out, or edit it by hand."
             ) from error
 
     def _current(self, place: HistoryPlace) -> bytes | None:

@@ -67,7 +67,7 @@ def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
     if len({change.path for change in changes}) != len(changes):
-        raise StoreError("One file cannot be changed twice at once.", next_step="Choose other names.")
+        raise StoreError("One file cannot be changed twice at once.", next_step="Use other names.")
     return changes
 
 
@@ -103,7 +103,7 @@ def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object])
         raise
 
 
-def joined(done: Sequence[Undo], sentence: str = "Took back {count} changes.") -> Undo:
+def joined(done: Sequence[Undo], sentence: str = "Undid {count} changes.") -> Undo:
     """Join several changes into one `Undo`, because the person made them with one command.
 
     `sentence` is the message shown after the undo.
@@ -145,7 +145,7 @@ def _also(error: UserError, sentence: str) -> Conflict:
 
 def _overtaken(path: str) -> Conflict:
     return Conflict(
-        f"{path} was not changed:", cause="it changed meanwhile.", next_step="Look again and repeat it."
+        f"{path} was not changed:", cause="it changed meanwhile.", next_step="Read it and try again."
     )
 
 
@@ -180,7 +180,7 @@ class _HistoryContents:
         data = None if intent is None else self.kept(intent.key, intent.rel)
         if data is None or sha256_of_bytes(data) != name:
             what = "such version" if intent is None else intent.path
-            raise StoreError(f"The history holds no {what}.", next_step="Look at its history.")
+            raise StoreError(f"The history has no {what}.", next_step="Check its history.")
         return data
 
     def kept(self, key: str, rel: str) -> bytes | None:
@@ -244,7 +244,7 @@ class ChangeSet:
             (FilesChanged(context, journal),),
             f"Moved back to {shown}."
             if is_one_move
-            else f"Took back {some(len(journal.intents), 'changed file')}.",
+            else f"Undid changes to {some(len(journal.intents), 'changed file')}.",
             count,
             moved=dict(moved or {}),
             removed=tuple(
@@ -274,8 +274,7 @@ class ChangeSet:
             for (each, found), data in zip(versions.items(), before, strict=True)
         )
         return FilesChanged(
-            context,
-            Journal(intents, usage_before=usage, usage_after=dict.fromkeys(usage), commit=commit),
+            context, Journal(intents, usage_before=usage, usage_after=dict.fromkeys(usage), commit=commit)
         )
 
     def take_back(self, step: FilesChanged, warnings: list[str]) -> None:
@@ -341,28 +340,28 @@ class ChangeSet:
         known = change.expected_sha256 is not None or kind == "restore"
         path = lenient_path(change.path) if known else parse_memory_path(change.path)
         if not path.segments:
-            raise StoreError(f"{path} is a whole scope.", next_step="Name files inside it.")
+            raise StoreError(f"{path} is a whole scope.", next_step="Name files inside the scope.")
         path, root, files = store.resolve(path)
         entry = files.entry(path.rel)
         if entry is not None and entry.kind != "file":
             raise Conflict(
                 f"{path} was not changed:",
-                cause="A folder stands there.",
+                cause="A folder with this name already exists.",
                 next_step="Choose another name.",
             )
         before = None if entry is None else files.read(path.rel)
         if sha256_of_bytes(before) != change.expected_sha256:
-            what = "it was deleted" if entry is None else "it exists by now"
+            what = "it was deleted" if entry is None else "it was created"
             what = "it changed" if entry is not None and change.expected_sha256 is not None else what
             raise Conflict(
-                f"{path} was not changed:", cause=f"{what} meanwhile.", next_step="Look again and repeat it."
+                f"{path} was not changed:", cause=f"{what} meanwhile.", next_step="Read it and try again."
             )
         cap = store.home.caps.file_bytes
         if kind == "merge" and change.after is not None and len(change.after) > max(cap, len(before or b"")):
             raise StoreError(
                 f"{path} would be too large: {len(change.after):,} bytes.",
-                cause=f"The limit of this home is {cap:,} bytes a file.",
-                next_step="Shorten it, or keep part of it in another memory.",
+                cause=f"The limit of this home is {cap:,} bytes per file.",
+                next_step="Shorten the text, or move part of it to another memory.",
                 reason="too-large",
             )
         planned = FileChange(root, path.rel, before, change.after, change.mode)
@@ -388,9 +387,9 @@ class ChangeSet:
             there = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
             if there + count > cap:
                 raise StoreError(
-                    f"Nothing was changed: the scope {at[key].root.scope} is full.",
-                    cause=f"It would hold more than {cap:,} files, the limit of this home.",
-                    next_step="Merge or delete memories there first.",
+                    f"Nothing was changed, because the scope {at[key].root.scope} is full.",
+                    cause=f"The scope would contain more than {cap:,} files, the limit of this home.",
+                    next_step="Merge or delete memories in this scope first.",
                     reason="scope-full",
                 )
 
@@ -414,7 +413,7 @@ class ChangeSet:
         raise StoreError(
             f"{one.path} was not changed:",
             cause=why_not_kept(one.root, one.rel, "it"),
-            next_step="Change it outside if you are sure.",
+            next_step="If you are sure, change the file with another program.",
             reason="not-kept",
         )
 
@@ -476,7 +475,7 @@ class ChangeSet:
                 self._put_back(transaction.undone, changes, error)
                 raise
             self._forget()
-        warnings += [f"{change.path} was deleted although write-protected." for change in protected]
+        warnings += [f"{change.path} was deleted although it is write-protected." for change in protected]
         return journal
 
     def _put_back(
@@ -496,7 +495,7 @@ class ChangeSet:
         if undone.left:
             told.append(f"{_listed(undone.left)} changed meanwhile, and {was_left(len(undone.left))}.")
         if undone.pending:
-            told.append(f"{_listed(undone.pending)} could not be put back yet.")
+            told.append(f"{_listed(undone.pending)} could not be restored yet.")
         if told and isinstance(error, UserError):
             raise _also(error, " ".join(told)) from error
 
@@ -520,13 +519,13 @@ class ChangeSet:
                 raise
             self._tell(f"Left as it is. {error}")
         except UserError as error:  # damaged: it will never be read
-            self._tell(f"It could not be put back: {error}")
+            self._tell(f"The earlier text could not be restored: {error}")
         else:
             if found.pending:
                 raise Unavailable(
-                    "A change by hand that had been interrupted could not be undone yet.",
-                    cause=f"Out of reach: {_listed(found.pending)}.",
-                    next_step="See that the home is there and its disk has room, then try again.",
+                    "A manual change was interrupted and could not be undone yet.",
+                    cause=f"These files cannot be reached: {_listed(found.pending)}.",
+                    next_step="Check that the home exists and its disk has free space, then try again.",
                     reason="recovery",
                 )
             if not found.committed:
@@ -535,7 +534,7 @@ class ChangeSet:
         self._forget()
 
     def _tell(self, what: str) -> None:
-        text = f"A change by hand had been interrupted. {what}"
+        text = f"A manual change was interrupted. {what}"
         self._parts.report("edit.interrupted", text, "warning")
 
     def _forget(self) -> None:
@@ -559,7 +558,7 @@ class ChangeSet:
         try:
             (self._directory / "applied").unlink(missing_ok=True)
         except OSError as error:
-            title = "The mark of a change by hand was not removed."
+            title = "The record of a manual change could not be removed."
             raise user_error_from_os(error, title) from error
 
     @contextlib.contextmanager
@@ -618,7 +617,7 @@ class ChangeSet:
             if after is not None and rooted_files(root).read(rel) != after:
                 path = memory_path(root.scope, rel)
                 raise Conflict(
-                    f"{path} was changed right after it was written.", next_step="Look again and repeat it."
+                    f"{path} was changed right after it was written.", next_step="Read it and try again."
                 )
 
         return Transaction(
@@ -719,13 +718,13 @@ class ChangeSet:
 def _not_taken_back(intents: Sequence[FileIntent]) -> Conflict:
     paths = [intent.path for intent in intents]
     if all(intent.after is None for intent in intents):
-        verb = "exists again and was" if len(paths) == 1 else "exist again and were"
+        verb = "already exists again and was" if len(paths) == 1 else "already exist again and were"
         return Conflict(
             f"{_listed(paths)} {verb} left as {'it is' if len(paths) == 1 else 'they are'}.",
-            next_step=f"Rename {'it' if len(paths) == 1 else 'them'} first, then undo once more.",
+            next_step=f"Rename {'it' if len(paths) == 1 else 'them'} first, then undo again.",
         )
     return Conflict(
-        "Not everything was taken back:",
+        "Not everything was undone:",
         cause=f"{_listed(paths)} changed since, and {was_left(len(paths))}.",
-        next_step="Look at it, and change it by hand.",
+        next_step="Check the text and change it yourself.",
     )

@@ -71,7 +71,7 @@ class _Project:
         if self.is_silent:
             return self._problem
         if not has_repository(self.path):
-            return f"There is no repository to read at {self.path}."
+            return f"No repository can be read at {self.path}."
         try:
             return self._claims.look(check).problem
         except Unavailable as error:
@@ -183,7 +183,7 @@ class ClaimService:
                 after = new.encode("utf-8", "surrogateescape")
                 changes.append(HandChange(note.path, after, sha256_of_bytes(before)))
         if not changes:
-            raise StoreError("Nothing here can be replaced.", next_step="Edit the memory.")
+            raise StoreError("No statement here can be replaced.", next_step="Edit the memory.")
         return self._apply(context, changes)
 
     def close(self) -> None:

@@ -134,12 +134,12 @@ class DraftService:
         """Remove these drafts, because their text was saved or discarded."""
         for name in names:
             if not DRAFT_NAME.fullmatch(name):
-                raise ValueError("no name of a draft")
+                raise ValueError("not the name of a draft")
             try:
                 with contextlib.suppress(FileNotFoundError):
                     (self._directory / name).unlink()
             except OSError as error:
-                raise user_error_from_os(error, "A draft was not removed.") from error
+                raise user_error_from_os(error, "The draft could not be removed.") from error
 
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
         """Return every draft whose window is closed.
@@ -184,7 +184,7 @@ class DraftService:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise user_error_from_os(error, "The drafts were not listed.") from error
+            raise user_error_from_os(error, "The drafts could not be listed.") from error
         sweep_temporaries(self._directory, older_than_s=_STALE_S)
         return [name for name in names if DRAFT_NAME.fullmatch(name)]
 
@@ -194,7 +194,7 @@ class DraftService:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise user_error_from_os(error, "A draft was not read.") from error
+            raise user_error_from_os(error, "The draft could not be read.") from error
         return _parsed(data)
 
     def _rename_damaged(self, name: str) -> Path:
@@ -202,7 +202,7 @@ class DraftService:
         try:
             (self._directory / name).rename(renamed)
         except OSError as error:
-            raise user_error_from_os(error, "A damaged draft was not set aside.") from error
+            raise user_error_from_os(error, "The damaged draft could not be renamed.") from error
         return renamed
 
     def _offer(self, name: str, draft: Draft) -> Offer | None:
@@ -228,13 +228,13 @@ class DraftService:
         for companion in self._home.companions(draft.context):
             if str(companion.path) == draft.rel:
                 return companion
-        raise UserError("The agent does not load this file any more.", next_step="Copy the text out.")
+        raise UserError("The agent no longer loads this file.", next_step="Copy the text of the draft.")
 
     def _require_same_store(self, draft: Draft) -> None:
         scope = parse_memory_path(draft.path).scope
         if scope is None or self._home.scope_root(draft.context, scope).key != draft.store:
             raise UserError(
-                "The memories this draft belongs to are not there any more.", next_step="Copy the text out."
+                "The memories of this draft no longer exist.", next_step="Copy the text of the draft."
             )
 
 
@@ -277,7 +277,7 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
         document = json.loads(data)
         body = document["draft"]
         if _check(body) != document["check"]:
-            raise ValueError("the checksum is another")
+            raise ValueError("the checksum does not match")
         gap = body["gap"]
         context = ScopeContext(
             body["workspace"], body["project"], ProjectGap(gap) if gap is not None else None

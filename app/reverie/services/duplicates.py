@@ -348,7 +348,7 @@ class DuplicateService:
                 key = self._parts.home.usage_key(root, parsed.rel) or ""
                 note = self._note(root, parsed.rel, usage.get(key) or UNUSED, contexts.owner(root.key))
             if note is None:
-                raise StoreError(f"{path} is not there any more.", next_step="Look again.", reason="missing")
+                raise StoreError(f"{path} no longer exists.", next_step="Refresh.", reason="missing")
             found.append(note.file)
         return tuple(found)
 
@@ -362,8 +362,8 @@ class DuplicateService:
             data = rooted_files(root).read(file.rel) if root is not None and entry is not None else None
             if sha256_of_bytes(data) != file.sha256 or data is None:
                 raise StoreError(
-                    f"{file.path} is not what was compared:",
-                    cause="it changed or went meanwhile.",
+                    f"{file.path} is no longer the file that was compared:",
+                    cause="it was changed or deleted meanwhile.",
                     next_step="Look for duplicates again.",
                     reason="changed",
                 )
@@ -401,13 +401,13 @@ class DuplicateService:
 
     def _make_one(self, files: Sequence[DuplicateFile], changes: Sequence[HandChange], subject: str) -> Undo:
         if len(files) < 2:
-            raise StoreError("A merge needs two memories.", next_step="Select at least two of the group.")
+            raise StoreError("Select two or more memories.", next_step="Select at least two of the group.")
         context = Contexts(self._parts).of({file.root_key for file in files})
         if context is None:
             raise Unavailable(
                 "These memories cannot be merged here:",
-                cause="they belong to different projects or workspaces, whose memories agents never mix.",
-                next_step="Move one of them to the global scope first, or take one of them out of the merge.",
+                cause="they belong to different projects or workspaces, and agents never mix those memories.",
+                next_step="Move one of them to global scope first, or leave it out of the merge.",
             )
         target, *others = files
         pins = {target.path: True} if any(file.pinned for file in others) and not target.pinned else {}

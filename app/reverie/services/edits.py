@@ -126,11 +126,12 @@ class UserEdits:
         another hash, `StoreError` if it is not UTF-16 or could not be rewritten without loss.
         """
         parsed, _root, files = self._resolve(context, path)
-        text = utf16_text(data := files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1))
+        data = files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1)
+        text = utf16_text(data)
         if text is None or not self.read(context, path).convertible:
             raise StoreError(
                 f"{parsed} was not changed:",
-                cause="It is not a UTF-16 text that can be rewritten without loss.",
+                cause="The file is UTF-16 text that cannot be rewritten without loss.",
                 next_step="Convert it with another program.",
             )
         if sha256_of_text(text) != expected_sha256:
@@ -162,7 +163,7 @@ class UserEdits:
             context,
             str(resolved[0][0]),
             (FilesChanged(context, pins),),
-            f"Pins of {count} memories are as before." if count > 1 else "The pin is as before.",
+            f"The pins of {count} memories are unchanged." if count > 1 else "The pin is unchanged.",
             count,
             warning=" ".join(warnings),
         )
@@ -170,15 +171,12 @@ class UserEdits:
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
         """Delete several memories or folders as one change. If one cannot be deleted, none is."""
         changes = [partial(self.delete, context, path) for path in paths]
-        return self.as_one(changes, "Brought back {count} items.")
+        return self.as_one(changes, "Restored {count} items.")
 
-    def as_one(
-        self, changes: Iterable[Callable[[], Undo]], sentence: str = "Took back {count} changes."
-    ) -> Undo:
-        """Make several changes that a person requested together; join them into one `Undo`.
+    def as_one(self, changes: Iterable[Callable[[], Undo]], sentence: str = "Undid {count} changes.") -> Undo:
+        """Join several changes that a person asked for at once into one `Undo`, described by `sentence`.
 
-        `sentence` is the message shown after the undo. If one change fails, the changes before it are undone
-        and its error is raised.
+        If one fails, the changes before it are undone and its error is raised.
         """
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):
@@ -206,7 +204,7 @@ class UserEdits:
             context,
             str(parsed),
             (step,) if count else (),
-            f"Brought back {parsed}." if count == 1 else f"Brought back {count} files of {parsed}.",
+            f"Restored {parsed}." if count == 1 else f"Restored {count} files of {parsed}.",
             removed=(str(parsed),),
             warning=" ".join(warnings),
         )
@@ -238,7 +236,7 @@ class UserEdits:
         other steps still are. A second attempt skips what is already restored.
         """
         if not undo.steps:
-            raise StoreError(f"The history holds no {undo.path}.", next_step="Look at the runs of this home.")
+            raise StoreError(f"The history has no {undo.path}.", next_step="Look at the runs of this home.")
         warnings: list[str] = []
         problems: list[Conflict] = []
         for step in reversed(undo.steps):
@@ -275,7 +273,7 @@ class UserEdits:
         if result.conflicts:
             paths = ", ".join(result.conflicts)
             what = "Not everything was undone" if result.applied else "Can't undo"
-            raise Conflict(f"{what}: changed since.", cause=f"{paths} stayed as it is.", reason=CHANGED_SINCE)
+            raise Conflict(f"{what}: changed since.", cause=f"{paths} was not changed.", reason=CHANGED_SINCE)
 
     def _rename_back(self, step: Renamed, warnings: list[str]) -> None:
         changed: list[Path] = []
@@ -317,7 +315,7 @@ class UserEdits:
     def _history_head(self) -> str:
         head = self._parts.snapshots.history.head()
         if head is None:
-            raise Conflict("The history is empty, so the delete could not be kept.")
+            raise Conflict("The history is empty, so it could not store the deleted text.")
         return head
 
     def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
@@ -437,7 +435,7 @@ class CompanionFiles:
         place = companion_place(self._parts.home.root, self._kept(companion))
         before = self._parts.snapshots.history.read(step.commit, place.key, place.rel)
         if before is None or sha256_of_bytes(before) != step.before:
-            raise StoreError(f"The history holds no {step.path}.", next_step="Look at its history.")
+            raise StoreError(f"The history has no {step.path}.", next_step="Check its history.")
         _commit, warning = self._write(companion, before, step.after or "", step.mode)
         warnings += [warning] if warning else []
 
@@ -475,12 +473,12 @@ class CompanionFiles:
         warnings: list[str] = []
         refused = companion.read_only or companion.unopened
         if refused:
-            raise StoreError(f"{companion.label} was not written.", cause=refused, reason="read-only")
+            raise StoreError(f"{companion.label} could not be written.", cause=refused, reason="read-only")
         self._parts.write_guard.require()
         files, rel = self._place(companion)
         entry = files.entry(rel)
         if entry is not None and entry.size > _SHOWN_AT_MOST:
-            raise StoreError(f"{companion.label} was not written.", cause=_TOO_LARGE, reason="too-large")
+            raise StoreError(f"{companion.label} could not be written.", cause=_TOO_LARGE, reason="too-large")
 
         def compare(current: bytes | None) -> None:
             # Invalid text is shown with another hash than its bytes have, and so is never overwritten.
@@ -578,7 +576,7 @@ def _changed(companion: Companion) -> Conflict:
     return Conflict(
         f"{companion.label} was not written:",
         cause="it changed meanwhile.",
-        next_step="Compare, then save again.",
+        next_step="Compare the versions, then save again.",
     )
 
 
@@ -588,7 +586,7 @@ def _encoded(companion: Companion, content: str) -> bytes:
     except UnicodeEncodeError:
         raise StoreError(
             f"{companion.label} cannot be written.",
-            cause="The text holds half of a surrogate pair, which is no UTF-8.",
+            cause="The text contains half of a surrogate pair, which cannot be stored as UTF-8.",
             next_step="Remove the broken character.",
             reason="not-text",
         ) from None
@@ -602,10 +600,10 @@ def add_note(parts: HomeContainer, context: ScopeContext, text: str) -> str:
     """
     words = text.strip()
     if not words:
-        raise StoreError("There is nothing to tell.", next_step="Write a sentence first.", reason="empty")
+        raise StoreError("The note is empty.", next_step="Write at least one sentence.", reason="empty")
     rules = parts.home.store_rules
     if rules is None:
-        raise Unavailable("This agent takes no notes.", next_step="Edit its memories instead.")
+        raise Unavailable("This agent does not take notes.", next_step="Edit the agent's memories instead.")
     rel = rules.note_path(words.splitlines()[0].lstrip("#- "), parts.clock())
     path = str(memory_path(Scope.GLOBAL, rel))
     UserEdits(parts).save(context, path, f"{words}\n", None)

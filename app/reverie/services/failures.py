@@ -66,7 +66,7 @@ class RecordEdits:
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
-            raise Unavailable("This home keeps no records.", next_step="Open a project of loki-mode.")
+            raise Unavailable("This home has no records.", next_step="Open a project of loki-mode.")
         self._parts = parts
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
         self._files = rooted_files(self._root)
@@ -103,7 +103,7 @@ class RecordEdits:
         back = self.change(change, warnings)
         path = str(memory_path(Scope.PROJECT, change.rel))
         context = self._parts.home.context()
-        sentence = f"Took back the change in {path}."
+        sentence = f"Undid the change in {path}."
         return Undo(context, path, (back,), sentence, warning=" ".join(warnings))
 
     def _write(self, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
@@ -158,7 +158,7 @@ class RecordEdits:
         parts = Path(rel).parts
         if not any(part in FOLDERS for part in parts[:-1]) or parts[-1] in DERIVED:
             raise StoreError(
-                f"{rel} is not for editing.", cause="The agent keeps it for itself.", reason="not-editable"
+                f"{rel} cannot be edited.", cause="Only the agent uses it.", reason="not-editable"
             )
 
 
@@ -333,8 +333,8 @@ class FailureService:
         if seen not in now:
             raise Conflict(
                 f"{view.rel} was not changed:",
-                cause="the error is not there any more as you saw it.",
-                next_step="Look at it again, and repeat the change.",
+                cause="the error no longer exists or has changed.",
+                next_step="Check the records, then try again.",
             )
         error = record["errors_encountered"][lesson.index]
         return self._records.apply(resolution(view.rel, lesson.index, error, text))
@@ -361,7 +361,7 @@ def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
     Raises `StoreError` for fewer than two.
     """
     if len(records) < 2:
-        raise StoreError("There is nothing to merge.", next_step="Choose two patterns or more.")
+        raise StoreError("Nothing is selected.", next_step="Select at least two patterns.")
     return PatternsChange(rel, tuple(records), (united(records),))
 
 
@@ -382,8 +382,8 @@ def parsed(data: bytes, rel: str) -> Any:
     except ValueError as error:
         raise StoreError(
             f"{rel} was not changed.",
-            cause=f"It cannot be read: {error}.",
-            next_step="Repair it outside.",
+            cause=f"The file cannot be read: {error}.",
+            next_step="Repair the store with another program.",
             reason="not-text",
         ) from None
 
@@ -482,7 +482,7 @@ _ABSENT = object()
 def _list_of(document: Any) -> list[Any]:
     listed = document.setdefault("patterns", []) if isinstance(document, dict) else document
     if not isinstance(listed, list):
-        raise StoreError("The store was not changed.", cause="It holds no list of patterns.")
+        raise StoreError("The store was not changed.", cause="The store contains no list of patterns.")
     return listed
 
 
@@ -504,6 +504,6 @@ def _same(one: Any, other: Any) -> bool:
 def _overtaken(rel: str) -> Conflict:
     return Conflict(
         f"{rel} was not changed:",
-        cause="what was to be changed is not there any more as it was.",
-        next_step="Look at it again, and repeat the change.",
+        cause="the records no longer exist or have changed.",
+        next_step="Check the records, then try again.",
     )

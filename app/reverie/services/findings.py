@@ -254,7 +254,7 @@ class FindingService:
         found = {note.path: note.text for note in self._notes(context) if note.path in paths}
         for path in paths:
             if path not in found:
-                raise StoreError(f"{path} is not there any more.", next_step="Look again.", reason="missing")
+                raise StoreError(f"{path} no longer exists.", next_step="Refresh.", reason="missing")
         return tuple(found[path] for path in paths)
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:

@@ -55,8 +55,8 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
         changes = "1 change" if kept.announce == 1 else f"{kept.announce:,} changes"
         parts.report(
             EVENT,
-            f"{parts.home.kind} is running and overwrites pins and use counts; "
-            f"Reverie keeps {changes} until it is restarted.",
+            f"{parts.home.kind} is running and overwrites pins and use counts. Reverie keeps {changes} "
+            "and writes them again until the agent is restarted.",
         )
     return kept
 
@@ -510,7 +510,7 @@ class Host:
                 if stopping.is_set():
                     return
                 if self._session is not None and self._session.lease.lost.is_set():
-                    text = "Another process took the background services over."
+                    text = "Another process took over the background services."
                     self._parts.report("host.lost", text, "warning")
                     self._end_session()
                 if self._replaced is not None:
@@ -553,7 +553,7 @@ class Host:
                 self._parts.report("host.waiting", str(error), "warning")
             self._set_status(HostStatus("waiting", message=plain(str(error))))
             return
-        self._parts.report("host.started", "The background services of this home run here.")
+        self._parts.report("host.started", "The background services of this home run in this process.")
         self._set_status(HostStatus("hosting"))
 
     def _begin(self, lease: Lease) -> HostSession:

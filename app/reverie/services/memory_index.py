@@ -140,12 +140,10 @@ class IndexService:
         parsed, _root, files = store.resolve(lenient_path(look.path))
         data = files.read(parsed.rel)
         if sha256_of_bytes(data) != look.sha256:
-            raise Conflict(
-                "The index was not changed:", cause="it changed meanwhile.", next_step="Look again."
-            )
+            raise Conflict("The index was not changed:", cause="it changed meanwhile.", next_step="Refresh.")
         text = _utf8(data)
         if text is None:
-            raise StoreError("The index was not changed.", cause="It is no UTF-8 text.")
+            raise StoreError("The index was not changed.", cause="The index is not UTF-8 text.")
         after = self._fixed(store, look, finding, kind, text).encode()
         return self._changes.apply(
             context,
@@ -219,9 +217,9 @@ class IndexService:
             try:
                 store.save(change.path, change.after.decode("utf-8"), expected)
             except Conflict:
-                left.append(f"{change.path} changed meanwhile, so its links still have the old name.")
+                left.append(f"{change.path} changed meanwhile, so its links still use the old name.")
             except UserError as error:
-                left.append(f"{change.path} still has the old name in its links. {error}")
+                left.append(f"The links in {change.path} still use the old name. {error}")
         return left
 
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
@@ -292,7 +290,7 @@ class IndexService:
             return with_line(text, finding.rel, title, described)
         except IndexEditError as error:
             raise StoreError(
-                "The index was not changed.", cause=str(error), next_step="Edit the text."
+                "The index was not changed.", cause=str(error), next_step="Edit the text of the index."
             ) from error
 
 

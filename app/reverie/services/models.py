@@ -184,7 +184,7 @@ class ModelsWithoutHome(ModelServices):
         engine = self._settings().dream.engine
         if engine == "auto":
             return ModelsView("rules", "No home is open.", self.services())
-        return ModelsView(engine, "The settings say so.", self.services())
+        return ModelsView(engine, "It is chosen in the settings.", self.services())
 
 
 _OF = {"dream": "consolidation", "writer": "the memory writer"}
@@ -265,10 +265,10 @@ class Models(ModelServices):
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
         """Return the engine for a request; `config` is the configuration from the agent's files."""
         if requested != AUTO:
-            return ModelChoice(requested, phrase("It was asked for."))
+            return ModelChoice(requested, phrase("You asked for this engine."))
         setting = self._parts.settings.dream.engine
         if setting != AUTO:
-            return ModelChoice(setting, phrase("The settings say so."))
+            return ModelChoice(setting, phrase("It is chosen in the settings."))
         if config.model is None:
             return ModelChoice(RULES, phrase("No model is configured."))
         if not config.enabled:
@@ -278,9 +278,9 @@ class Models(ModelServices):
             return ModelChoice(RULES, obstacle)
         if not before_consent and not self._agreed(self._destination(config.model)):
             return ModelChoice(
-                RULES, phrase("Nobody has agreed yet to send memories to {model}.", model=config.model)
+                RULES, phrase("Sending memories to {model} has not been approved yet.", model=config.model)
             )
-        return ModelChoice(config.model, phrase("It is the agent's own model for this."))
+        return ModelChoice(config.model, phrase("The agent uses this model for this task."))
 
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
@@ -293,12 +293,12 @@ class Models(ModelServices):
         if the model that the settings name cannot be used.
         """
         if setting == RULES:
-            return ModelChoice(RULES, phrase("The settings say so."))
+            return ModelChoice(RULES, phrase("It is chosen in the settings."))
         if setting:
             self.provider(setting)
             if not by_hand:
                 self.require_consent(setting)
-            return ModelChoice(setting, phrase("The settings say so."))
+            return ModelChoice(setting, phrase("It is chosen in the settings."))
         obstacle = ""
         for model, why in guesses:
             if model is None:
@@ -309,7 +309,7 @@ class Models(ModelServices):
             except UserError as error:
                 # The title says that nothing was sent; the reason is in the cause: nobody agreed.
                 why = error.cause if error.reason == "consent" else error.title
-                obstacle = obstacle or phrase("{model} cannot be asked: {why}", model=model, why=why)
+                obstacle = obstacle or phrase("{model} cannot be used: {why}", model=model, why=why)
                 continue
             return ModelChoice(model, why)
         return ModelChoice(RULES, obstacle or phrase("No model is configured."))
@@ -379,8 +379,8 @@ class Models(ModelServices):
         if not self._agreed(destination):
             raise StoreError(
                 f"Nothing was sent to {destination}.",
-                cause="Nobody has agreed yet that memories of this home go there.",
-                next_step="Run it once from the window, which asks.",
+                cause="Sending memories of this home to this destination has not been approved yet.",
+                next_step="Start one run from the window and give your approval there.",
                 reason="consent",
             )
 
@@ -409,7 +409,7 @@ class Models(ModelServices):
         try:
             self.provider(model)
         except UserError as error:
-            return f"The agent's own model {model} cannot be asked: {error.title}"
+            return f"The agent's own model {model} cannot be used: {error.title}"
         return ""
 
     def _config(self, context: ScopeContext | None) -> AgentDreamConfig:

@@ -46,7 +46,7 @@ class Moves:
         if across:
             steps.append(partial(self._across, context, store, across))
         if not steps:
-            raise StoreError("There is nothing to move.", next_step="Select a memory first.")
+            raise StoreError("Nothing is selected to move.", next_step="Select a memory first.")
         return self._edits.as_one(steps)
 
     def _across(self, context: ScopeContext, store: MemoryStore, targets: Mapping[str, str]) -> Undo:
@@ -84,15 +84,15 @@ def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> d
             f"There is no memory {path}.", next_step="It may have just been deleted.", reason="missing"
         )
     if store.entry(lenient_path(new)) is not None:
-        raise StoreError(f"{new} exists already.", next_step="Choose another name.", reason="exists")
+        raise StoreError(f"{new} already exists.", next_step="Choose another name.", reason="exists")
     if entry.kind == "file":
         return {str(path): new}
     hidden = never_kept(root.directory / path.rel)
     if hidden:
         raise StoreError(
             f"{path} was not moved:",
-            cause=f"{hidden[0]} in it is hidden or a link, which does not go along.",
-            next_step="Move it away first, or move the files one by one.",
+            cause=f"{hidden[0]} in this folder is hidden or a link, and Reverie does not move such files.",
+            next_step="Move it to another place first, or move the files one by one.",
             reason="not-kept",
         )
     below = [found for found in files.walk().entries if found.rel.startswith(path.rel + "/")]

@@ -214,10 +214,10 @@ class OrphanService:
         files = RootedDirectory(store.directory)
         entry = files.entry(rel)
         if entry is None or entry.kind != "file":
-            raise StoreError(f"{rel} is not there any more.", next_step="Look again.", reason="missing")
+            raise StoreError(f"{rel} no longer exists.", next_step="Refresh.", reason="missing")
         data = files.read(rel, limit=_SHOWN_AT_MOST)
         text = file_text(rel, data, mtime_ns=entry.mtime_ns, cap=None)
-        return replace(text, read_only=text.read_only or "It lies in an orphaned store and is only shown.")
+        return replace(text, read_only=text.read_only or "It is in an orphaned store, which is read-only.")
 
     def preview(self, store: LostStore, project_path: str = "") -> MergePreview:
         """Return a preview of merging `store` into a listed project; nothing is changed.
@@ -231,9 +231,9 @@ class OrphanService:
         files, more = self._files(store)
         if more or sum(file.size for file in files) > MOST_BYTES:
             raise StoreError(
-                "This store is too large to be merged in one go.",
-                cause=f"It holds more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
-                next_step="Move some of them away first.",
+                "This store is too large to merge in one step.",
+                cause=f"It contains more than {MOST_FILES:,} files, or more than {MOST_BYTES >> 20} MiB.",
+                next_step="Move some of the files to another place first.",
             )
         pins = self._pins(store)
         # Everything that has its place already, before a free one is looked for.
@@ -261,13 +261,13 @@ class OrphanService:
             if source.entry(row.rel) is None or source.read(row.rel) != row.lost:
                 raise Conflict(
                     f"{row.rel} in the orphaned store changed meanwhile.",
-                    next_step="Look at the preview again.",
+                    next_step="Check the preview again.",
                 )
             changes.append(change)
             if row.pinned:
                 pins[change.path] = True
         if not changes:
-            raise StoreError("There is nothing to merge.", cause="Everything is there already.")
+            raise StoreError("Nothing is selected.", cause="Everything is already there.")
         subject = f"Merged an orphaned store by hand: {preview.store.label}"
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
@@ -279,8 +279,8 @@ class OrphanService:
         if store.context is None:
             raise StoreError(
                 f"{store.label} was not removed:",
-                cause="It lies where the history keeps nothing, so it could not be brought back.",
-                next_step="Delete it outside if you are sure.",
+                cause="It is at a place that the history does not cover, so it could not be restored.",
+                next_step="If you are sure, delete it with another program.",
                 reason="not-kept",
             )
         self._parts.write_guard.require()
@@ -402,12 +402,7 @@ class OrphanService:
         taken: dict[str, str],
         pins: frozenset[str],
     ) -> MergeRow:
-        row = MergeRow(
-            file.rel,
-            str(memory_path(target.scope, file.rel)),
-            "blocked",
-            pinned=file.rel in pins,
-        )
+        row = MergeRow(file.rel, str(memory_path(target.scope, file.rel)), "blocked", pinned=file.rel in pins)
         problem = _name_problem(row)
         if problem is not None:
             return replace(row, blocked="name", why=problem)
@@ -457,7 +452,7 @@ def _name_problem(row: MergeRow) -> str | None:
     """Return the reason why no memory can have this name, as a sentence; None if one can."""
     problem = rel_problem(row.rel)
     if problem is None and str(parse_memory_path(row.path)) != row.path:
-        problem = "spaces at its end are not allowed"
+        problem = "spaces at the end of the name are not allowed"
     if problem is None and not row.rel.isprintable() and row.rel != row.rel.encode(errors="ignore").decode():
         problem = "it is not valid UTF-8"
     return problem

@@ -207,7 +207,7 @@ class TimelineService:
             return self._companion(context, path)
         head, _, rel = path.removeprefix(ROOT).strip("/").partition("/")
         if head not in set(Scope):
-            raise StoreError(f"{path} names no scope.", next_step=f"Name one of {', '.join(Scope)}.")
+            raise StoreError(f"{path} is not a scope.", next_step=f"Use one of: {', '.join(Scope)}.")
         scope = Scope(head)
         root = self._parts.home.scope_root(context, scope)
         return TimelineTarget(context, scope, path.rstrip("/"), HistoryPlace(root.key, rel))
@@ -223,7 +223,7 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """Return the state that represents the content of a place on disk."""
+        """Return the state that stands for the content of a place on disk."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
@@ -269,7 +269,7 @@ class TimelineService:
         except StoreError as error:
             return str(error)
         if max(len(before or b""), len(after or b"")) > COMPARED_BYTES:
-            return "Too large to be compared line by line."
+            return "The texts are too large to compare line by line."
         return unified(before, after, self._path_of(new.place, ""))
 
     def blame(
@@ -326,7 +326,7 @@ class TimelineService:
         Raises `StoreError` if the state has no content or is the current one.
         """
         if state.commit in (None, NOW):
-            raise StoreError("There is nothing to bring back.", next_step="Choose another point.")
+            raise StoreError("There is nothing to restore.", next_step="Choose another point.")
         commit = str(state.commit)
         place = self._destination(target, state)
         current: dict[str, str | None] = {}
@@ -394,7 +394,7 @@ class TimelineService:
     def _bytes(self, file: RestoredFile) -> bytes:
         content = self._history.blob(file.blob or "")
         if content is None:
-            raise StoreError(f"The history holds no {file.path}.", next_step="Choose another point.")
+            raise StoreError(f"The history has no {file.path}.", next_step="Choose another point.")
         return content
 
     def _destination(self, target: TimelineTarget, state: State) -> HistoryPlace:

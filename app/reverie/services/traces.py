@@ -341,7 +341,7 @@ class TraceService:
         try:
             shutil.copyfile(source, target)
         except OSError as error:
-            raise user_error_from_os(error, f"The trace was not exported to {target}.") from error
+            raise user_error_from_os(error, f"The trace could not be exported to {target}.") from error
 
     def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
         """Return a page of members of a part of the document; the first `skip` are left out.
@@ -400,15 +400,15 @@ class TraceService:
         if not found:
             raise StoreError(
                 f"There is no trace {trace_id}.",
-                cause="It was pruned or removed, or it is of another home.",
-                next_step="List the traces to find another.",
+                cause="The trace was pruned or removed, or it belongs to another home.",
+                next_step="Choose another trace from the list.",
                 reason="missing",
             )
         if len(found) > 1:
             raise Ambiguous(
-                f"More than one trace is called {trace_id}.",
+                f"More than one trace has the name {trace_id}.",
                 choices=tuple(str(entry.path) if exact else entry.id for entry in found[:20]),
-                next_step="Name one in full.",
+                next_step="Use the full name of one trace.",
             )
         return found[0]
 
@@ -458,7 +458,7 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise user_error_from_os(error, "The trace was not read.") from error
+        raise user_error_from_os(error, "The trace could not be read.") from error
 
 
 def _with_texts(facts: TraceFacts) -> TraceFacts:
@@ -640,11 +640,11 @@ def why_no_replay(facts: TraceFacts, *, shortened: bool = False) -> str:
     `shortened`: the texts of the trace were truncated.
     """
     if facts.kind != WRITER:
-        return "Only runs of the memory writer are replayed; a consolidation has its own preview."
+        return "Only runs of the memory writer can be replayed. For a consolidation, use its preview."
     if not facts.user_message:
-        return "The trace does not hold what was asked."
+        return "The trace does not contain the request to the model."
     if shortened and facts.user_message.endswith("bytes in all]"):
-        return "What was asked is too long to be asked again."
+        return "The request is too long to send again."
     return ""
 
 

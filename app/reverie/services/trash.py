@@ -113,7 +113,7 @@ class TrashService:
         place = entry.deletion.place
         data = self._parts.snapshots.history.read(entry.deletion.kept_in, place.key, place.rel)
         if data is None:
-            raise StoreError(f"The history holds no {entry.path}.", next_step="Look at its history.")
+            raise StoreError(f"The history has no {entry.path}.", next_step="Check its history.")
         return data
 
     def names(self, entries: Sequence[TrashEntry]) -> dict[str, str]:
@@ -133,7 +133,7 @@ class TrashService:
         nothing refers to a scope any more, `Conflict` if a path was taken meanwhile.
         """
         if not entries:
-            raise StoreError("Nothing is selected.", next_step="Select what is to be restored.")
+            raise StoreError("Nothing is selected.", next_step="Select the memories to restore.")
         paths = {**self.names(entries), **(names or {})}
         groups: dict[ScopeContext, list[TrashEntry]] = {}
         known = Contexts(self._parts).grouped({entry.deletion.place.key for entry in entries})
@@ -142,8 +142,8 @@ class TrashService:
             if context is None:
                 raise Unavailable(
                     f"{entry.path} cannot be restored:",
-                    cause=f"no project of this home points at “{entry.owner}” any more.",
-                    next_step="Look at the preview, and copy its text into another memory.",
+                    cause=f"no project of this home uses the store “{entry.owner}” any more.",
+                    next_step="Open the preview, and copy the text into another memory.",
                 )
             groups.setdefault(context, []).append(entry)
         return self._restored(groups, paths)

@@ -198,10 +198,7 @@ class SeenLog:
         return None
 
     def _versions(self, root: ScopeRoot, rel: str, until: str = "") -> Iterator[LogEntry]:
-        """Yield the history entries of a memory, newest first, down to the commit `until`.
-
-        At most about 200.
-        """
+        """Yield what happened to a memory, newest first, down to the commit `until`, some 200 at most."""
         cursor = None
         for _page in range(_MOST_PAGES):
             log = self._history().log(HistoryPlace(root.key, rel), cursor, limit=_PAGE, until=until)
@@ -314,15 +311,15 @@ class UnseenService:
         wanted = None if change.before is None else change.before.encode()
         if change.before is None and change.kind != "new":
             raise StoreError(
-                "Can't undo: the history does not hold what was there.", next_step="Look for it in Changes."
+                "Can't undo: the history has no earlier text.", next_step="Look for it in Changes."
             )
         if found != change.sha256:
             wanted = self._without(root, rel, change, now)
             if wanted is None:
-                why = "it has been deleted" if now is None else "changed since"
-                raise Conflict(f"Can't undo: {why}.", next_step="Open it in Changes.", reason=CHANGED_SINCE)
+                why = "the file was deleted" if now is None else "it changed since"
+                raise Conflict(f"Can't undo: {why}.", next_step="Open Changes.", reason=CHANGED_SINCE)
         if wanted == now:
-            raise StoreError("There is nothing left to undo: it is back already.")
+            raise StoreError("There is nothing left to undo: the earlier text is already back.")
         subject = f"Taken back by hand: {change.path}"
         step = HandChange(change.path, wanted, found or None)
         return ChangeSet(self._parts).apply(context, [step], kind="restore", subject=subject)

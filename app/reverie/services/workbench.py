@@ -217,8 +217,8 @@ class Workbench(HomeServices):
             except FrontError as error:
                 raise StoreError(
                     "The memory was not created.",
-                    cause="The front matter of the template cannot be read by the agent.",
-                    next_step="Mend the template, or leave the description empty.",
+                    cause="The agent cannot read the front matter of the template.",
+                    next_step="Correct the template, or leave the description empty.",
                 ) from error
         return self.save(context, path, content, None)
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _NOTES: Mapping[Note, str] = {
     **NOTES,
     "hot-set-experiment": _(
-        "mux loads this only where its experiment “memory-hot-set” is on; Reverie cannot see whether it is."
+        "mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is."
     ),
     "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
 }

@@ -317,7 +317,7 @@ def key_source(source: str) -> str:
         "none needed": tr("none needed"),
         "missing": tr("missing"),
         "locked": tr("the keyring is locked"),
-        "not answering": tr("the keyring does not answer"),
+        "not responding": tr("the keyring does not answer"),
     }.get(source, visible(source))
 
 

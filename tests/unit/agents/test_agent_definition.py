@@ -93,12 +93,12 @@ def test_words_that_are_text_in_yaml_1_2_are_names(name: str) -> None:
         ("name: x\nai: {model: 4}", "ai.model must be text"),
         ("name: x\ntools: {add: memory}", "tools.add must be a list of texts"),
         ("name: x\ntools: {require: [1]}", "tools.require must be a list of texts"),
-        ("name: x\nname: y", "not YAML"),
-        ("name: [x", "not YAML"),
-        ("name: *nothing", "not YAML"),
-        ("name: !!python/object/apply:os.getcwd []", "not YAML"),
-        ("? [a]\n: b", "not YAML"),
-        ("name: " + "[" * 700, "not YAML"),
+        ("name: x\nname: y", "not valid YAML"),
+        ("name: [x", "not valid YAML"),
+        ("name: *nothing", "not valid YAML"),
+        ("name: !!python/object/apply:os.getcwd []", "not valid YAML"),
+        ("? [a]\n: b", "not valid YAML"),
+        ("name: " + "[" * 700, "not valid YAML"),
     ],
 )
 def test_front_matter_that_the_agent_would_refuse_is_refused_with_the_reason(front: str, words: str) -> None:

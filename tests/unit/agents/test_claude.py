@@ -308,7 +308,7 @@ def test_settings_move_the_memory_and_those_of_a_project_only_where_the_home_has
     assert root_of(home, maker.user / "stranger") == maker.user / "mine" / "all"
     write(project / "theirs" / "MEMORY.md", "")
     context = home.context(project_path=str(project))
-    assert any("own settings put this memory" in line.text for line in home.agent_status(context))
+    assert any("own settings place this memory" in line.text for line in home.agent_status(context))
     maker.file("settings.local.json", json.dumps({"autoMemoryDirectory": "/tmp/nobody/reads"}))
     write(project / ".claude" / "settings.local.json", json.dumps({"autoMemoryDirectory": "~/p/mine"}))
     write(project / "mine" / "MEMORY.md", "")
@@ -374,7 +374,7 @@ def test_a_project_cannot_make_its_owner_s_other_files_memories_and_what_is_refu
         assert root_of(home, project) == memory
         assert {root.directory for root in home.roots()} == {memory}
         (problem,) = home.contents().problems
-        assert f"{setting} names {bad} for the memories, and Claude Code uses it" in problem
+        assert f"{setting} names {bad} for the memories, and Claude Code uses this directory" in problem
         assert any(
             f"names {bad}" in line.text and line.state == "warn" for line in home.agent_status(context)
         )
@@ -481,7 +481,7 @@ def test_notes_are_the_memory_of_their_session(maker: ClaudeHomeMaker) -> None:
     assert home.file_role(root, "summary.md") == "notes"
     none = home.scope_root(home.context(workspace_id=session_id(2)), Scope.WORKSPACE)
     assert names_only(none).files == ()
-    assert "does not read them" in none.empty
+    assert "do not read them" in none.empty
     assert {each.id for each in home.contents().workspaces()} == {session_id(n) for n in (1, 2, 3)}
     assert {root.key for root in home.roots()} == {f"workspace/{session_id(n)}" for n in (1, 3)}
     place = home.notes_place(session_id(2))
@@ -531,9 +531,9 @@ def test_a_scope_needs_a_choice_and_ids_cannot_lead_away(maker: ClaudeHomeMaker)
     ("body", "age", "state", "text"),
     [
         (None, 0, "ok", "Never."),
-        ("{own}", 60, "running", "Running now."),
+        ("{own}", 60, "running", "Consolidation is running now."),
         ("{own}", 3601, "warn", "although the program is still open."),
-        ("999999999", 60, "ok", "a program that has closed; its end is not recorded."),
+        ("999999999", 60, "ok", "a program that has closed. Its end is not recorded."),
         ("", 60, "ok", "Done."),
         ("nonsense", 60, "ok", "Done."),
         ("", -7200, "warn", "in the future"),
@@ -563,7 +563,7 @@ def test_memories_beyond_the_200_that_the_agent_looks_through_are_told(maker: Cl
     maker.memory(GONE, {"one-more.md": "x"})
     told = home.agent_status(context)[-1]
     assert (told.scope, told.state) == (Scope.PROJECT, "warn")
-    assert told.text.startswith("201 memories; the agent looks through the 200 changed last")
+    assert told.text.startswith("201 memories. The agent scans the 200 changed most recently")
 
 
 def test_each_memory_that_is_not_among_the_200_changed_last_is_marked_with_the_reason(
@@ -605,7 +605,7 @@ def test_daily_logs_indexes_and_hidden_notes_are_none_of_the_200(maker: ClaudeHo
     listing = scan_scope(home.scope_root(context, Scope.PROJECT), home.caps, {}, lambda rel: None)
     assert [file.rel for file in listing.files if not file.seen_by_agent] == []
     maker.memory(GONE, {"team/shared.md": "x"})
-    assert home.agent_status(context)[-1].text.startswith("201 memories;")
+    assert home.agent_status(context)[-1].text.startswith("201 memories.")
 
 
 # Transcripts
@@ -778,7 +778,7 @@ def test_the_status_knows_the_session_that_holds_the_lock(maker: ClaudeHomeMaker
     os.utime(memory / "MEMORY.md", (NOW_S - 60, NOW_S - 60))
     home = maker.home()
     context = home.context(project_path=str(shop))
-    assert home.agent_status(context)[0].text == "Running now."
+    assert home.agent_status(context)[0].text == "Consolidation is running now."
     row = {"pid": os.getppid(), "sessionId": session_id(1), "cwd": str(shop)}
     maker.file(f"sessions/{os.getppid()}.json", json.dumps(row))
     improved = {"type": "system", "subtype": "memory_saved", "verb": "Improved", "uuid": "u"}
@@ -787,7 +787,7 @@ def test_the_status_knows_the_session_that_holds_the_lock(maker: ClaudeHomeMaker
         out.write(json.dumps(improved) + "\n")
     (line,) = home.agent_status(context)
     assert (line.text, line.state) == (
-        "Done by Claude Code; its session is still open.",
+        "Claude Code consolidated these memories; its session is still open.",
         "ok",
     )
     assert lock.read_text() == str(os.getppid())

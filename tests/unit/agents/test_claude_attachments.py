@@ -56,7 +56,7 @@ def test_what_set_the_agent_up_is_one_line_and_loaded_files_are_a_sentence(path:
     messages, reading = read(chat, path)
     assert [(each.kind, each.text) for each in messages] == [
         ("message", "Hello"),
-        ("context", "What the agent was set up with: environment, model, skills, date"),
+        ("context", "Setup of the agent: environment, model, skills, date"),
         ("context", "Loaded into the context: docs/a.md, memory/MEMORY.md, /etc/x.md."),
         ("message", "Done."),
     ]
@@ -85,7 +85,7 @@ def test_recalled_and_nested_files_and_what_changed_are_named(path: Path) -> Non
     assert [each.text for each in read(chat, path)[0]] == [
         "Recalled from memory: memory/till.md.",
         "Loaded for the files at hand: src/CLAUDE.md.",
-        "Loaded anew, as they changed: CLAUDE.md. No longer loaded: old.md.",
+        "Loaded again after a change: CLAUDE.md. No longer loaded: old.md.",
         "Go on",
     ]
 

@@ -100,7 +100,7 @@ def test_a_folder_of_instructions_that_cannot_be_looked_into_is_named_beside_its
     finally:
         closed.chmod(0o700)
     (named,) = [each for each in companions if each.path == closed]
-    assert named.unopened == "This folder cannot be looked into: Permission denied."
+    assert named.unopened == "This folder cannot be read: Permission denied."
     labels = {each.label for each in companions}
     assert {".claude/agent-memory/writer/b.md", ".claude/rules/d.md"} <= labels
 

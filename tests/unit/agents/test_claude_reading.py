@@ -103,7 +103,7 @@ def test_what_nobody_typed_is_context_and_compactions_are_told(tmp_path: Path) -
         ("user", "context", "Caveat: the messages below"),
         ("user", "message", "Look\n[image]"),
         ("assistant", "message", "Seen."),
-        ("system", "event", "The conversation was compacted. It held 155,000 tokens."),
+        ("system", "event", "The conversation was compacted. It contained 155,000 tokens."),
         ("system", "summary", "What happened so far: ..."),
         ("system", "context", "[nested_memory]\nUse make."),
         ("system", "event", "Memory was saved: /m/a.md"),

@@ -75,14 +75,14 @@ def test_a_transcript_is_the_conversation(home: ClaudeHome) -> None:
     assert said == [
         ("user", "How wide is the bed?"),
         ("assistant", "The bed is narrow."),
-        ("system", "The conversation was compacted. It held 60,020 tokens."),
+        ("system", "The conversation was compacted. It contained 60,020 tokens."),
         ("system", "The conversation so far, in short: the lamp turns every 12 seconds, 11 in fog."),
         ("user", "And now?"),
         ("assistant", "Hello Mia."),
     ]
     assert [each.tool.name for each in messages if each.tool is not None] == ["Bash", "Read"]
     context = [each.text for each in messages if each.kind == "context"]
-    assert context[0].startswith("What the agent was set up with: environment, model, tools")
+    assert context[0].startswith("Setup of the agent: environment, model, tools")
     assert "Loaded for the files at hand: src/keeper/CLAUDE.md." in context
     assert (reading.unknown, reading.broken, reading.half_written) == (0, 0, False)
 

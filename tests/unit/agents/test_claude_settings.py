@@ -105,7 +105,7 @@ def test_a_place_that_reverie_refuses_is_named_as_one_that_the_agent_uses(maker:
         settings(maker, user=at(bad))
         found = memory_settings(maker.root, None, maker.machine())
         assert found.directory is None
-        assert f"names {bad} for the memories, and Claude Code uses it" in found.refused
+        assert f"names {bad} for the memories, and Claude Code uses this directory" in found.refused
 
 
 @pytest.mark.parametrize("folder", [".ssh", ".kube", ".gcloud", ".aws", ".gnupg"])

@@ -421,7 +421,7 @@ def test_jobs_are_told_as_they_stand(maker: CodexHomeMaker, tmp_path: Path, name
     assert lines["Codex extraction"].state == "fail"
 
 
-@pytest.mark.parametrize(("age", "text"), [(599, "Locked by thread"), (600, "A lock that ran out")])
+@pytest.mark.parametrize(("age", "text"), [(599, "Locked by thread"), (600, "An expired lock")])
 def test_a_lock_of_the_first_generation_counts_for_its_time(
     maker: CodexHomeMaker, tmp_path: Path, age: int, text: str
 ) -> None:

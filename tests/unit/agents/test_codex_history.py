@@ -79,7 +79,7 @@ def test_a_reverted_thread_says_where_and_in_which_file_the_rest_is() -> None:
     messages, _reading = read(path, SAMPLES)
     events = [message.text for message in messages if message.kind == "event"]
     assert len(events) == 2
-    first = events[0].removeprefix("The thread was reverted to this point. What was taken back is still in ")
+    first = events[0].removeprefix("The thread was reverted to this point. The removed part is still in ")
     assert (path.parent / first.removesuffix(".")).is_file()
     assert "four b" not in [message.text for message in messages]
 
@@ -97,7 +97,7 @@ def test_a_fork_says_which_thread_it_came_from() -> None:
     [
         ("revert-all", ["The thread was reverted to its beginning."]),
         ("fork-reverted-into-parent", ["The thread was forked", "The thread was reverted to this point."]),
-        ("fork-untouched", ["What was taken back", "What was taken back", "The thread was forked"]),
+        ("fork-untouched", ["The removed part", "The removed part", "The thread was forked"]),
         ("paginated", []),
     ],
 )
@@ -170,10 +170,10 @@ def test_what_counts_of_a_base_is_bounded_by_bytes_and_by_ordinals(tmp_path: Pat
     [
         ({"thread_id": THREE, "end_byte_offset": 1}, "is missing"),
         ({"thread_id": TWO, "end_byte_offset": 1}, "refers back to itself"),
-        ({"thread_id": "../../etc/passwd"}, "cannot be read"),
-        ({"thread_id": 7}, "cannot be read"),
-        ({}, "cannot be read"),
-        ("x", "cannot be read"),
+        ({"thread_id": "../../etc/passwd"}, "cannot read"),
+        ({"thread_id": 7}, "cannot read"),
+        ({}, "cannot read"),
+        ("x", "cannot read"),
     ],
 )
 def test_a_base_that_cannot_be_followed_is_a_sentence(tmp_path: Path, base: Any, says_why: str) -> None:

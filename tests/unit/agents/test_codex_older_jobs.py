@@ -123,7 +123,7 @@ def test_of_the_memories_of_a_thread_the_newest_that_holds_counts(
     }
 
 
-@pytest.mark.parametrize(("left", "text"), [(1, "Locked by thread"), (0, "A lock that ran out")])
+@pytest.mark.parametrize(("left", "text"), [(1, "Locked by thread"), (0, "An expired lock")])
 def test_a_lock_that_says_its_end_counts_until_then(
     maker: CodexHomeMaker, tmp_path: Path, left: int, text: str
 ) -> None:

@@ -146,7 +146,7 @@ def test_buckets_of_february_are_read_only_in_a_home_of_today(maker: CodexHomeMa
     maker.file("memories/.git/HEAD", "x\n")
     root = home.scope_root(context, Scope.PROJECT)
     assert home.file_rule(root, "MEMORY.md").kind == "read-only"
-    with pytest.raises(ScopeUnavailable, match="no memory of its own") as absent:
+    with pytest.raises(ScopeUnavailable, match="no separate memory") as absent:
         home.scope_root(home.context(project_path="/another"), Scope.PROJECT)
     assert absent.value.permanent
 
@@ -270,7 +270,7 @@ def test_a_note_is_written_once() -> None:
     refuse_content("v2", name, b"x\n", None)
     with pytest.raises(StoreError) as refused:
         refuse_content("v2", name, b"x\n", b"y\n")
-    assert "written once" in refused.value.cause
+    assert "cannot be changed after it is written" in refused.value.cause
 
 
 def test_notes_of_one_second_and_title_have_names_of_their_own() -> None:
@@ -452,7 +452,7 @@ def test_extracting_again_skips_what_codex_itself_extracted(maker: CodexHomeMake
     reasons = {each.title: each.reason for each in desk.candidates()}
     assert reasons["Tests of beta"] == "up-to-date"
     assert extract_at_launch(parts, threading.Event()) is None
-    assert "extracts memories by itself" in parts.activity.read()[0].text
+    assert "extracts memories itself" in parts.activity.read()[0].text
 
 
 def test_a_thread_that_codex_will_extract_or_has_read_is_left_to_it(
@@ -493,7 +493,7 @@ def test_a_thread_that_codex_will_extract_or_has_read_is_left_to_it(
     home = CodexHome(maker.root, tmp_path / "cache", now=lambda: now)
     sessions = next(each for each in home.checks(home.context()) if each.check == "codex-sessions")
     assert sessions.evidence.startswith(
-        "1 ready. 1 done. 1 archived. 1 waiting for another try. 1 still in use. 1 too old."
+        "1 ready. 1 done. 1 archived. 1 waiting for a retry. 1 still in use. 1 too old."
     )
     # Where Codex makes no memories, nobody else will.
     maker.file("config.toml", "[features]\nmemories = true\n[memories]\ngenerate_memories = false\n")
@@ -574,7 +574,7 @@ def test_telling_codex_makes_one_new_note_and_needs_a_text(maker: CodexHomeMaker
     rel = path.removeprefix("/memories/global/")
     assert (maker.root / "memories_v2" / rel).read_text() == "I like tabs.\nAlways.\n"
     assert rel.endswith("-i-like-tabs.md")
-    with pytest.raises(UserError, match="nothing to tell"):
+    with pytest.raises(UserError, match="note is empty"):
         add_note(parts, parts.home.context(), "\n")
 
 

@@ -97,7 +97,7 @@ def test_a_place_that_does_not_answer_is_named_and_the_others_are_found(
     assert found.homes == (FoundHome(good, "mux"),)
     (place,) = found.troubled
     assert (place.root, place.silent) == (hung, True)
-    assert "does not answer" in place.error.title
+    assert "is not responding" in place.error.title
 
 
 def test_the_usual_places_are_looked_at_in_the_order_of_the_agent(tmp_path: Path) -> None:

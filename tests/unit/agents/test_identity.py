@@ -246,10 +246,10 @@ def test_another_home_in_its_place_is_told_and_the_first_one_come_back_is_it_aga
 ) -> None:
     home = opened(registry, root)
     root.rename(tmp_path / "away")
-    with pytest.raises(Unavailable, match="is not there now"):
+    with pytest.raises(Unavailable, match="does not exist at the moment"):
         home.require()
     make(root)
-    with pytest.raises(Unavailable, match="Another home was put in the place") as caught:
+    with pytest.raises(Unavailable, match="now contains a different home") as caught:
         home.require()
     assert caught.value.reason == "replaced"
     shutil.rmtree(root)
@@ -266,7 +266,7 @@ def test_a_link_that_leads_to_another_home_by_now_is_told(
     home.require()
     link.unlink()
     link.symlink_to(make(tmp_path / "other"))
-    with pytest.raises(Unavailable, match="Another home was put in the place"):
+    with pytest.raises(Unavailable, match="now contains a different home"):
         home.require()
 
 
@@ -278,5 +278,5 @@ def test_a_home_that_was_adopted_meanwhile_is_told_to_have_another_id(
     home = opened(registry, moved)
     home.require()
     open_registry(tmp_path).adopt(moved, old.id)
-    with pytest.raises(Unavailable, match="taken over the history of another one"):
+    with pytest.raises(Unavailable, match="taken over the history of another home"):
         home.require()

@@ -61,7 +61,7 @@ def test_a_home_of_a_generation_to_come_alone_is_told_so(tmp_path: Path) -> None
     put("memories_v3/memory_summary.md", "v1\n")(tmp_path)
     home = CodexHome(tmp_path)
     root = home.scope_root(home.context(), Scope.GLOBAL)
-    assert root.read_only == "This Codex keeps its memory in memories_v3/, which Reverie does not know."
+    assert root.read_only == "Codex stores its memory in memories_v3/ here, which Reverie does not recognize."
     steps = {each.next_step for each in home.write_refusals(root) if each.permissible}
     assert steps
     assert not any("--workspace" in step for step in steps)

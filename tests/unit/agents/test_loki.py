@@ -231,7 +231,7 @@ def test_odd_fields_of_an_episode_cost_only_themselves(record: dict[str, object]
         (b" \n", "it is empty"),
         (b'{"a": ', "it is not valid JSON"),
         (b'{"id": "\xe9p"}', "it is not valid UTF-8"),
-        (b"[" * 200_000, "it is nested too deep"),
+        (b"[" * 200_000, "it has too many levels of nesting"),
         (b"true", "it holds no record"),
         (b"null", "it holds no record"),
     ],

@@ -70,7 +70,7 @@ def test_each_record_that_goes_comes_back_byte_for_byte(
         return  # halves of characters: such a file is no UTF-8, and left alone
     for record in SHELF.split(data):
         if record.stays:
-            with pytest.raises(StoreError, match="same id"):
+            with pytest.raises(StoreError, match="same ID"):
                 SHELF.folded(data, record.name, None, None)
             continue
         without = SHELF.folded(data, record.name, None, None)
@@ -162,7 +162,7 @@ def test_what_the_agent_relies_on_stays_as_it_is(change: tuple[str, str]) -> Non
         SHELF.check("sem-1", text, text.replace(*change))
     better = text.replace("conditions: []", "conditions:\n- When tired")
     SHELF.check("sem-1", text, better)
-    with pytest.raises(StoreError, match="same id"):
+    with pytest.raises(StoreError, match="same ID"):
         SHELF.check("sem-1+2", text, better)
 
 

@@ -51,7 +51,7 @@ def test_a_fix_is_pressed_by_the_name_of_its_check(home: Path, capsys: pytest.Ca
     assert findings["feature"]["state"] == "pass"
     assert findings["services"]["state"] == "fail"
     assert run(home, "--workspace", ACME, "--fix", "interval") == 1
-    assert "There is no fix for interval" in capsys.readouterr().err
+    assert "No fix is available for interval" in capsys.readouterr().err
 
 
 def test_people_read_each_check_and_what_to_look_at_first(
@@ -105,7 +105,7 @@ def test_a_model_nobody_agreed_to_is_no_model_for_the_background(
     checks = found(home, capsys)
     for check in ("model", "dream-model"):
         assert checks[check]["state"] == "fail"
-        assert "Nobody has agreed" in checks[check]["evidence"]
+        assert "has not been approved yet" in checks[check]["evidence"]
         assert "KEY" not in checks[check]["evidence"]
 
 
@@ -113,7 +113,7 @@ def test_a_run_that_crashed_is_made_up_for_by_its_fix(home: Path, capsys: pytest
     wish(home, '[system1]\nenabled = true\nmodel = "rules"\n')
     state = home / "sessions" / ACME / "system1-memory-writer-state.json"
     state.write_text(json.dumps({"schemaVersion": 1, "turnsSinceLastRun": 0, "lastRunStartedAt": NOW - 9}))
-    assert "never ended" in found(home, capsys)["state-file"]["evidence"]
+    assert "did not finish" in found(home, capsys)["state-file"]["evidence"]
     after = found(home, capsys, "--fix", "state-file")["state-file"]
     assert "crashed" not in after["evidence"]
     assert "lastRunCompletedAt" in json.loads(state.read_text())

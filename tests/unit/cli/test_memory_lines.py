@@ -77,11 +77,11 @@ def test_lines_are_refused_once_another_home_is_in_the_place_of_this_one(tmp_pat
 
     for answer in lines.answer_all(asked()):
         assert not answer["success"]
-        assert "Another home was put in the place" in str(answer["error"])
+        assert "now contains a different home" in str(answer["error"])
     assert not (home / "memory/global/new.md").exists()
-    with pytest.raises(Unavailable, match="Another home was put in the place"):
+    with pytest.raises(Unavailable, match="now contains a different home"):
         parts.snapshots.observe(source="test")
-    with pytest.raises(Unavailable, match="Another home was put in the place"):
+    with pytest.raises(Unavailable, match="now contains a different home"):
         parts.store(parts.home.context(), actor="user").pin("/memories/global/new.md", True)
     assert parts.snapshots.history.head() == before
     assert open_parts(home, profile, clock).home_id != parts.home_id
@@ -122,4 +122,4 @@ def test_what_was_done_and_answered_is_no_failure_where_the_history_cannot_note_
     no_more_locks(profile)
     assert list(answers) == []
     (sentence,) = told
-    assert sentence.startswith("What was changed is not in the history yet.")
+    assert sentence.startswith("The change is not in the history yet.")

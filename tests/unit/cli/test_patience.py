@@ -58,7 +58,7 @@ def test_a_home_that_does_not_answer_is_named_and_ctrl_c_leaves(
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     said = capsys.readouterr().err
-    assert f"{tmp_path} does not answer" in said
+    assert f"{tmp_path} is not responding" in said
     assert "Interrupted. The next command recovers unfinished work." in said
     assert codes == [1]
 

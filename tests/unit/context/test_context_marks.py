@@ -108,7 +108,7 @@ def test_in_the_index_and_the_instructions_of_claude_code(tmp_path: Path) -> Non
     home.contents()
     view = view_at(home, NOW, home.context(project_path=str(repository), project_given=True))
     index, instructions = part_of(view, "index-file"), part_of(view, "instructions")
-    assert lines_of(index) == [f"- {KEY}"], "below the cut line nothing is told"
+    assert lines_of(index) == [f"- {KEY}"], "below the cutoff nothing is told"
     assert lines_of(instructions) == [KEY, ORDER]
 
 

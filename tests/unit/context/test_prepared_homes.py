@@ -411,10 +411,10 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
     context = parts.home.context(workspace_id=WORKSPACE)
     bench = Workbench(parts)
     first = gather(parts.home, context, bench.view(context).scopes, times=(NOW,))
-    (home / "memory/global/b.md").write_text("another text")
+    (home / "memory/global/b.md").write_text("a different text")
     second = gather(parts.home, context, bench.view(context).scopes, times=(NOW,), before=first)
     assert second.texts["/memories/global/a.md"] is first.texts["/memories/global/a.md"]
-    assert second.texts["/memories/global/b.md"].data == b"another text"
+    assert second.texts["/memories/global/b.md"].data == b"a different text"
 
 
 def test_secrets_and_instructions_are_marked(tmp_path: Path) -> None:

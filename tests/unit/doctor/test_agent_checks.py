@@ -58,7 +58,7 @@ def test_the_gates_of_codex_say_which_of_them_is_shut(maker: CodexHomeMaker, tmp
     maker.state(maker.thread_row(1, "/p", "One"), maker.thread_row(2, "/p", "Two", source="exec"))
     for number in (1, 2):
         maker.rollout(number, talk(number, "/p"))
-    assert "1 not led by a person" in found(maker, tmp_path)["codex-sessions"][1]
+    assert "1 not started by a person" in found(maker, tmp_path)["codex-sessions"][1]
     columns = "kind, job_key, status, started_at, finished_at, lease_until, retry_at, last_error"
     maker.database(
         "memories_v2_1.sqlite",
@@ -69,8 +69,8 @@ def test_the_gates_of_codex_say_which_of_them_is_shut(maker: CodexHomeMaker, tmp
         f"INSERT INTO stage1_outputs VALUES ('{thread_id(2)}', {NOW_S}, '', 's', {NOW_S}, 3)",
     )
     state, evidence = found(maker, tmp_path)["codex-jobs"]
-    assert (state, "One: no JSON; next try in 10 minutes." in evidence) == ("warn", True)
-    assert "citations in all: 3" in found(maker, tmp_path)["codex-usage"][1]
+    assert (state, "One: no JSON; Codex tries again in 10 minutes." in evidence) == ("warn", True)
+    assert "total citations: 3" in found(maker, tmp_path)["codex-usage"][1]
     with (maker.root / "memories_v2.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         assert found(maker, tmp_path)["codex-lock"][0] == "warn"
@@ -113,14 +113,14 @@ def test_a_memories_with_anything_of_somebody_else_is_left_alone(
     else:
         (maker.memories / "link").symlink_to(maker.root / "memories_v2")
     assert maker_of(parts.actors, maker.memories) == "others"
-    with pytest.raises(StoreError, match="left as it is"):
+    with pytest.raises(StoreError, match="was not changed"):
         take_away(parts, maker.memories)
     assert ours.exists()
     from reverie.doctor.examination import examine
 
     findings = {each.check: each for each in examine(parts, parts.home.context(), now=NOW_S * 1000)}
     assert findings["codex-memories-made"].fix is None
-    assert "left alone" in findings["codex-memories-made"].evidence
+    assert "stay unchanged" in findings["codex-memories-made"].evidence
 
 
 def test_a_version_that_the_person_chose_is_no_trouble(maker: CodexHomeMaker, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_an_empty_memories_is_called_empty_and_may_be_removed(maker: CodexHomeMa
     findings = {each.check: each for each in examine(parts, parts.home.context(), now=NOW_S * 1000)}
     finding = findings["codex-memories-made"]
     assert finding.evidence.endswith("It is empty.")
-    assert "Reverie made it" not in finding.evidence
+    assert "Reverie created it" not in finding.evidence
     assert finding.fix is not None
     assert finding.fix.label == "Remove the empty memories/"
     finding.fix.apply()
@@ -151,7 +151,7 @@ def test_a_link_in_the_place_of_memories_is_left_alone(maker: CodexHomeMaker, tm
     maker.memories.symlink_to(elsewhere)
     parts = parts_of(maker, tmp_path)
     assert maker_of(parts.actors, maker.memories) == "others"
-    with pytest.raises(StoreError, match="left as it is"):
+    with pytest.raises(StoreError, match="was not changed"):
         take_away(parts, maker.memories)
     assert maker.memories.is_symlink()
 
@@ -182,6 +182,6 @@ def test_what_is_there_is_judged_again_under_the_lock(
         return lock_of(home, root)
 
     monkeypatch.setattr(CodexHome, "write_lock", codex_was_faster)
-    with pytest.raises(StoreError, match="left as it is"):
+    with pytest.raises(StoreError, match="was not changed"):
         take_away(parts, maker.memories)
     assert ours.read_text() == "ours\n"

@@ -35,11 +35,11 @@ def findings(maker: ClaudeHomeMaker, project: Path) -> dict[str, Finding]:
 @pytest.mark.parametrize(
     ("files", "state", "words"),
     [
-        ({}, "pass", "Nothing to load."),
-        ({"a.md": "x"}, "warn", "1 memory and no MEMORY.md"),
+        ({}, "pass", "No memories to load."),
+        ({"a.md": "x"}, "warn", "1 memory but no MEMORY.md"),
         ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x"}, "pass", "MEMORY.md: 1 of 200 lines, 11 of 25,000"),
-        ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x", "sub/b.md": "x"}, "warn", "1 memory without a line"),
-        ({"MEMORY.md": "- [A](a.md)\n"}, "warn", "1 line of MEMORY.md without a file"),
+        ({"MEMORY.md": "- [A](a.md)\n", "a.md": "x", "sub/b.md": "x"}, "warn", "1 memory is not listed"),
+        ({"MEMORY.md": "- [A](a.md)\n"}, "warn", "1 line of MEMORY.md names a file that does not exist"),
         (
             {
                 "MEMORY.md": "- [A](a.md)\n- [T](team/t.md)\n- [L](logs/2026/01/2026-01-02.md)\n",
@@ -58,7 +58,7 @@ def findings(maker: ClaudeHomeMaker, project: Path) -> dict[str, Finding]:
         (
             {"team/MEMORY.md": "", "team/t.md": "x", "logs/2026/01/2026-01-01.md": "x"},
             "pass",
-            "Nothing to load.",
+            "No memories to load.",
         ),
         ({"MEMORY.md": "x\n" * 201}, "warn", "stops reading MEMORY.md at line 201"),
     ],
@@ -79,7 +79,7 @@ def test_a_memory_that_is_off_and_an_index_that_is_no_file_are_told(maker: Claud
     memory = maker.memory(shop, {"a.md": topic("a")})
     (memory / "MEMORY.md").mkdir()
     found = findings(maker, shop)["claude-index"]
-    assert (found.state, "no regular file" in found.evidence) == ("fail", True), found.evidence
+    assert (found.state, "not a regular file" in found.evidence) == ("fail", True), found.evidence
     maker.file("settings.json", '{"autoMemoryEnabled": false}')
     found = findings(maker, shop)["claude-index"]
     assert (found.state, "Auto memory is off" in found.evidence) == ("warn", True)
@@ -89,9 +89,19 @@ def test_a_memory_that_is_off_and_an_index_that_is_no_file_are_told(maker: Claud
     ("body", "age_s", "state", "words"),
     [
         ("", 7200, "pass", "Consolidation by Claude Code or Reverie: Done. (2 hours ago)"),
-        (str(os.getppid()), 60, "warn", "Running now. (1 minute ago)"),
-        (str(os.getppid()), 1800, "pass", "Done by Claude Code; its session is still open. (30 minutes ago)"),
-        (str(os.getppid()), 7200, "pass", "Done by Claude Code; its session is still open. (2 hours ago)"),
+        (str(os.getppid()), 60, "warn", "is running now. (1 minute ago)"),
+        (
+            str(os.getppid()),
+            1800,
+            "pass",
+            "Claude Code consolidated these memories; its session is still open. (30 minutes ago)",
+        ),
+        (
+            str(os.getppid()),
+            7200,
+            "pass",
+            "Claude Code consolidated these memories; its session is still open. (2 hours ago)",
+        ),
         (
             "",
             -7200,
@@ -108,7 +118,7 @@ def test_the_lock_is_told_in_words(
     found = findings(maker, shop)["claude-lock"]
     assert found.state == state
     assert found.evidence.endswith(words)
-    assert ("Something else consolidates" in found.title) is ("Running now" in words)
+    assert ("Another program also consolidates" in found.title) is ("is running now" in words)
 
 
 def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_called_dangling(
@@ -127,8 +137,8 @@ def test_a_folder_that_cannot_be_looked_into_is_named_and_its_lines_are_not_call
     found = checks[0]
     assert found.state == "warn"
     assert "Not looked into: sub (Permission denied)." in found.evidence
-    assert "without a file" not in found.evidence
-    assert any("Not looked into" in line.text for line in lines)
+    assert "not exist" not in found.evidence
+    assert any("These folders cannot be read" in line.text for line in lines)
 
 
 def test_without_a_project_and_for_other_agents_nothing_is_said(maker: ClaudeHomeMaker) -> None:

@@ -26,7 +26,7 @@ from reverie.doctor.facts import ModelFacts
 from reverie.files.watch import WatchState
 from reverie.profile import Profile
 
-MODEL = ModelFacts("test:small", "The settings say so.")
+MODEL = ModelFacts("test:small", "It is chosen in the settings.")
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def _ran_without_a_write(patient: Patient) -> None:
 def _models(engine: ModelFacts) -> Callable[[Patient], None]:
     def broken(patient: Patient) -> None:
         patient.set(model=engine.engine)
-        rules = ModelFacts("rules", "The settings say so.")
+        rules = ModelFacts("rules", "It is chosen in the settings.")
 
         def now() -> ModelFacts:
             chosen = patient.parts.read_settings().system1.model
@@ -169,10 +169,10 @@ SITUATIONS = (
         "a transcript without a turn",
         lambda p: p.chat.write_text("{\n"),
         "transcript",
-        "no whole turn",
+        "last turn is incomplete",
         fixed=False,
     ),
-    ActionState("every stream aborted", _aborted, "last-turn", "last 3 answers were cut off", fixed=False),
+    ActionState("every stream aborted", _aborted, "last-turn", "last 3 responses were cut off", fixed=False),
     ActionState(
         "a state file that is no JSON", lambda p: p.state_file.write_text("{"), "state-file", "not valid JSON"
     ),
@@ -183,28 +183,33 @@ SITUATIONS = (
         "turns rise without a start",
         lambda p: p.state(turnsSinceLastRun=7),
         "state-file",
-        "7 of 2 turns counted and no run began",
+        "7 of 2 turns counted, but no run started",
     ),
     ActionState(
         "no turn was counted",
         _nothing_counted,
         "state-file",
-        "nothing ran it",
+        "was off, not running",
         fixed=False,
     ),
     ActionState(
         "a run that crashed",
         lambda p: p.state(turnsSinceLastRun=0, lastRunStartedAt=NOW - 9 * MINUTE),
         "state-file",
-        "never ended",
+        "did not finish",
         "warn",
     ),
     ActionState(
-        "a run that wrote nothing", _ran_without_a_write, "state-file", "did not change", "warn", False
+        "a run that wrote nothing",
+        _ran_without_a_write,
+        "state-file",
+        "without changing the memory file",
+        "warn",
+        False,
     ),
     ActionState(
         "a model without a key",
-        _models(ModelFacts("test:small", "The settings say so.", "There is no key for test.")),
+        _models(ModelFacts("test:small", "It is chosen in the settings.", "There is no key for test.")),
         "model",
         "no key",
     ),
@@ -226,17 +231,20 @@ SITUATIONS = (
         "a memory file nobody may write", lambda p: close(p.memory_file), "memory-file", "write-prot"
     ),
     ActionState(
-        "a folder nobody may write", lambda p: close(p.memory_file.parent), "memory-file", "Nothing can"
+        "a folder nobody may write",
+        lambda p: close(p.memory_file.parent),
+        "memory-file",
+        "Files cannot be created",
     ),
-    ActionState("a folder in the file's place", _directory_in_place, "memory-file", "is no file"),
+    ActionState("a folder in the file's place", _directory_in_place, "memory-file", "is not a file"),
     ActionState(
         "traces switched off",
         lambda p: p.set(traces="never"),
         "traces",
-        "why a run failed is not kept",
+        "no record of why a run failed",
         "warn",
     ),
-    ActionState("a watcher that never looks", _polls, "watcher", "events only", "warn"),
+    ActionState("a watcher that never looks", _polls, "watcher", "By events only", "warn"),
     ActionState("a clock that is behind", _future, "clock", "in the future", fixed=False),
     ActionState("a budget that is used up", _budget_used_up, "dream-budget", "0 of 0 runs"),
     ActionState(
@@ -292,7 +300,7 @@ def test_the_newest_trace_says_why_a_run_wrote_nothing(patient: Patient) -> None
     newest = max(directory.glob("*.json"))
     newest.rename(directory / f"{NOW - MINUTE}_assistant-1.json")
     findings = patient.findings()
-    assert "Its trace says: " in findings["state-file"].evidence
+    assert "The trace of the run reports: " in findings["state-file"].evidence
     assert f"{NOW - MINUTE}_assistant-1.json" in findings["traces"].evidence
 
 
@@ -309,7 +317,7 @@ def test_it_answers_about_the_agents_own_writer_first(patient: Patient) -> None:
     patient.ask(run_writer=lambda: None)
     fix = next(iter(patient.findings().values())).fix
     assert fix is not None
-    assert fix.label == "Write it now"
+    assert fix.label == "Run the memory writer now"
 
 
 def test_runs_of_reverie_hide_none_of_the_agents(patient: Patient) -> None:
@@ -322,7 +330,10 @@ def test_runs_of_reverie_hide_none_of_the_agents(patient: Patient) -> None:
     for number in range(7, 80):
         (directory / f"{NOW - number}_ours.json").write_text(json.dumps(ours))
     found = patient.findings()["agent-writer"]
-    assert (found.state, found.evidence) == ("pass", "None of the newest 60 traces is of its runs.")
+    assert (found.state, found.evidence) == (
+        "pass",
+        "None of the newest 60 traces is from the writer.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -365,7 +376,7 @@ def test_a_run_in_flight_is_told_and_one_that_never_ends_is_stuck(patient: Patie
     patient.state(turnsSinceLastRun=0, lastRunStartedAt=NOW)
     with patient.parts.leases.acquire(name, purpose="the memory writer") as _lease:
         found = patient.findings()["state-file"]
-        assert (found.state, "is still going" in found.evidence) == ("pass", True)
+        assert (found.state, "is still running" in found.evidence) == ("pass", True)
         holder = patient.parts.leases.holder(name)
         assert holder is not None
         patient.now = holder.acquired_at_ms + 60 * MINUTE
@@ -377,7 +388,7 @@ def test_a_run_in_flight_is_told_and_one_that_never_ends_is_stuck(patient: Patie
     ("watch", "state", "words"),
     [
         (WatchState("events", 12, 0, 0, (), ""), "pass", "12 folders"),
-        (WatchState("stopped", 0, 0, 0, (), ""), "fail", "stopped"),
+        (WatchState("stopped", 0, 0, 0, (), ""), "fail", "no longer watches"),
         (WatchState("polling", 0, 0, 0, (), "The limit is reached."), "warn", "limit"),
         (WatchState("events", 12, 0, 0, (), "", failures=2), "warn", "2 times"),
     ],
@@ -405,7 +416,7 @@ def test_what_is_not_asked_for_is_not_tested(patient: Patient) -> None:
     patient.ask(model=lambda: MODEL, probe=lambda name: asked.append(name) or ())
     found = patient.findings()
     assert asked == []
-    assert "on request only" in found["tool-calling"].evidence
+    assert "only when you ask for it" in found["tool-calling"].evidence
 
 
 def test_the_rules_need_no_probe(patient: Patient) -> None:

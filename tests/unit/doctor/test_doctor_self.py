@@ -35,9 +35,9 @@ def test_a_new_profile_is_in_order_and_nothing_is_made(profile: Profile, tmp_pat
 def test_of_a_new_profile_no_file_is_named_as_if_it_were_there(profile: Profile) -> None:
     found = examined(profile)
     assert found["settings"].evidence == (
-        f"{profile.settings_file} is not there yet: every setting has its default."
+        f"{profile.settings_file} does not exist yet; all settings have their default values."
     )
-    assert found["leases"].evidence.startswith("There is none yet")
+    assert found["leases"].evidence.startswith("The list does not exist yet")
 
 
 def test_every_library_that_the_program_needs_is_looked_for() -> None:
@@ -50,7 +50,7 @@ def test_a_folder_that_others_may_read_is_named_and_closed(profile: Profile) -> 
     profile.data.mkdir(parents=True, mode=0o755)
     profile.data.chmod(0o755)
     found = examined(profile)["folder-data"]
-    assert (found.state, "read by others" in found.evidence) == ("warn", True)
+    assert (found.state, "Other users can read" in found.evidence) == ("warn", True)
     assert found.fix is not None
     found.fix.apply()
     assert examined(profile)["folder-data"].state == "pass"

@@ -352,7 +352,7 @@ def test_of_two_homes_at_one_path_each_is_worked_on_under_its_own_id(
     root.rename(tmp_path / "away")
     copy_sample("mux-home", tmp_path)
     (root / "memory/global/other.md").write_text("of another home\n")
-    with pytest.raises(Unavailable, match="Another home was put in the place"):
+    with pytest.raises(Unavailable, match="now contains a different home"):
         first.observe(Changes(frozenset(), rescan=True, events=0, reasons=("a test",)))
     second = opened(inline, root)
     second.start_history()

@@ -147,8 +147,8 @@ def test_a_keyring_that_nobody_unlocks_is_given_up_and_not_asked_for_every_servi
     prompting: Prompting,
 ) -> None:
     keys = SystemKeys()
-    assert find_key("openai", (), needed=True, env={}, keys=keys) == (None, "not answering")
-    assert find_key("anthropic", (), needed=True, env={}, keys=keys) == (None, "not answering")
+    assert find_key("openai", (), needed=True, env={}, keys=keys) == (None, "not responding")
+    assert find_key("anthropic", (), needed=True, env={}, keys=keys) == (None, "not responding")
     assert find_key("ollama", (), needed=False, env={}, keys=keys) == (None, "none needed")
     assert prompting.asked == 1
 

@@ -184,7 +184,7 @@ def test_a_memory_is_followed_and_a_version_of_it_is_found(
 def test_what_is_too_large_or_no_text_is_named(parts: HomeContainer, log: ChangeLogService) -> None:
     outside(parts, "a\0b")
     view = log.review(log.page().changes[0])
-    assert view.refused == (f"{TESTING} is no text.",)
+    assert view.refused == (f"{TESTING} is not text.",)
     assert view.groups == ()
 
 

@@ -155,7 +155,7 @@ def test_an_instance_that_is_no_instance_is_refused(instance: str) -> None:
 
 
 def test_only_drafts_can_be_dropped(parts: HomeContainer) -> None:
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="not the name"):
         drafts_of(parts).drop(["../../../registry.json"])
 
 

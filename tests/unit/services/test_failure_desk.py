@@ -109,7 +109,7 @@ def test_a_resolution_is_taken_back_to_the_byte(maker: LokiMaker, tmp_path: Path
     assert [[type(step) for step in undo.steps] for undo in undos] == [[FieldChange], [FieldChange]]
     assert b'"two"' in path.read_bytes()
     for undo in reversed(undos):
-        assert made.undo(undo).startswith("Took back the change in /memories/project/episodic/")
+        assert made.undo(undo).startswith("Undid the change in /memories/project/episodic/")
     assert path.read_bytes() == before
     assert made.failures.resolve(first, "again").path.endswith("task-ep-2026-08-19-1.json")
 

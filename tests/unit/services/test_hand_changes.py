@@ -201,7 +201,7 @@ def test_several_deletes_are_one_undo_and_one_that_fails_brings_the_others_back(
     undo = edits.delete_all(context, [TESTING, "/memories/project/api", "/memories/global/machines"])
     assert undo.count == 3
     assert len(memories(parts)) < len(before) - 2
-    assert edits.undo(undo) == "Brought back 3 items."
+    assert edits.undo(undo) == "Restored 3 items."
     assert memories(parts) == before
     assert parts.usage.load() == usage
     with pytest.raises(StoreError):
@@ -286,7 +286,7 @@ def test_an_undo_whose_pins_cannot_follow_is_done_with_a_warning(
     (parts.home.root / "memory-meta.json").mkdir()
     told = UserEdits(parts).undo(undo)
     assert memories(parts) == before
-    assert told.startswith("Took back 3 changed files.")
+    assert told.startswith("Undid changes to 3 changed files.")
     assert "memory-meta.json" in told
 
 

@@ -96,7 +96,7 @@ def test_a_folder_comes_back_around_a_file_that_exists_again(
     name = next(path for path in before if path.startswith("global/people/")).rpartition("/")[2]
     folder.mkdir()
     (folder / name).write_bytes(b"theirs\n")
-    with pytest.raises(Conflict, match="exists again and was left as it is"):
+    with pytest.raises(Conflict, match="already exists again and was left as it is"):
         edits.undo(undo)
     assert memories(parts) == {**before, f"global/people/{name}": b"theirs\n"}
     (folder / name).unlink()
@@ -129,7 +129,7 @@ def test_an_empty_folder_has_nothing_to_bring_back(
 ) -> None:
     (parts.home.root / "memory/global/empty").mkdir()
     undo = edits.delete(context, "/memories/global/empty")
-    with pytest.raises(StoreError, match="The history holds no"):
+    with pytest.raises(StoreError, match="The history has no"):
         edits.undo(undo)
 
 

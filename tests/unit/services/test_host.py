@@ -297,7 +297,7 @@ def test_a_home_that_was_replaced_is_left_alone_until_it_is_back(tmp_path: Path,
         home.rename(tmp_path / "away")
         other = copy_demo_home(tmp_path)
         wait_until(lambda: host.status.state == "waiting", "the other home to be noticed")
-        assert "Another home was put in the place" in host.status.message
+        assert "now contains a different home" in host.status.message
         other.rename(tmp_path / "other")
         (tmp_path / "away").rename(home)
         wait_until(lambda: host.status.state == "hosting", "the first home to be hosted again")

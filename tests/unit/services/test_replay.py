@@ -168,6 +168,6 @@ def test_only_runs_of_the_writer_that_hold_what_was_asked_are_replayed(bench: Wo
     facts = bench.traces.open(FAILED).facts
     assert why_no_replay(facts) == ""
     assert "preview" in why_no_replay(replace(facts, kind="dream"))
-    assert "does not hold" in why_no_replay(replace(facts, user_message=""))
+    assert "does not contain" in why_no_replay(replace(facts, user_message=""))
     cut = replace(facts, user_message="x… [9,000 bytes in all]")
     assert "too long" in why_no_replay(cut, shortened=True)

@@ -196,7 +196,7 @@ def test_a_deleted_memory_comes_back_with_every_byte_and_goes_from_the_list_once
     assert unseen(bench) == {}
     bench.unseen.take_back(context, change)
     assert file.read_bytes() == before, "what was told of can be brought back after it was seen"
-    with pytest.raises(Conflict, match="Can't undo: changed since"):
+    with pytest.raises(Conflict, match="Can't undo: it changed since"):
         bench.unseen.take_back(context, change)
 
 
@@ -208,7 +208,7 @@ def test_taking_back_refuses_what_was_changed_again_meanwhile(bench: Workbench) 
     change = bench.unseen.change(context, TESTING)
     assert change is not None
     outside(bench, "still other words\n")
-    with pytest.raises(Conflict, match="Can't undo: changed since"):
+    with pytest.raises(Conflict, match="Can't undo: it changed since"):
         bench.unseen.take_back(context, change)
     assert file.read_text() == "still other words\n"
 
@@ -297,7 +297,7 @@ def test_undo_says_so_where_a_person_wrote_on_the_same_lines(bench: Workbench) -
     save(bench, mine)
     context = workspace(bench.parts, ACME)
     assert bench.unseen.renewed(context, change) == change
-    with pytest.raises(Conflict, match="Can't undo: changed since"):
+    with pytest.raises(Conflict, match="Can't undo: it changed since"):
         bench.unseen.take_back(context, change)
     assert bench.read(context, TESTING).content == mine
 
@@ -311,7 +311,7 @@ def test_a_new_memory_that_a_person_went_on_with_is_not_deleted_by_undo(bench: W
     assert change is not None
     bench.save(context, NEW, "hello\nmine\n", bench.read(context, NEW).sha256)
     assert bench.unseen.renewed(context, change) is None
-    with pytest.raises(Conflict, match="Can't undo: changed since"):
+    with pytest.raises(Conflict, match="Can't undo: it changed since"):
         bench.unseen.take_back(context, change)
     assert file.read_text() == "hello\nmine\n"
 

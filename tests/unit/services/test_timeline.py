@@ -110,9 +110,7 @@ def bring_back(
     parts: HomeContainer, desk: TimelineService, plan: RestorePlan, *, remove_newer: bool = False
 ) -> Undo:
     changes, pins = desk.changes(plan, remove_newer=remove_newer)
-    return ChangeSet(parts).apply(
-        plan.target.context, changes, kind="restore", subject="Brought back", pins=pins
-    )
+    return ChangeSet(parts).apply(plan.target.context, changes, kind="restore", subject="Restored", pins=pins)
 
 
 def test_every_change_is_a_point_with_its_author_and_its_text(

@@ -60,7 +60,8 @@ def test_a_person_reads_of_it_once_however_often_it_is_put_back(parts: HomeConta
         assert is_pinned(parts)
     (text,) = entries(parts)
     assert text == (
-        "mux is running and overwrites pins and use counts; Reverie keeps 1 change until it is restarted."
+        "mux is running and overwrites pins and use counts. Reverie keeps 1 change and "
+        "writes them again until the agent is restarted."
     )
     Agent(parts).use()
     keep_usage(parts)

@@ -203,8 +203,8 @@ def test_a_merge_by_hand_that_deletes_it_says_it_and_so_does_taking_that_back(
         HandChange(STYLE, None, sha256_of_bytes(before)),
     ]
     undo = ChangeSet(parts).apply(context, changes, kind="merge", subject="Merged by hand")
-    assert undo.warning == f"{STYLE} was deleted although write-protected."
-    assert UserEdits(parts).undo(undo) == "Took back 2 changed files."
+    assert undo.warning == f"{STYLE} was deleted although it is write-protected."
+    assert UserEdits(parts).undo(undo) == "Undid changes to 2 changed files."
     assert style.read_bytes() == before
 
 

@@ -1,7 +1,7 @@
 """The doctor's checks of the memory of one project of Claude Code: its index, and the lock.
 
-Nothing is written (formats/claude-code.md sections 4, 5 and 12). Threading: any thread but the GUI's.
-Failure: the check has a sentence on parts that cannot be read.
+Only reads (formats/claude-code.md sections 4, 5 and 12). Threading: any thread but the GUI's. Failure: parts
+that cannot be read are a sentence of the check.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _MemoryFacts(Struct, frozen=True):
     problem: str
     """Why the index cannot be read; empty if it can, or does not exist."""
     memories: int
-    """Number of memories that the index covers, without those of the team or of a folder with an index of its
+    """Number of memories that the index covers: not those of the team or of a folder with an index of its
     own."""
     unlisted: int
     """Number of memories that no line of the index names."""
@@ -55,11 +55,11 @@ def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tu
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the text of the index, or None and why it cannot be read (empty: there is no index)."""
+    """Return the index, and why it cannot be read; None and empty if there is no index."""
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            return None, f"{INDEX} is no regular file, so Reverie does not read it."
+            return None, f"{INDEX} is not a regular file, so Reverie does not read it."
         # No link that takes its place in between is followed.
         with os.fdopen(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
             return file.read(_INDEX_BYTES).decode("utf-8", "replace"), ""
@@ -110,7 +110,7 @@ def _index(facts: _MemoryFacts) -> AgentCheck:
     partly = phrase("Claude Code does not load every memory of this project")
     none = phrase("Claude Code loads no memory of this project")
     if facts.off:
-        evidence = phrase("Auto memory is off: {reason}. The files stay.", reason=facts.off)
+        evidence = phrase("Auto memory is off: {reason}. The files are not deleted.", reason=facts.off)
         return AgentCheck(check, none, "warn", evidence)
     if facts.problem:
         return AgentCheck(check, none, "fail", plain(facts.problem))
@@ -118,11 +118,11 @@ def _index(facts: _MemoryFacts) -> AgentCheck:
     if facts.cut is None and closed:
         return AgentCheck(check, none, "warn", closed)
     if facts.cut is None and not facts.memories:
-        return AgentCheck(check, phrase("There are no memories yet"), "pass", phrase("Nothing to load."))
+        return AgentCheck(check, phrase("There are no memories yet"), "pass", phrase("No memories to load."))
     if facts.cut is None:
         kept = plural(
-            "There is 1 memory and no {index}, so it is not loaded.",
-            "There are %n memories and no {index}, so none is loaded.",
+            "There is 1 memory but no {index}, so Claude Code does not load it.",
+            "There are %n memories but no {index}, so Claude Code loads none of them.",
             facts.memories,
             index=INDEX,
         )
@@ -138,23 +138,23 @@ def _index(facts: _MemoryFacts) -> AgentCheck:
     parts = []
     if facts.cut.line is not None:
         cut = phrase(
-            "It stops reading {index} at line {line}; shorten or remove lines.",
+            "Claude Code stops reading {index} at line {line}. Shorten or remove lines.",
             index=INDEX,
             line=facts.cut.line,
         )
         parts.append(cut)
     if facts.unlisted:
         unlisted = plural(
-            "1 memory without a line in {index}.",
-            "%n memories without a line in {index}.",
+            "1 memory is not listed in {index}.",
+            "%n memories are not listed in {index}.",
             facts.unlisted,
             index=INDEX,
         )
         parts.append(unlisted)
     if facts.dangling:
         dangling = plural(
-            "1 line of {index} without a file.",
-            "%n lines of {index} without a file.",
+            "1 line of {index} names a file that does not exist.",
+            "%n lines of {index} name files that do not exist.",
             facts.dangling,
             index=INDEX,
         )
@@ -164,12 +164,12 @@ def _index(facts: _MemoryFacts) -> AgentCheck:
 
 
 def _lock(facts: _MemoryFacts) -> AgentCheck:
-    check, free = "claude-lock", phrase("Nothing else consolidates these memories")
+    check, free = "claude-lock", phrase("No other program consolidates these memories")
     line = facts.lock
     if line is None:
-        return AgentCheck(check, free, "pass", phrase("There is no memory of this project on disk."))
+        return AgentCheck(check, free, "pass", phrase("This project has no memory on disk."))
     evidence = phrase("{label}: {text}", label=line.label, text=line.text)
     if line.state == "running":
-        title = phrase("Something else consolidates these memories")
+        title = phrase("Another program also consolidates these memories")
         return AgentCheck(check, title, "warn", evidence, at=line.at)
     return AgentCheck(check, free, "warn" if line.state == "warn" else "pass", evidence, at=line.at)

@@ -1,16 +1,15 @@
 """The consolidation lock of Claude Code, `.consolidate-lock` (formats/claude-code.md sections 5 and 12).
 
-The file's mtime is the time of the last consolidation, its content the process id of the holder; if the file
-is missing, there was no consolidation yet. A consolidation counts as running while that process lives and the
-mtime is younger than an hour. Claude Code leaves its process id there after a success, and the process lives
-on as the open session. So a consolidation also counts as ended once the session recorded that it improved
-memories, or once nothing in the directory has changed for `QUIET_MS` (`Ended`).
+The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
+file there was no consolidation yet. A consolidation counts as running while that process lives and the mtime
+is younger than an hour. Claude Code leaves its process id there after a success, and the process lives on as
+the open session. So it also counts as ended once the session recorded that it improved memories, or once
+nothing in the directory has changed for `QUIET_MS` (`Ended`).
 
-To take the lock, a process writes its own id and reads it again, as the agent does; if two processes take it
-at once, the last one gets it. When Reverie releases the lock after a consolidation, it sets the mtime to the
-current time and empties the file; after any other run it restores both. A foreign lock is never written to,
-and never taken while its holder is alive; Reverie releases only its own. Uses real time, because the agent
-compares with it.
+To take the lock, a process writes its own id and reads it again, as the agent does; of two that take it at
+once the last one has it. When Reverie releases it after a consolidation the mtime is the present and the body
+empty; after any other run everything is as it was. A foreign lock is never written to, and never taken while
+its holder is alive; Reverie releases only its own. Uses real time, because the agent compares with it.
 
 Threading: any thread but the GUI's. Failure: `Busy` while another process holds the lock, other `UserError`s
 if the file cannot be read or written.
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
-"""After this time (ms) without a change in the directory a consolidation counts as over; one takes about a
-minute."""
+"""After this time without a change in the directory a consolidation is over: one takes about a minute."""
 _READ_BYTES = 4096
 _TAIL_BYTES = 4 << 20
 _MOST_ENTRIES = 5000
@@ -53,12 +51,12 @@ _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
 
 
 class LockState(Struct, frozen=True):
-    """The state that a lock file records."""
+    """The state recorded by a lock file."""
 
     at: int | None = None
-    """Time of the last consolidation, or start of the current one, UTC ms; None for never."""
+    """The last consolidation, or when the present one began, UTC ms; None for never."""
     holder: int | None = None
-    """The process id in the file; None if there is none."""
+    """The process id in the body; None for none."""
     alive: bool = False
     """Whether that process runs."""
     running: bool = False
@@ -77,7 +75,7 @@ over."""
 
 
 class Ended(Struct, frozen=True):
-    """A check of whether a consolidation is over although its process is alive.
+    """A check for whether a consolidation is over although its process lives.
 
     `directory`: the memory. `transcript_of`: returns the transcript of the session that runs in a process;
     None if unknown.
@@ -87,7 +85,7 @@ class Ended(Struct, frozen=True):
     transcript_of: Callable[[int], Path | None]
 
     def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
-        """Return whether the consolidation that began at `at_ms` is over at `now_ms` (see `HasEnded`)."""
+        """Implement `HasEnded`."""
         transcript = self.transcript_of(holder)
         if transcript is not None and _recorded_since(transcript, at_ms):
             return True
@@ -113,11 +111,11 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
 
 
 def _newest_change(directory: Path) -> int:
-    """Return the time of the last change in a memory directory, UTC ms, ignoring the lock itself."""
+    """Return the time of the last change in a memory directory, UTC ms; the lock itself does not count."""
     newest = 0
 
     def not_listed(_error: OSError) -> None:
-        """Ignore a folder that cannot be listed; the status lines name it."""
+        """Ignore it: the folder counts with its own time, if at all, and the status lines name it."""
 
     for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:
@@ -171,7 +169,7 @@ class ClaudeLock:
         return self._pid
 
     def look(self) -> LockBefore:
-        """Return the current state of the lock.
+        """Return the lock as it is now.
 
         Raises `Busy` while another process holds it.
         """
@@ -179,7 +177,7 @@ class ClaudeLock:
             before = _look(self._file)
         state = _state(before, self._clock_ms(), self._is_alive, self._has_ended)
         if state.running and state.holder != self._pid:
-            raise self._busy(f"Process {state.holder} holds {self._file}.")
+            raise self._busy(f"Process {state.holder} holds the lock {self._file}.")
         return before
 
     def take(self, before: LockBefore) -> None:
@@ -189,21 +187,21 @@ class ClaudeLock:
         """
         with self._telling("taken"):
             if _look(self._file) != before:
-                raise self._busy(f"{self._file} changed at this moment.")
+                raise self._busy(f"{self._file} has just changed.")
             flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if before.body is None else 0)
             try:
                 self._write(flags, str(self._pid).encode())
             except FileExistsError:
-                raise self._busy(f"{self._file} appeared at this moment.") from None
+                raise self._busy(f"{self._file} has just been created.") from None
             if not self._is_ours(_look(self._file), self._pid):
-                raise self._busy(f"Another process took {self._file} at this moment.")
+                raise self._busy(f"Another process has just taken {self._file}.")
 
     def done(self, holder: int) -> None:
         """Release the lock after a consolidation: the time is now, and it has no holder.
 
         Raises `Conflict`, and leaves the file, where `holder` does not hold it any more.
         """
-        with self._telling("given back"):
+        with self._telling("released"):
             self._require_ours(holder)
             self._write(os.O_WRONLY, b"")
             os.utime(self._file, ns=(self._clock_ms() * 1_000_000,) * 2)
@@ -213,7 +211,7 @@ class ClaudeLock:
 
         Raises `Conflict`, and leaves the file, where `holder` does not hold it any more.
         """
-        with self._telling("put back"):
+        with self._telling("restored"):
             self._require_ours(holder)
             if before.body is None:
                 self._file.unlink()
@@ -233,9 +231,9 @@ class ClaudeLock:
     def _require_ours(self, holder: int) -> None:
         if not self._is_ours(_look(self._file), holder):
             raise Conflict(
-                f"{self._file.name} was left as it is.",
-                cause="Another process has taken or removed it meanwhile.",
-                next_step="Nothing needs to be done.",
+                f"{self._file.name} was not changed.",
+                cause="Another process has taken or removed the lock meanwhile.",
+                next_step="You do not need to do anything.",
             )
 
     @staticmethod
@@ -273,7 +271,7 @@ def _look(file: Path) -> LockBefore:
 
 
 def _holder(body: bytes | None) -> int | None:
-    """Return the process id in a lock file: the leading number, as by `parseInt`; None for 0 or none."""
+    """Return the process id in a body: its leading number, as the agent's `parseInt` reads it; None for 0."""
     found = _NUMBER.match(body or b"")
     return int(found[1]) or None if found else None
 

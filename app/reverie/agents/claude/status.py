@@ -1,10 +1,10 @@
 """Status lines about the memory of a project of Claude Code (formats/claude-code.md sections 5 and 12.1.8).
 
 They report when a memory was last consolidated, whether Claude Code loads it, and whether it searches all of
-it. The lock records the time but not the author: Claude Code and Reverie leave the same file, except for the
-process id in it. An unreadable lock counts as "never consolidated".
+it. The lock records when, not who: Claude Code and Reverie leave the same file, except for the process id in
+it. An unreadable lock counts as never.
 
-Threading: any thread but the GUI's. Failure: none; no function raises.
+Threading: any thread but the GUI's; nothing raises.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ def status_lines(
     state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)
     found = [_of(state, now_ms)]
     if settings.off:
-        text = f"Switched off ({settings.off}). The files stay, and are not loaded."
+        text = f"Turned off ({settings.off}). The files are not deleted, but not loaded."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
     if settings.refused:
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", settings.refused, "warn"))
     elif settings.directory is not None:
-        whose = "The project's own settings put" if settings.by_project else "Settings put"
+        whose = "The project's own settings place" if settings.by_project else "Settings place"
         text = f"{whose} this memory in {settings.directory} ({settings.source})."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text))
     closed: list[str] = []
     memories = _memories(directory, closed)
     if closed:
-        text = f"Not looked into: {', '.join(closed)}."
+        text = f"These folders cannot be read: {', '.join(closed)}."
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
     if memories > MOST_SCANNED:
         text = (
-            f"{memories:,} memories; the agent looks through the {MOST_SCANNED} changed last, and finds the"
-            " others by the index only."
+            f"{memories:,} memories. The agent scans the {MOST_SCANNED} changed most recently and finds "
+            "the others only through the index."
         )
         found.append(StatusLine(Scope.PROJECT, "Claude Code memory", text, "warn"))
     return tuple(found)
 
 
 def _memories(directory: Path, closed: list[str]) -> int:
-    """Return the number of files that the agent searches, up to a bound; links to directories are skipped.
+    """Count, up to a bound, the files that the agent searches, without following links to directories.
 
     Folders that cannot be read are added to `closed`.
     """
@@ -82,7 +82,7 @@ def _memories(directory: Path, closed: list[str]) -> int:
 
 
 def rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the paths, relative to the memory directory, of the files `names` in a folder."""
+    """Yield the paths of files in a folder, relative to the memory directory."""
     inside = os.path.relpath(folder, directory)
     return (name if inside == "." else f"{inside}/{name}" for name in names)
 
@@ -99,14 +99,14 @@ def _of(lock: LockState, now_ms: int) -> StatusLine:
         text = "The recorded time is in the future, so a clock was wrong."
         return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
     if lock.running:
-        return StatusLine(Scope.PROJECT, _LABEL, "Running now.", "running", lock.at)
+        return StatusLine(Scope.PROJECT, _LABEL, "Consolidation is running now.", "running", lock.at)
     if lock.ended:
-        text = "Done by Claude Code; its session is still open."
+        text = "Claude Code consolidated these memories; its session is still open."
         return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
     if lock.alive:
         text = "Started over an hour ago. Treated as finished, although the program is still open."
         return StatusLine(Scope.PROJECT, _LABEL, text, "warn", lock.at)
     if lock.holder is not None:
-        text = "Started by a program that has closed; its end is not recorded."
+        text = "The consolidation was started by a program that has closed. Its end is not recorded."
         return StatusLine(Scope.PROJECT, _LABEL, text, "ok", lock.at)
     return StatusLine(Scope.PROJECT, _LABEL, "Done.", "ok", lock.at)

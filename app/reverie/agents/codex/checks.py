@@ -1,8 +1,8 @@
 """The doctor's checks of whether Codex makes and loads memories (formats/codex.md sections 4 and 10.2).
 
-The checks use only observed behaviour of the program; a missing setting has the default of Codex 0.169.
+Only observed behaviour of the program counts; a missing setting has the default of Codex 0.169.
 
-Threading: any thread but the GUI's. Failure: the check has a sentence on data that cannot be read.
+Threading: any thread but the GUI's. Failure: what cannot be read is a sentence of the check.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ _SHOWN = 3
 
 
 class Due(Struct, frozen=True):
-    """The conditions under which Codex extracts a thread itself.
+    """When Codex extracts a thread by itself.
 
-    A thread is due after `idle_ms` without a change while it is at most `age_ms` old; Codex extracts up to
-    `at_once` threads at each start.
+    After `idle_ms` without a change, up to `age_ms` old, `at_once` at each start.
     """
 
     idle_ms: int
@@ -42,15 +41,16 @@ class Due(Struct, frozen=True):
 
 
 Standing = Literal[
-    "ready", "done", "off", "archived", "not led by a person", "waiting for another try", "still in use",
+    "ready", "done", "off", "archived", "not started by a person", "waiting for a retry", "still in use",
     "too old",
 ]  # fmt: skip
 
 
 def due_of(settings: Mapping[str, Any]) -> Due:
-    """Return the conditions for extraction that `[memories]` of config.toml sets.
+    """Return when threads are due by `[memories]` of config.toml.
 
-    They follow observed behaviour (sections 4 and 10.2); a missing setting has the default of Codex 0.169.
+    Here and in the checks only observed behaviour counts (sections 4 and 10.2); a missing setting has the
+    default of Codex 0.169.
     """
     return Due(
         _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS,
@@ -64,7 +64,7 @@ def standings(
 ) -> dict[str, Standing]:
     """Return the state of Codex's own extraction of each thread, by thread id.
 
-    `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id.
+    `made`: how new (UTC ms) each thread was when Codex extracted it.
     """
     retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
     found: dict[str, Standing] = {}
@@ -74,13 +74,13 @@ def standings(
         if at is not None and at >= changed:
             found[thread.id] = "done"
         elif thread.subagent or (thread.source and thread.source not in INTERACTIVE):
-            found[thread.id] = "not led by a person"
+            found[thread.id] = "not started by a person"
         elif thread.memory_mode not in ("", "enabled"):
             found[thread.id] = "off"
         elif thread.archived:
             found[thread.id] = "archived"
         elif retries.get(thread.id, 0) > now_ms:
-            found[thread.id] = "waiting for another try"
+            found[thread.id] = "waiting for a retry"
         elif now_ms - changed < due.idle_ms:
             found[thread.id] = "still in use"
         else:
@@ -89,13 +89,13 @@ def standings(
 
 
 def makes_memories(home: Path) -> bool:
-    """Return whether the settings allow Codex to extract threads itself."""
+    """Return whether the settings let Codex extract threads by itself."""
     on = codex_store.features(home).get("memories") is True
     return on and codex_store.settings(home).get("generate_memories") is not False
 
 
 class CodexFacts(Struct, frozen=True):
-    """The facts for the checks. `made`: see `standings`."""
+    """The facts that the checks judge. `made`: see `standings`."""
 
     home: Path
     now_ms: int
@@ -107,7 +107,7 @@ class CodexFacts(Struct, frozen=True):
 
 
 def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
-    """Return the checks, in the order in which the agent tests these conditions."""
+    """Return the checks in the order of the agent's gates."""
     settings = codex_store.settings(facts.home)
     return (
         _version(facts.home, settings),
@@ -120,7 +120,7 @@ def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
 
 
 def _version(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
-    check, uses = "codex-memories-made", phrase("Codex uses the memory that it filled")
+    check, uses = "codex-memories-made", phrase("Codex uses the memory that it has written")
     used = codex_store.version_in_use(home)
     one, two = (home / codex_store.DIRECTORIES[version] for version in ("v1", "v2"))
     if used.name == "v1" and "version" not in settings and os.path.lexists(one) and _filled(two):
@@ -131,21 +131,21 @@ def _version(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
             else phrase("There is no summary in memories/, so Codex loads no memory at all."),
             phrase('To use version 2, remove memories/ or set [memories] version = "v2" in config.toml.'),
         )
-        title = phrase("Codex does not use the memory that it filled")
+        title = phrase("Codex does not use the memory that it has written")
         state: Literal["warn", "fail"] = "warn" if _filled(one) else "fail"
         return AgentCheck(check, title, state, evidence, one if is_directory(one) else None)
     if not is_directory(home / codex_store.DIRECTORIES[used.name]):
-        title = phrase("Codex has made no memory here yet")
+        title = phrase("Codex has not created a memory here yet")
         return AgentCheck(check, title, "warn", together(codex_store.NO_STORE, used.reason))
     name = codex_store.DIRECTORIES[used.name]
-    return AgentCheck(check, uses, "pass", together(phrase("{name}/ is in use.", name=name), used.reason))
+    return AgentCheck(check, uses, "pass", together(phrase("Codex uses {name}/.", name=name), used.reason))
 
 
 def _switch(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
     check, off_title = "codex-switch", phrase("Codex's memory is off")
     if codex_store.features(home).get("memories") is not True:
         evidence = phrase(
-            "[features] memories is not true in config.toml, so Codex makes and loads no memories."
+            "[features] memories is not true in config.toml, so Codex neither creates nor loads memories."
         )
         return AgentCheck(check, off_title, "fail", evidence)
     off = [name for name in ("generate_memories", "use_memories") if settings.get(name) is False]
@@ -171,7 +171,7 @@ def _threads(facts: CodexFacts, settings: Mapping[str, Any]) -> AgentCheck:
         hours=plural("1 hour", "%n hours", due.idle_ms // HOUR_MS),
         days=plural("1 day", "%n days", due.age_ms // DAY_MS),
     )
-    evidence = together(*(parts or [phrase("There are none.")]), rule)
+    evidence = together(*(parts or [phrase("There are no such sessions.")]), rule)
     return AgentCheck("codex-sessions", phrase("Sessions that Codex may extract"), "pass", evidence)
 
 
@@ -180,8 +180,8 @@ _SESSIONS: Mapping[Standing, str] = {
     "done": phrase("done"),
     "off": phrase("off"),
     "archived": phrase("archived"),
-    "not led by a person": phrase("not led by a person"),
-    "waiting for another try": phrase("waiting for another try"),
+    "not started by a person": phrase("not started by a person"),
+    "waiting for a retry": phrase("waiting for a retry"),
     "still in use": phrase("still in use"),
     "too old": phrase("too old"),
 }
@@ -192,9 +192,11 @@ def _lock(facts: CodexFacts) -> AgentCheck:
     version = codex_store.version_in_use(facts.home).name
     name = codex_store.LOCKS[version]
     if facts.is_locked(facts.home / name):
-        evidence = phrase("{name} is held. Until it is free, nothing else writes into its memory.", name=name)
+        evidence = phrase(
+            "{name} is locked. Until it is free, no other process can change its memory.", name=name
+        )
         return AgentCheck(check, phrase("Codex is consolidating now"), "warn", evidence)
-    free = phrase("{name} is free.", name=name)
+    free = phrase("{name} is not locked.", name=name)
     return AgentCheck(check, phrase("Codex is not consolidating now"), "pass", free)
 
 
@@ -203,12 +205,12 @@ def _jobs(facts: CodexFacts) -> AgentCheck:
     failed = [job for job in facts.jobs if job.state == "failed"]
     if not failed:
         well = plural("1 job, which did not fail.", "%n jobs, none failed.", len(facts.jobs))
-        return AgentCheck(check, phrase("Codex's own jobs ended well"), "pass", well)
+        return AgentCheck(check, phrase("Codex's own jobs finished without errors"), "pass", well)
     said = [
         phrase("{job}: {text}{retry}", job=job.about, text=job.sentence, retry=_retry(job, facts.now_ms))
         for job in failed[:_SHOWN]
     ]
-    more = phrase("And {n} more.", n=len(failed) - _SHOWN) if len(failed) > _SHOWN else ""
+    more = phrase("{n} more are not shown.", n=len(failed) - _SHOWN) if len(failed) > _SHOWN else ""
     title = plural("1 job of Codex failed", "%n jobs of Codex failed", len(failed))
     return AgentCheck(check, title, "warn", together(*said, more))
 
@@ -218,20 +220,20 @@ def _retry(job: AgentJob, now_ms: int) -> str:
         return "."
     minutes = max(0, job.retry_at - now_ms) // 60_000
     if not minutes:
-        return phrase("; next try at the next start.")
-    return plural("; next try in 1 minute.", "; next try in %n minutes.", minutes)
+        return phrase("; Codex tries again at its next start.")
+    return plural("; Codex tries again in 1 minute.", "; Codex tries again in %n minutes.", minutes)
 
 
 def _usage(books: MemoryBooks) -> AgentCheck:
     used = [count for count in books.usage.values() if count]
     evidence = phrase(
-        "Answers cited {used} of {all} rollout summaries; citations in all: {times}. "
-        "What is never cited goes after 30 days.",
+        "Codex has cited {used} of {all} rollout summaries; total citations: {times}. Summaries that "
+        "are never cited are deleted after 30 days.",
         used=len(used),
         all=len(books.usage),
         times=sum(used),
     )
-    return AgentCheck("codex-usage", phrase("What Codex used of its memory"), "pass", evidence)
+    return AgentCheck("codex-usage", phrase("Parts of its memory that Codex has used"), "pass", evidence)
 
 
 def _filled(store: Path) -> bool:

@@ -1,14 +1,14 @@
 """The home of Codex CLI: `~/.codex` (formats/codex.md).
 
 The store of the version in use, `memories/` or `memories_v2/`, is global; the other version is shown and
-never written. Lines in the memories name the project to which they belong (`agents.codex.store`). `memories/`
-may contain older generations, because no version migrates them: buckets per working directory (64 hex digits,
-later 16) are projects, read-only in homes of today. A bucket's name cannot be turned back into a path: its
-working directory is read from the trace files in it, or found by hashing all known directories. If a
-directory has both kinds of bucket, the older bucket is its project, and the newer one is a separate project.
-Threads are transcripts that can be opened, not workspaces.
+never written. Lines in the memories name the project that they belong to (`agents.codex.store`). Older
+generations may lie in `memories/`, since no version migrates them: buckets per working directory (64 hex
+digits, later 16) are projects, read-only in homes of today. A bucket's name cannot be turned back into a
+path: its directory is named by the trace files in it, or found among the directories that are known
+otherwise. Where a directory has both kinds of bucket, the older one is the project and the newer a project of
+its own. Threads are transcripts to open, not workspaces.
 
-The home is only read; databases are read through copies in `cache`. Credentials are never opened.
+The home is only read; databases through copies in `cache`. Credentials are never opened.
 
 Failure: as `agents.base` says.
 """
@@ -90,7 +90,7 @@ CAPS = Caps(
     view_depth=3,
     descriptions=False,
 )
-"""The agent has no caps of this kind; these keep a huge file from being treated as a note."""
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
 
 EXTRACTION_FAILED = "extraction failed"
 _HEADER_BYTES = 4096
@@ -98,10 +98,12 @@ _TRACES_LOOKED_AT = 50
 _ROLLOUTS_LOOKED_AT = 500
 _HEAD_CHANGES_BYTES = 1 << 16
 _INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md")
-_FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_FROM_ROLLOUTS = "Codex regenerates this file from the rollouts, so a change would be lost."
 _RESET = "It was reset: all memories are deleted. Codex starts over; the old ones are in the history."
 _ANEW = "Each consolidation makes this anew: what is changed here stays in the history only."
-_OF_FEBRUARY = "Codex of today does not read memories per working directory; they are only shown."
+_OF_FEBRUARY = (
+    "Current versions of Codex do not read memories per working directory, so Reverie only shows them."
+)
 
 
 class CodexHome(Home):
@@ -120,7 +122,7 @@ class CodexHome(Home):
     ) -> None:
         """Open the home at `root`.
 
-        `sqlite_home`: the directory for databases that the agent's environment names, if any.
+        `sqlite_home`: where the agent's environment puts the databases, if it names a place.
         """
         super().__init__(root)
         self.transcripts = self
@@ -169,7 +171,7 @@ class CodexHome(Home):
                     scope,
                     None,
                     "There is no workspace memory here.",
-                    cause="Codex keeps one memory for all projects, none per session.",
+                    cause="Codex has one memory for all projects, but none per session.",
                     permanent=True,
                 )
             raise no_workspace("Codex")
@@ -214,7 +216,7 @@ class CodexHome(Home):
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Return the rule of a file (sheet sections 2, 3 and 10).
 
-        Files that phase one makes are `generated`; other files are `editable`.
+        Files that phase one makes are generated; the rest is editable.
         """
         if root.read_only:
             return FileRule("read-only", root.read_only)
@@ -257,8 +259,8 @@ class CodexHome(Home):
     def extracts_to_notes(self) -> bool:
         """Whether extracted memories go into notes to Codex.
 
-        False only for homes of the first generation, which have memories per working directory; the current
-        Codex never reads those.
+        The layout per working directory is for homes of the first generation only: Codex of today never reads
+        it.
         """
         return codex_store.version_in_use(self._root).name == "v2" or self._is_of_today()
 
@@ -277,11 +279,11 @@ class CodexHome(Home):
         jobs = jobs_of(self._memory_books(), threads, now_ms)
         due = due_of(codex_store.settings(self._root))
         found = standings(threads, self.extracted_at(), jobs, due, now_ms)
-        waiting: tuple[Standing, ...] = ("ready", "still in use", "waiting for another try")
+        waiting: tuple[Standing, ...] = ("ready", "still in use", "waiting for a retry")
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """Yield each thread with a trace of the first generations, and its last change then (UTC ms)."""
+        """Yield the threads with traces of the first generations, and how new each one was then (UTC ms)."""
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
@@ -391,7 +393,7 @@ class CodexHome(Home):
     def _global_root(self) -> ScopeRoot:
         """Return the store of the version in use.
 
-        Each version has a key of its own, so that the histories of the two are never mixed.
+        Each version has a key of its own, so that the history of one never gets into the other.
         """
         version = codex_store.version_in_use(self._root).name
         directory = self._root / codex_store.DIRECTORIES[version]
@@ -416,7 +418,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Return why nothing may be written into a root in the home's current state; empty if it may."""
+        """Return why nothing may be written into a root in the home's present state; empty if it may."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""
@@ -426,19 +428,19 @@ class CodexHome(Home):
         return why
 
     def _project_root(self, bucket: str) -> ScopeRoot:
-        """Return the root of a bucket of the first generations.
+        """Return a bucket of the first generations.
 
-        Raises `ScopeUnavailable` for a missing bucket, because neither the current Codex nor Reverie creates
-        it.
+        Missing buckets are created neither by a Codex of today nor by Reverie. Raises `ScopeUnavailable` for
+        those.
         """
         root = self._bucket_root(bucket)
         if root.read_only == _OF_FEBRUARY and not is_directory(root.directory):
             raise ScopeUnavailable(
                 Scope.PROJECT,
                 None,
-                "Codex keeps no memory of its own for this project.",
-                cause="Codex keeps one memory for all projects.",
-                next_step="Look under Global; the files about this project are listed here.",
+                "Codex has no separate memory for this project.",
+                cause="Codex has one memory for all projects.",
+                next_step="Open Global to see it. Only the files about this project are listed here.",
                 permanent=True,
             )
         return root
@@ -446,7 +448,7 @@ class CodexHome(Home):
     def _bucket_root(self, bucket: str) -> ScopeRoot:
         if not BUCKET.fullmatch(bucket):
             raise Unavailable(
-                f"{bucket} is no memory of Codex.", cause="Its name is not one that Codex gives."
+                f"{bucket} is not a memory of Codex.", cause="Codex does not create files with such names."
             )
         key, why = f"project/{bucket}", ""
         if self._is_of_today():
@@ -456,7 +458,7 @@ class CodexHome(Home):
         return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
 
     def _bucket(self, project_path: str) -> str:
-        """Return the bucket of a working directory, or the bucket whose own path is `project_path`."""
+        """Return the bucket of a working directory, or the one that is named by its own directory."""
         own = Path(project_path)
         if own.parent == self._memories and BUCKET.fullmatch(own.name):
             return own.name
@@ -472,7 +474,7 @@ class CodexHome(Home):
                 yield name
 
     def _owners(self, known_cwds: Iterable[str], problems: list[str]) -> dict[str, str]:
-        """Return the working directory of each bucket, or the bucket's own path if that is unknown."""
+        """Return the working directory of each bucket, or its own directory where that is unknown."""
         buckets = list(self._buckets(problems))
         if not buckets:
             return {}
@@ -505,7 +507,7 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Return the directories in the agent's databases and settings; without rows, in the rollouts."""
+        """Return the directories that the agent's databases and settings name; without rows, the rollouts."""
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:
@@ -518,7 +520,7 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Return the working directories in the first lines of the newest rollouts without a database row."""
+        """Return the directories of the newest rollouts without a database row, from their first lines."""
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
             cwd
@@ -541,9 +543,9 @@ def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4096)
 def _rollout_cwd(path: Path, _size: int) -> str:
-    """Return the working directory in which a person's rollout begins; empty if there is none.
+    """Return the directory that a person's rollout begins in; empty for none.
 
-    Cached by file size, so a short file is read again when it grows.
+    Read again while the file is short.
     """
 
     try:
@@ -563,7 +565,7 @@ def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
 
 
 def _hashed(by_hash: dict[str, str], bucket: str) -> str:
-    """Return the working directory whose hash begins with a bucket's name; empty if there is none."""
+    """Return the directory whose hash begins with a bucket's name; empty for none."""
     return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
 
 
@@ -573,7 +575,7 @@ def _failed(source: TranscriptSource) -> TranscriptSource:
 
 
 def _named(given: str, directory: str) -> str:
-    """Return the name that a person gave a project, together with its directory, which makes it unique."""
+    """Return a person's name for a project with its directory, which identifies the repository."""
     return directory if given in ("", directory) else f"{given} ({directory})"
 
 

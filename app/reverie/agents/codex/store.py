@@ -4,16 +4,15 @@ Covers the rules for content that Codex accepts, memories beside the store, file
 instructions (formats/codex.md sections 3, 4 and 10).
 
 `[memories] version` in config.toml decides if set; else version 1 if the path `<home>/memories` exists at
-all, and version 2 otherwise. So a program that creates `memories/` in a current home would switch the
-person's memory off. Therefore nothing is ever written into a version that is not in use or does not exist
-yet. After a consolidation Codex refuses a store with a summary that breaks its rules; `refuse_content`
-refuses such a text.
+all, and version 2 otherwise. So a program that creates `memories/` in a home of today switches the person's
+memory off: nothing is ever written into a version that is not in use, or that does not exist yet. After it
+consolidated, Codex refuses a store whose summary breaks its rules; `refuse_content` refuses such a text.
 
-About 2,500 tokens (of four bytes) of `memory_summary.md`, trimmed, are loaded; in a longer summary a marker
-with the removed amount replaces the middle. A summary that is not valid UTF-8 is not loaded at all. The
-instructions are the home's own file, trimmed, followed by one file of each directory from the root of the
-project down to the working directory, unchanged, up to a budget in bytes. In these, bytes that are not UTF-8
-become U+FFFD.
+Of `memory_summary.md`, trimmed, about 2,500 tokens are loaded, a token being four bytes; the middle of a
+longer one is replaced by a marker with the amount. A summary that is not valid UTF-8 is not loaded at all.
+The instructions are the home's own file, trimmed, and after it one file of each directory from the root of
+the project down to the working directory, unchanged, up to a budget in bytes. Bytes that are no UTF-8 become
+U+FFFD there.
 
 Threading: any thread but the GUI's. Failure: `StoreError` for content to write; unreadable settings count as
 none, directories that cannot be listed are left out, and building a prompt accepts any content.
@@ -51,23 +50,23 @@ SUMMARIES = r"rollout_summaries/[^/]+\.md"
 NOTES = "extensions/ad_hoc/notes"
 """The directory for notes to Codex: new files here are its official way to receive them."""
 
-NO_STORE = "Codex has made no memory here yet. Start Codex once with its memory turned on."
+NO_STORE = "Codex has not created a memory here yet. Start Codex once with its memory turned on."
 _LATER = re.compile(r"memories_v(?!1$|2$)\d{1,4}")
 _SLUG_CHARS = 60
 _SOURCE_CHARS = 8
 _BOM = b"\xef\xbb\xbf"
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
-_FROM_ROLLOUTS = "Codex writes this file from the rollouts again and again; a change would be lost."
+_FROM_ROLLOUTS = "Codex regenerates this file from the rollouts, so a change would be lost."
 _FROM_DATABASE = "Codex writes this file from its database before each consolidation; a change would be lost."
-_TRANSIENT = "Codex keeps this file for itself while it consolidates."
+_TRANSIENT = "Codex uses this file internally during a consolidation."
 _BASELINE = "Codex keeps here what its memories were at the last consolidation, to see what people changed."
-_HIDDEN = "Codex keeps hidden files for itself."
-_INSTRUCTIONS = "Codex wrote these instructions for itself and checks them when it consolidates."
-_MANIFEST = "Codex keeps the list of an extension's files in this file."
+_HIDDEN = "Codex uses hidden files internally."
+_INSTRUCTIONS = "Codex wrote these instructions for itself and checks them during a consolidation."
+_MANIFEST = "Codex stores the list of an extension's files in this file."
 
 
 class MemoryVersion(Struct, frozen=True):
-    """The memory version in use, and the reason as a sentence."""
+    """The version in use, and the reason as a sentence."""
 
     name: Version
     reason: str
@@ -88,7 +87,7 @@ def version_in_use(home: Path) -> MemoryVersion:
 
 
 def version_of(home: Path, directory: Path) -> Version | None:
-    """Return the version to which a directory belongs; None if it is in neither store."""
+    """Return the version that a directory belongs to; None: it lies in neither."""
     for version, name in DIRECTORIES.items():
         if directory == home / name or directory.is_relative_to(home / name):
             return version
@@ -104,7 +103,11 @@ def why_read_only(home: Path, version: Version) -> str:
     if is_directory(home / DIRECTORIES[version]):
         return ""
     later = sorted(entry.name for entry in entries_in(home) if _LATER.fullmatch(entry.name))
-    return f"This Codex keeps its memory in {later[-1]}/, which Reverie does not know." if later else NO_STORE
+    return (
+        f"Codex stores its memory in {later[-1]}/ here, which Reverie does not recognize."
+        if later
+        else NO_STORE
+    )
 
 
 def settings(home: Path) -> Mapping[str, Any]:
@@ -120,8 +123,8 @@ def features(home: Path) -> Mapping[str, Any]:
 def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
     """Return whether a Codex with one store for all projects has worked in this home.
 
-    `places`: the directories that may contain its databases. Such a Codex never reads the first generation's
-    memories per working directory.
+    `places`: where its databases may lie. Such a Codex never reads the first generation's memories per
+    working directory.
     """
     if is_directory(home / DIRECTORIES["v2"]) or is_directory(home / DIRECTORIES["v1"] / ".git"):
         return True
@@ -166,8 +169,8 @@ def file_role(rel: str) -> FileRole:
 def note_path(title: str, at_ms: int, source: str = "") -> str:
     """Return the path of a new note to Codex, below the store.
 
-    `source`: the id of the object from which the note is made, so that two notes with the same second and
-    title have different names.
+    `source`: the id of what it was made from, so that two notes with the same second and title have different
+    names.
     """
     at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S")
     # The end of an id: Codex's ids begin with the time, which two sessions may share.
@@ -187,7 +190,7 @@ def refuse_content(version: Version, rel: str, before: bytes | None, after: byte
     elif after is None:
         return
     if rel.startswith(f"{NOTES}/") and before is not None and after != before:
-        raise _refused(rel, "A note to Codex is written once and never changed.", "Write another note.")
+        raise _refused(rel, "A note to Codex cannot be changed after it is written.", "Write another note.")
     if rel.startswith("skills/"):
         return
     starts_with_front_matter = _FRONT_MATTER.match(after) is not None
@@ -195,17 +198,17 @@ def refuse_content(version: Version, rel: str, before: bytes | None, after: byte
     if starts_with_front_matter and (rel in (SUMMARY, HANDBOOK) or not had_front_matter):
         raise _refused(
             rel,
-            "Codex takes front matter for text, and may refuse the file.",
-            "Leave out the lines from --- to ---.",
+            "Codex treats front matter as text and may reject the file.",
+            "Remove the lines from --- to ---.",
         )
     if rel in (SUMMARY, HANDBOOK):
         if after.startswith(_BOM):
-            raise _refused(rel, "It begins with a byte order mark.", "Save it without one.")
+            raise _refused(rel, "It begins with a byte order mark.", "Save it without the mark.")
         try:
             text = after.decode("utf-8")
         except UnicodeDecodeError:
             raise _refused(
-                rel, "It is not valid UTF-8, and Codex would load nothing of it.", "Convert it to UTF-8."
+                rel, "The text is not valid UTF-8, so Codex would load none of it.", "Convert it to UTF-8."
             ) from None
         if rel == SUMMARY:
             _refuse_summary(version, text, len(after))
@@ -215,16 +218,16 @@ def _refuse_summary(version: Version, text: str, size: int) -> None:
     if text.partition("\n")[0].removesuffix("\r") != "v1":
         raise _refused(
             SUMMARY,
-            "Its first line must be exactly v1, in both memory versions.",
-            "Put v1, alone, into the first line.",
+            "The first line must be exactly v1, in both memory versions.",
+            "Make v1 the only text in the first line.",
         )
     if version == "v1":
         return
     if size > SUMMARY_BYTES:
         raise _refused(
             SUMMARY,
-            f"It would have {size:,} bytes; Codex accepts at most {SUMMARY_BYTES:,}.",
-            "Shorten it.",
+            f"The file would have {size:,} bytes; Codex accepts at most {SUMMARY_BYTES:,}.",
+            "Shorten the text.",
         )
     found = {line.rstrip() for line in text.splitlines()}
     missing = [heading for heading in HEADINGS if f"## {heading}" not in found]

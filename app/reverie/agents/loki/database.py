@@ -1,8 +1,8 @@
 """The SQLite store that some builds of loki-mode keep beside the files (formats/loki.md section 9).
 
-Its contents are shown as text, merged by id with the files. Patterns and skills may be only in the database;
-episodes are in the files, too. The database is read through a copy (`files.sqlite`) and never written. Any
-table may be missing, and a row may be malformed: an entry that is no record is shown like a record.
+It is shown as its contents, in words, merged by id with the files. Patterns and skills may be in it alone;
+episodes are in the files, too. It is read through a copy (`files.sqlite`) and never written. Every table may
+be missing, and any row odd: an entry that is no record is shown as one.
 
 Threading: blocking. Failure: `Unavailable`, or a sentence in `problems` or in the text.
 """
@@ -40,7 +40,7 @@ def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
     """
     from reverie.files.sqlite import Database  # late: sqlite3 comes with it
 
-    database = Database(path, cache / "databases", otherwise="; the files beside it are read all the same")
+    database = Database(path, cache / "databases", otherwise="; Reverie can still read the files beside it")
     return {table: [_record(row) for row in database.rows(table, _COLUMNS, limit=_MOST)] for table in _TABLES}
 
 
@@ -77,7 +77,7 @@ _COLUMNS = ("data", "id", "timestamp", "type", "action", "description", "outcome
 
 
 def _record(row: Any) -> Any:
-    """Return the record in a row: its `data` if valid, otherwise a record of its columns."""
+    """Return the record in a row: its `data`, or else its columns."""
     data = row.get("data")
     if isinstance(data, str | bytes):
         try:
@@ -90,9 +90,9 @@ def _record(row: Any) -> Any:
 def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
     yield f"# {DATABASE}"
     yield ""
-    yield "The store that some builds of loki-mode keep beside the files. It is only read."
+    yield "A database that some versions of loki-mode keep beside the files. Reverie only reads it."
     if not any(found.values()):
-        yield from ("", "It holds nothing so far.")
+        yield from ("", "The database contains no records yet.")
         return
     files = _in_files(memory)
     for table, records in found.items():

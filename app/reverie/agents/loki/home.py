@@ -5,9 +5,9 @@ rendered as text (`agents.loki.rendering`) and changed field by field through `s
 store's own locks; notes are edited like any memory. Housekeeping (locks, unfinished writes, the error log) is
 not shown. Crash records lie beside the memories; `failures.crash` reads them.
 
-The home is only read. The agent's own library is not used, because it creates files when it opens a store.
+The home is only read: opening the store with the agent's own library creates files, so it is not used.
 
-Threading: blocking. Failure: as `agents.base` says; a malformed record does not hide others.
+Threading: blocking. Failure: as `agents.base` says; an odd record hides no other.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ CAPS = Caps(
     description_prefix_bytes=4096,
     view_depth=3,
 )
-"""The agent has no caps of this kind; these keep a huge file from being treated as a note."""
+"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
 
 HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
-"""Files that are not memories: lock files and hidden files."""
+"""Files that are no memories: lock files and hidden files."""
 
 _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
-_RECORD = "This is a record of the agent in words; the file itself is not edited as text."
+_RECORD = "This text describes one of the agent's records. The file itself cannot be edited as text."
 _EPISODE = (
-    "This is a record of the agent in words; the file itself is not edited as text. It can be deleted; "
-    "its id then still stands in the agent's index and patterns."
+    "This text describes one of the agent's records. The file itself cannot be edited as text. You can "
+    "delete it, but its ID remains in the agent's index and patterns."
 )
-_DERIVED_FROM = "The agent derives this file from its records again and again; a change would be lost."
+_DERIVED_FROM = "The agent regenerates this file from its records, so a change would be lost."
 _RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
-_KEPT = "The agent keeps this file for itself."
+_KEPT = "The agent uses this file internally."
 _DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
 _RECORDS = AntiPatternRecords()
 
@@ -94,8 +94,8 @@ class LokiHome(Home):
     ) -> None:
         """Open the store at `root`.
 
-        `claude`: the home of Claude Code, to whose transcripts the store refers. `cache`: the directory for
-        copies of the database; None: the database is not read. `memory`: the memory root that the agent's
+        `claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy of a
+        database may lie; without it no database is read. `memory`: the memory root that the agent's
         environment names (sheet section 1).
         """
         super().__init__(root)
@@ -111,7 +111,7 @@ class LokiHome(Home):
 
     @property
     def project(self) -> Path:
-        """The directory of the project to which the store belongs."""
+        """The directory that the store belongs to."""
         return self._root.parent
 
     def contents(self) -> HomeContents:
@@ -122,7 +122,7 @@ class LokiHome(Home):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the context of the only project, whatever the arguments."""
+        """Return the context of the only project, whatever was asked."""
         self._require_available()
         return ScopeContext(workspace_id, str(self.project), None)
 
@@ -146,7 +146,7 @@ class LokiHome(Home):
         return (*refused, *refusals(root.key, found))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule of formats/loki.md section 13; notes and unknown files are editable."""
+        """Return the rule of sheet section 13; notes and unknown files are editable."""
         if _RECORDS.holder(rel):
             return EDITABLE
         parts = rel.split("/")
@@ -180,7 +180,7 @@ class LokiHome(Home):
         return index_updates(change)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """Return None for a record, because a record contains its own usage."""
+        """Return None for a record, which holds its own usage."""
         return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:

@@ -40,7 +40,7 @@ def record_of(text: str) -> dict[str, Any]:
             continue
         if line.startswith("- ") or line == "-":
             if listed is None:
-                raise _no_record(number, "a list item stands below no key")
+                raise _no_record(number, "a list item has no key above it")
             listed.append(_value(line[2:].strip()))
             record[opened] = listed
             continue
@@ -99,12 +99,12 @@ def _key_and_value(line: str, number: int) -> tuple[str, str]:
         try:
             key, end = _DECODER.raw_decode(line)
         except (ValueError, RecursionError):
-            raise _no_record(number, "its key is no JSON text") from None
+            raise _no_record(number, "the key is not valid JSON text") from None
         colon, value = line[end : end + 1], line[end + 1 :]
     elif not _PLAIN_KEY.fullmatch(key):
         colon = ""
     if colon != ":":
-        raise _no_record(number, "it is neither “key: value” nor “- item”")
+        raise _no_record(number, "the line is neither “key: value” nor “- item”")
     return key, value.strip()
 
 
@@ -112,6 +112,6 @@ def _no_record(number: int, why: str) -> StoreError:
     return StoreError(
         f"Line {number} is not a valid record line:",
         cause=f"{why}.",
-        next_step="Keep to “key: value”, and to “- item” for each item of a list.",
+        next_step="Write “key: value”, or “- item” for each item of a list.",
         reason="record",
     )

@@ -1,8 +1,8 @@
 """Tolerant readers for loki-mode's records on disk (formats/loki.md sections 2 to 6 and 8).
 
-A file that cannot be read adds one sentence to the problems. A record with malformed fields is kept, and
-these fields count as absent. No field is trusted; paths come only from the disk. Pure except for reading. The
-module imports little, because a command that must respond at once uses it.
+A file that cannot be read becomes one problem in words; a record with odd fields stays, and those fields
+count as absent. No field is trusted: paths come from the disk alone. Pure but for reading; imports little,
+because a command that has to answer at once depends on it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ANTI_PATTERN = "anti-pattern"
 
 
 def moment(value: object) -> int | None:
-    """Return a date in any of the agent's formats as microseconds since 1970 UTC; None if it is no date.
+    """Parse a date in any of the agent's spellings into microseconds since 1970 UTC; None: no date.
 
     A date without a zone is UTC.
     """
@@ -97,7 +97,7 @@ class Action(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task. `at`: its start in µs UTC, None if unknown; `when`: the start as written."""
+    """One run of a task. `at` is its start in µs UTC, None if unknown; `when` as it is written."""
 
     id: str
     task_id: str
@@ -122,7 +122,7 @@ class Episode:
 
 
 def episode_of(record: dict[str, Any]) -> Episode:
-    """Return the episode in a record; different writers use different names for its fields."""
+    """Read an episode from a record, whichever names its writers gave the fields."""
     context = _context_of(record)
     read = record.get("files_read")
     return Episode(
@@ -197,8 +197,7 @@ def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
 def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...]:
     """Return the anti-patterns of both stores, legacy ones first, without duplicates.
 
-    This is the order of the agent's own search. A legacy anti-pattern that is also in the other store is left
-    out.
+    This is the order of the agent's own search. A legacy one that the other store holds as well is left out.
     """
     consolidated = [
         AntiPattern(
@@ -256,7 +255,7 @@ def parse_record(data: bytes) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it has too many levels of nesting") from None
     except ValueError as error:
         raise ValueError(f"it is not valid JSON ({error})") from None
 
@@ -274,7 +273,7 @@ def parse_to_write(data: bytes) -> Any:
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("it holds a key twice")
+        raise ValueError("it contains a key twice")
     return found
 
 
@@ -298,7 +297,7 @@ def read_object(path: Path, problems: list[str]) -> dict[str, Any] | None:
     found = read_record(path, problems)
     if found is None or isinstance(found, dict):
         return found
-    problems.append(f"{path}: it holds no record.")
+    problems.append(f"{path}: the file contains no record.")
     return None
 
 

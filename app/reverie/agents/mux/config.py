@@ -1,10 +1,9 @@
 """mux's `config.json` as values: projects and workspaces (formats/mux.md sections 2 and 3).
 
 Reverie never writes `config.json`, so nothing here can lose a field. One bad entry never hides the others;
-each skipped entry adds a sentence to `problems`. The module is needed before the first paint, so it imports
-little.
+each skipped one leaves a sentence in `problems`. Needed before the first paint, so it imports little.
 
-Pure; any thread. Failure: never raises, whatever the content.
+Pure, JSON in and values out; any thread. Failure: no content raises.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """The projects in the agent's own order, including those whose workspaces moved to a parent (empty)."""
+    """The projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
 
     projects: tuple[Project, ...]
     problems: tuple[str, ...]
@@ -89,15 +88,15 @@ def is_archived(raw: _Raw) -> bool:
 def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
     """Return the raw configuration of each project path.
 
-    A path that is listed twice has its first position and its last value, as in the agent's map.
+    A path listed twice keeps its first place and its last value, as in the agent's map.
     """
     if not isinstance(data, dict):
-        problems.append("config.json does not hold a JSON object, so no project is known.")
+        problems.append("config.json does not contain a JSON object, so Reverie knows no project.")
         return {}
     pairs = data.get("projects")
     if not isinstance(pairs, list):
         if pairs is not None:
-            problems.append("`projects` in config.json is not a list, so no project is known.")
+            problems.append("`projects` in config.json is not a list, so Reverie knows no project.")
         return {}
     buckets: dict[str, _Raw] = {}
     for number, pair in enumerate(pairs, 1):
@@ -116,8 +115,8 @@ def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
 def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
     """Yield path, raw configuration and raw workspaces of each project.
 
-    Each workspace has the path of the sub-project from which it was moved to the parent, or None.
-    Sub-projects are yielded without workspaces.
+    A workspace comes with the path of the sub-project that it was merged from. Sub-projects stay, without
+    workspaces.
     """
     buckets = _buckets(data, problems)
     entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}
@@ -135,7 +134,7 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
 def _parents(paths: Iterable[str]) -> dict[str, str]:
     """Return the topmost listed project above each sub-project.
 
-    Only the paths are used, because the agent derives `parentProjectPath` in the file anew on each load.
+    Decided by the paths alone: `parentProjectPath` in the file is derived, and derived again on each load.
     """
     by_normal: dict[str, str] = {}
     for path in paths:
@@ -173,7 +172,7 @@ def _entries(path: str, raw: _Raw, problems: list[str]) -> Iterator[_Raw]:
             yield entry
         else:
             problems.append(
-                f"Workspace entry {number} of {_shown(path)} in config.json is not an object; skipped."
+                f"Workspace entry {number} of {_shown(path)} in config.json is not an object and is skipped."
             )
 
 
@@ -188,11 +187,11 @@ def _workspaces(
         identity = _workspace_id(raw, bucket, metadata_id)
         if identity is None:
             problems.append(
-                f"A workspace of {_shown(bucket)} in config.json has neither id nor path; skipped."
+                f"A workspace of {_shown(bucket)} in config.json has neither an ID nor a path and is skipped."
             )
         elif not is_plain_component(identity):
             problems.append(
-                f"Workspace id {_shown(identity)} in config.json cannot be a directory name; skipped."
+                f"Workspace ID {_shown(identity)} in config.json cannot be a directory name and is skipped."
             )
         elif identity in taken:
             problems.append(
@@ -252,7 +251,7 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return the text value of `key`; empty if the value is missing or no text."""
+    """Return the text at `key`, empty if there is none."""
     return as_text(raw.get(key))
 
 

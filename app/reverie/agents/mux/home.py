@@ -1,6 +1,6 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Each call reads its data again, so that an instance is never outdated. Nothing is created. An id that is not a
+Each call reads its data again, so that an instance never goes stale, and creates nothing. An id that is not a
 plain directory name is refused before it becomes a path, so no scope root ever lies outside the home. Modules
 that the first paint does not need are imported by the methods that use them.
 
@@ -353,12 +353,12 @@ class MuxHome(Home):
     def _config(self) -> tuple[dict[str, Any], bool, str]:
         """Return the decoded config.json, whether it was readable, and its problem.
 
-        If it was not readable, a missing entry does not mean that the home does not list it.
+        Only if it was readable are missing entries known to be unlisted.
         """
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)
         except FileNotFoundError:
-            return {}, True, "There is no config.json, so no project or workspace is listed."
+            return {}, True, "There is no config.json, so Reverie lists no projects or workspaces."
         except OSError as error:
             why = f"cannot be read: {error.strerror or error}"
         except ValueError as error:
@@ -366,8 +366,8 @@ class MuxHome(Home):
         else:
             if isinstance(data, dict):
                 return data, True, ""
-            why = "does not hold a JSON object"
-        return {}, False, f"No project or workspace is known, because config.json {why}."
+            why = "does not contain a JSON object"
+        return {}, False, f"Reverie knows no project or workspace, because config.json {why}."
 
     def _metadata_id(self, directory_name: str) -> str | None:
         if not is_plain_component(directory_name):
@@ -395,23 +395,23 @@ def _no_project(context: ScopeContext) -> ScopeUnavailable:
             Scope.PROJECT,
             ProjectGap.MULTI_PROJECT,
             "Project memory is not available in this workspace.",
-            cause="It works on several projects, and their memories are never mixed.",
-            next_step="Use workspace or global memory, or open a workspace of one project.",
+            cause="The workspace belongs to several projects, whose memories are never mixed.",
+            next_step="Use workspace or global memory, or open a workspace with only one project.",
         )
     if gap is ProjectGap.UNKNOWN:
         return ScopeUnavailable(
             Scope.PROJECT,
             ProjectGap.UNKNOWN,
-            "Which project this workspace belongs to is not known now.",
-            cause="The config.json of its home cannot be read.",
+            "The project of this workspace cannot be determined at the moment.",
+            cause="The config.json of the home cannot be read.",
             next_step="Repair config.json, or name the project.",
         )
     return ScopeUnavailable(
         Scope.PROJECT,
         ProjectGap.NO_PROJECT,
         "There is no project memory here.",
-        cause="No project belongs to what is chosen.",
-        next_step="Use workspace or global memory, or choose a project.",
+        cause="The selection does not belong to a project.",
+        next_step="Use workspace or global memory, or select a project.",
     )
 
 
@@ -419,8 +419,8 @@ def _refuse_hostile_id(workspace_id: str) -> None:
     if not is_plain_component(workspace_id):
         raise Unavailable(
             f"There is no workspace {workspace_id[:80]!r}.",
-            cause="A workspace id is a single directory name.",
-            next_step="Use an id as `reverie homes` shows it.",
+            cause="A workspace ID must be a single directory name.",
+            next_step="Use an ID that `reverie homes` shows.",
         )
 
 

@@ -31,10 +31,10 @@ _COPIES = "debug_obj/memories"
 def writer_in_use(root: Path) -> bool:
     """Return whether the agent of this home is of a version that loads one file per project.
 
-    The version is not stored, so it is detected by data that only one version writes (sections 14 and 17):
-    the version with the memory writer names the writer in `config.json` and copies each written memory to
-    `debug_obj/memories`; versions with stores write pins, coverage and `memory/`. Data that Reverie writes is
-    ignored. This is called for each project, so `config.json` is read again only after it changed.
+    The version is written nowhere, so it is judged by data that only one version writes (sections 14 and 17):
+    the one with the memory writer names it in `config.json` and copies each written memory to
+    `debug_obj/memories`; the ones with stores keep pins, coverage and `memory/`. Data that Reverie writes
+    counts for neither. This is called for each project: `config.json` is read again only after it changed.
     """
     try:
         status = (root / CONFIG).stat()
@@ -60,14 +60,14 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
     store = [name for name in (USAGE, COVERAGE) if is_file(root / name)]
     store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
     if not writer and not store:
-        return MemoryKinds(None, None, phrase("Nothing in this home tells which memories its agent loads."))
+        return MemoryKinds(None, None, phrase("Nothing in this home shows which memories its agent loads."))
     evidence = []
     if writer:
         signs = ", ".join(writer)
-        evidence.append(phrase("{signs}: of a version that loads one file a project.", signs=signs))
+        evidence.append(phrase("{signs}: found in versions that load one file per project.", signs=signs))
     if store:
         signs = ", ".join(store)
-        evidence.append(phrase("{signs}: of a version that loads project memories.", signs=signs))
+        evidence.append(phrase("{signs}: found in versions that load project memories.", signs=signs))
     return MemoryKinds(bool(writer), bool(store), together(*evidence))
 
 

@@ -76,7 +76,7 @@ class MuxStores:
         return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
 
     def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """Yield the stores without an owner in the config; sentences on reading errors go to `problems`."""
+        """Yield the stores without an owner in the config; adds what cannot be read to `problems`."""
         contents = HomeContents(config.projects)
         owners = owners_of(contents)
         for name in self.project_stores(owners, problems):
@@ -103,9 +103,9 @@ class MuxStores:
         loose = [name for name in file_names(memory, problems) if _is_note(name)]
         if loose:
             shown = f"memory/ ({some(len(loose), 'loose file')})"
-            yield Orphan("older-layout", memory, shown, "Global memory lay here until 13 June 2026.")
+            yield Orphan("older-layout", memory, shown, "Global memory was stored here until June 13, 2026.")
         owners = owners_of(HomeContents(config.projects))
-        reason = "Project memory lay here until 13 June 2026."
+        reason = "Project memory was stored here until June 13, 2026."
         for name in directory_names(self._root / _OLD_PROJECT_STORES, problems):
             yield Orphan(
                 "older-layout", self._root / _OLD_PROJECT_STORES / name, owners.get(name, name), reason

@@ -93,9 +93,9 @@ class MuxTranscript:
             size = path.stat().st_size
         if size > LARGEST:
             raise Unavailable(
-                f"The transcript {path.name} was not read.",
-                cause=f"It has {size:,} bytes, and no more than {LARGEST:,} are read.",
-                next_step="Look at what fills it, or move it away.",
+                f"The transcript {path.name} could not be read.",
+                cause=f"It has {size:,} bytes; Reverie reads at most {LARGEST:,}.",
+                next_step="Check why it is so large, or move it to another place.",
             )
         with contextlib.suppress(FileNotFoundError):
             yield from transcript_lines(path, self._skip)

@@ -133,7 +133,7 @@ class Fence(TextMarks, frozen=True):
 
 
 def built_in_instructions() -> str:
-    """Return the built-in instructions, for a home without instructions of its own."""
+    """Return the instructions for a home that has none of its own."""
     return prompt_words("dream")
 
 
@@ -194,7 +194,7 @@ def task_prompt(
     omitted = len(notes) - len(lines)
     if omitted:
         lines.append(f"({omitted} more: view the directories)")
-    listed = fence.around("\n".join(lines)) if lines else "There are none."
+    listed = fence.around("\n".join(lines)) if lines else "There are no such sessions."
     of_indexes = f"{_OF_INDEXES}\n\n" if any(note.index for note in notes) else ""
     of_indexes += f"{_OF_DOCUMENTS}\n\n" if any(note.document for note in notes) else ""
     more = _quoted("dream-stale", stale, fence) + _quoted("dream-again", faults, fence)
@@ -202,7 +202,7 @@ def task_prompt(
 
 
 def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
-    """Return `lines` between delimiters, below the prompt text called `words`; empty without lines."""
+    """Return the prompt text of the name `words`, followed by `lines` between marks; empty without lines."""
     if not lines:
         return ""
     return f"\n{prompt_words(words).strip()}\n\n{fence.around(chr(10).join(lines))}\n"
@@ -224,8 +224,8 @@ MAX_STEPS = 32
 class ModelEngine(ModelWork):
     """The engine that lets a model consolidate; implements `Engine`.
 
-    The run fails if a limit is reached before the model has ended its work. Usage and trace are recorded in
-    any case; the trace is that of the last attempt.
+    The run fails unless the model ends its work of its own accord, before a limit is reached. Usage and trace
+    are recorded in any case; the trace is that of the last attempt.
     """
 
     kind = "dream"

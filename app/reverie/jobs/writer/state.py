@@ -1,11 +1,10 @@
 """The writer's state file, one per workspace, in the agent's own format (formats/mux.md section 14).
 
 It holds the turns since the last run, the times when that run started and completed, and the message that
-triggered it. Invalid values are replaced as the agent does. The file is written through `files.sidecar`,
-which preserves unknown fields. `OwnMarks`, in Reverie's own directory, stores per workspace what the state
-file has no field for: the hash of the bytes that Reverie wrote last (different bytes were written by the
-agent), the turns that were counted last (so that no process counts a turn twice), and the position from which
-to read again after a failed run.
+triggered it. It is read with the agent's own coercion and written through `files.sidecar`, which preserves
+unknown fields. `OwnMarks`, in Reverie's own directory, stores per workspace what the state file has no field
+for: the hash of the bytes that Reverie wrote last (different bytes were written by the agent), the last turns
+counted (so that no process counts a turn twice), and where to read again after a run that failed.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 """
@@ -39,7 +38,7 @@ class WriterState(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a run started and did not complete: it is still active, or was killed."""
+        """Whether a run started and did not complete: it is active or died."""
         if self.started_at is None:
             return False
         return self.completed_at is None or self.completed_at < self.started_at
@@ -57,7 +56,7 @@ def coerced(data: Mapping[str, Any]) -> WriterState:
 
 
 def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the file's object with `state` written into its previous fields; the version number stays."""
+    """Return `state` as the file's object, on top of its previous fields; the version number stays."""
     data = {"schemaVersion": 1, **before, "turnsSinceLastRun": state.turns}
     for name, value in (
         ("lastRunStartedAt", state.started_at),
@@ -75,9 +74,9 @@ class StateRead(Struct, frozen=True):
 
     state: WriterState
     sha256: str | None
-    """The hash of the file's bytes; None if there is no file."""
+    """Hash of the file's bytes; None if there is no file."""
     problem: str = ""
-    """The reason why an existing file cannot be read; empty if it can."""
+    """Why an existing file cannot be read."""
 
 
 class StateFile:
@@ -87,38 +86,38 @@ class StateFile:
         self._sidecar = sidecar
 
     def read(self) -> StateRead:
-        """Read the state; invalid values are replaced as the agent does."""
+        """Read the file with the agent's coercion."""
         found = self._sidecar.read()
         return StateRead(coerced(found.data), found.sha256, found.problem)
 
     def change(self, make: Callable[[WriterState], WriterState]) -> str | None:
-        """Replace the state; return the hash of the new file. `make` may be called more than once."""
+        """Replace the state and return the hash of the new file; `make` may be called more than once."""
         data = self._sidecar.update(lambda data: as_data(make(coerced(data)), data))
         return sha256_of_bytes(stringify(data))
 
 
 class StateMarks(Struct, frozen=True):
-    """Reverie's own data about one workspace."""
+    """Reverie's own knowledge of one workspace."""
 
     written: str | None = None
-    """The hash of the state file as Reverie last wrote or saw it; None before that."""
+    """Hash of the state file as Reverie last wrote or saw it; None before it ever did."""
     sequence: int = -1
-    """The sequence number of the newest counted turn."""
+    """Sequence number of the newest counted turn."""
     timestamp: int = 0
-    """The time of the newest counted turn, in UTC ms."""
+    """Time of the newest counted turn, in UTC ms."""
     turns: tuple[str, ...] = ()
-    """The ids of the turns that were counted last."""
+    """Ids of the last counted turns."""
     tail: Mapping[str, Any] = field(default_factory=dict)
-    """The position up to which the transcript was read."""
+    """Position up to which the transcript was read."""
     failed: str = ""
-    """The message that triggered the last run, if that run failed; else empty."""
+    """Message that triggered the last run, if it failed; else empty."""
     processed: str | None = None
     """The last message that a run before the failed one processed; None if there is none."""
 
     def has_counted(self, message_id: str, sequence: int, timestamp: int | None) -> bool:
-        """Return whether this turn was counted: its id is known, or it is not newer than the newest one.
+        """Return whether this turn was counted, by its id or because it is not newer than the newest one.
 
-        After the history is cleared, sequence numbers start again, but the timestamps are later.
+        A cleared history restarts its sequence numbers, but its rows have later timestamps.
         """
         if message_id in self.turns:
             return True
@@ -138,15 +137,12 @@ class StateMarks(Struct, frozen=True):
         return replace(self, tail=tail)
 
     def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
-        """Return the marks after a run, which `message_id` triggered.
-
-        The run has read the messages after `since`.
-        """
+        """Return marks after a run triggered by `message_id` that read the messages after `since`."""
         failed, processed = ("", None) if succeeded else (message_id, since)
         return replace(self, failed=failed, processed=processed)
 
     def since(self, state: WriterState) -> str | None:
-        """Return the message after which the next run starts to read; None to read all messages."""
+        """Return the message after which the next run begins to read; None to read all."""
         if state.unfinished:
             return None
         return self.processed if self.failed and self.failed == state.message_id else state.message_id
@@ -163,7 +159,7 @@ class OwnMarks:
         return _marks(as_object(self._sidecar.read().data.get("workspaces")).get(workspace_id))
 
     def change(self, workspace_id: str, make: Callable[[StateMarks], StateMarks]) -> StateMarks:
-        """Replace the marks of one workspace; return the new ones. `make` may be called more than once."""
+        """Replace the marks of one workspace and return the new ones; `make` may be called more than once."""
         made: list[StateMarks] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -233,13 +229,13 @@ Gate = Literal[
 
 
 class Interval(Struct, frozen=True):
-    """The number of turns between two runs, and where it is configured."""
+    """Number of turns between two runs, and where it is configured."""
 
     turns: int | None
-    """The number of turns; None if the configured value is invalid."""
+    """None if the configured value is invalid."""
     source: Literal["agent", "settings"]
     problem: str = ""
-    """The reason why the value is invalid; empty if it is valid."""
+    """Why the value is invalid."""
 
 
 def interval_of(setting: int, wish: object) -> Interval:
@@ -265,9 +261,9 @@ class TurnDecision(Struct, frozen=True):
 
     state: WriterState
     gate: Gate | None
-    """The reason why no run starts; None if one starts."""
+    """Why no run starts; None to start one."""
     crashed: bool = False
-    """Whether a previous run was killed."""
+    """Whether a previous run died."""
 
 
 def standing_gate(
@@ -284,8 +280,8 @@ def standing_gate(
 def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: str, now: int) -> TurnDecision:
     """Count one completed assistant turn in a root workspace, and decide whether a run starts.
 
-    `in_flight` means that a run of this workspace is active in any process. If a run started, never completed
-    and is not in flight, it was killed; a run is then due at this turn (formats/mux.md section 14).
+    `in_flight` means that a run of this workspace is active in any process. A run that started, never
+    completed and is not in flight has died; a run is then due at this turn (formats/mux.md section 14).
     """
     crashed = state.unfinished and not in_flight
     turns = (max(state.turns, interval - 1) if crashed else state.turns) + 1
@@ -297,15 +293,12 @@ def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: s
 
 
 def starting(message_id: str, now: int) -> WriterState:
-    """Return the state for a run that starts now."""
+    """Return the state of a run that starts now."""
     return WriterState(0, now, None, message_id or None)
 
 
 def completing(state: WriterState, *, started_at: int, now: int) -> WriterState:
-    """Return the state after the run that started at `started_at` has ended.
-
-    Unchanged if another run has started meanwhile.
-    """
+    """Return the state after that run ended; unchanged if another run has started meanwhile."""
     if state.started_at != started_at:
         return state
     return replace(state, completed_at=max(now, started_at))
@@ -315,10 +308,7 @@ PROJECT_MEMORY = "system-1.md"
 
 
 class WriterTarget(Struct, frozen=True):
-    """The file that the writer changes.
-
-    `rel` is its path below `root`, `path` its path as people see it.
-    """
+    """The file that the writer changes: `rel` below `root`, `path` as shown to people."""
 
     root: ScopeRoot
     rel: str
@@ -327,7 +317,7 @@ class WriterTarget(Struct, frozen=True):
 
     @property
     def file(self) -> Path:
-        """The absolute path of the file."""
+        """Absolute path of the file."""
         return self.root.directory / self.rel
 
     @property

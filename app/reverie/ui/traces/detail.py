@@ -1,7 +1,7 @@
-"""The view of one trace: the reason for its outcome, and all its content.
+"""One trace: the reason for its outcome, and all its content.
 
-At the top is the verdict with its evidence. Below are pages: timeline and steps, messages, the attempted
-change, and the raw document. Selecting a span, a row or the evidence selects the same place on every page.
+At the top is the verdict with its evidence; below are pages: timeline and steps, messages, the attempted
+change, the raw document. Selecting a span, a row or the evidence selects the same place on every page.
 
 The raw document has no size limit: the engine returns a page of members at a time, and searches it.
 Threading: GUI thread; the engine is called in jobs. Failure: an error of the file is shown in the status bar.
@@ -71,10 +71,7 @@ if TYPE_CHECKING:
 
 
 def preview(found: Excerpt) -> str:
-    """Return the value of a member of the document as one line for the tree.
-
-    Of an object, an array or a long text, the size is shown.
-    """
+    """Return the text of a member's value in the tree."""
     node = found.node
     if node.is_container:
         return ("{…}" if node.kind == "object" else "[…]") + f" {human_size(node.size)}"
@@ -108,14 +105,14 @@ class Item(Struct, eq=False):
     parent: Item | None
     row: int
     children: list[Item] = field(default_factory=list)
-    """The child members that have been read so far."""
+    """The members that were read so far."""
     more: bool = True
-    """Whether there are more child members than those in `children`."""
+    """Whether there are more members than those in `children`."""
     loading: bool = False
 
 
 class RawModel(QAbstractItemModel):
-    """The tree model of the document; members are loaded on the lane of `feed` when a row is expanded."""
+    """Tree model of the document, which loads members through the lane of `feed` as rows are expanded."""
 
     def __init__(self, feed: TraceFeed, parent: QObject) -> None:
         super().__init__(parent)
@@ -356,14 +353,14 @@ _MOST_CHARS = 400_000
 
 
 class MessageText(Struct, frozen=True):
-    """A text and its author."""
+    """One text and its author."""
 
     title: str
     text: str
 
 
 class MessagesView(QScrollArea):
-    """The messages page: one card for each text; long texts are folded.
+    """The messages page: one card for each text, long ones folded.
 
     The newest texts, those of the model, are last.
     """
@@ -421,7 +418,7 @@ class MessagesView(QScrollArea):
 
 
 class Card(QFrame):
-    """The card of one text; for a long text, it shows the beginning and a button for the rest."""
+    """Card of one text; a long one shows its beginning and a button for the rest."""
 
     def __init__(self, message: MessageText, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -474,13 +471,13 @@ _TIMELINE_HEIGHT = 210
 
 
 class Shown(Struct, frozen=True):
-    """A trace that a job has read."""
+    """A trace as a job read it."""
 
     traces: TraceService
-    """The service that reads parts of the trace's document."""
+    """The service that reads parts of its document."""
     detail: TraceDetail
     workspace: str = ""
-    """The name of the workspace in the list of homes."""
+    """Name of the workspace in the list of homes."""
     is_here: bool = True
     """Whether the file is on this machine."""
 
@@ -494,7 +491,7 @@ class Shown(Struct, frozen=True):
 
 
 class TraceDetailView(Column):
-    """The view of one trace.
+    """View of one trace.
 
     Signal: `asked(str)`, emitted with the requested action: transcript, compare, replay, copy or export.
     """
@@ -672,17 +669,17 @@ class TraceDetailView(Column):
 
 
 _WORD = 0.35
-"""The strength of the background colour of a marked word, relative to that of its line."""
+"""Strength of the background of a marked word, relative to its line."""
 _MOST_CHARS, _MOST_ROWS, _MOST_MARKS = 10_000, 500, 500
 """Limits for one displayed text; more would block the window."""
 
 
 class MissedView(PlainTextBox):
-    """The read-only view of the attempted edits whose old text was not found in the memory.
+    """Read-only view of the writes that did not fit the memory.
 
-    For each edit, the old text that the model gave is shown above the text of the memory, with the words that
-    differ marked, because one missing word can be the whole reason. Texts come from a model and from the
-    memory and are drawn as plain text.
+    The wanted text and the memory's text are below each other with differing words marked, since one missing
+    word can be the whole explanation. Texts come from a model and from the memory and are drawn as plain
+    text.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -692,7 +689,7 @@ class MissedView(PlainTextBox):
         self.setAccessibleName(self.tr("Writes that did not fit the memory"))
 
     def show_edits(self, edits: tuple[MissedEdit, ...]) -> None:
-        """Show these edits; an empty tuple clears the view."""
+        """Show these edits; none clears the view."""
         self._edits = edits
         self._fill()
 
@@ -751,7 +748,10 @@ def _cut(text: str) -> str:
 
 
 class AttemptView(QWidget):
-    """The attempted change: the edits that could not be applied, and below them the diff of the others."""
+    """The attempted change: above, the writes that did not fit; below, the diff of those that did.
+
+    Either part is hidden if it is empty.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

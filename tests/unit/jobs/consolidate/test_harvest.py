@@ -266,7 +266,7 @@ def test_candidates_that_fail_the_checks_are_counted_and_left_out(parts: HomeCon
 
 
 def fail() -> None:
-    raise StoreError("The model does not answer.", next_step="Try later.")
+    raise StoreError("The model does not respond.", next_step="Try later.")
 
 
 def test_a_failed_extraction_writes_nothing_and_may_be_tried_again(parts: HomeContainer) -> None:
@@ -275,7 +275,7 @@ def test_a_failed_extraction_writes_nothing_and_may_be_tried_again(parts: HomeCo
     assert (result.outcome, result.next_step) == ("failed", "Try later.")
     assert contents(parts.home.root / "sessions") == before
     assert (record(parts)["status"], record(parts)["attemptCount"]) == ("failed", 1)
-    assert record(parts)["error"] == "The model does not answer"
+    assert record(parts)["error"] == "The model does not respond"
     assert harvest(parts).outcome == "completed"
     assert record(parts)["attemptCount"] == 2
     assert "error" not in record(parts)
@@ -363,7 +363,7 @@ def test_one_that_is_stale_for_good_is_written_down_as_failed(parts: HomeContain
     time.now += 5 * MINUTE + 1
     assert harvest(parts).reason == "attempts-used-up"
     assert record(parts)["status"] == "failed"
-    assert record(parts)["error"] == "The model does not answer"
+    assert record(parts)["error"] == "The model does not respond"
 
 
 def test_an_inbox_that_somebody_writes_meanwhile_is_not_overwritten(

@@ -86,4 +86,4 @@ def test_every_note_is_listed_between_marks_that_it_cannot_close() -> None:
 
 
 def test_a_home_without_notes_says_so() -> None:
-    assert "There are none." in task_prompt([], CAPS, Fence("0"))
+    assert "There are no such sessions." in task_prompt([], CAPS, Fence("0"))

@@ -154,7 +154,7 @@ class Failing:
         limits: StopCheck,
         progress: Callable[[Progress], None],
     ) -> str:
-        raise StoreError("The model does not answer.")
+        raise StoreError("The model does not respond.")
 
 
 @pytest.fixture

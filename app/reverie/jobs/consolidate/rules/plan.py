@@ -2,11 +2,11 @@
 
 The rules use up the budget in this order: records that say the same, exact duplicates, near-duplicates, paths
 of files that were moved, harvest inboxes that other notes contain, empty files, descriptions, noise. A group
-of commands is carried out completely or not at all. A group that does not fit the budget is left for the next
-run, while a later, cheaper group may still fit; of a group of records, as many are merged as the budget
-allows. Every command is valid on the text that results from the commands before it. Notes of different scopes
-are never merged, and protected notes are never deleted; a merge preserves both wordings, and bodies never
-grow in total (`merge`). Planning repeatedly on the result ends with "no changes needed".
+is carried out completely or not at all. One that does not fit the budget is left for the next run, while a
+later, cheaper one may still fit; of a group of records, as many are merged as fit. Every command is valid on
+the text that the commands before it leave. Notes of different scopes are never merged, and protected notes
+never deleted; a merge preserves both wordings, and bodies never grow in total (`merge`). Planning repeatedly
+on the result ends with "no changes needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
 milliseconds of work and may raise to cancel.
@@ -71,13 +71,13 @@ from reverie.values import Struct, replace
 
 
 class RecordMerge(Struct, frozen=True):
-    """A merge of records of one file with the same meaning."""
+    """A merge of records of one file that say the same."""
 
     records: Records
     target: Note
-    """The record with the most evidence, which gets the additional facts of the others."""
+    """The best founded record, which gets the additional facts of the others."""
     others: tuple[Note, ...]
-    """The records to delete, those with the most evidence first."""
+    """The records to delete, the best founded first."""
 
     def text(self, count: int) -> str:
         """Return the target's text with the additional facts of the first `count` others."""
@@ -85,7 +85,7 @@ class RecordMerge(Struct, frozen=True):
 
 
 class _RecordText(Struct, frozen=True):
-    """The text of a record, under a name that reveals nothing about it."""
+    """The text of a record, under a name that tells nothing about it."""
 
     text: str
     path: str = "/memories/project/record.md"
@@ -94,9 +94,8 @@ class _RecordText(Struct, frozen=True):
 def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[RecordMerge]:
     """Yield the possible merges of records.
 
-    First come records that count as equal in this home, across all files. Then come records with the same
-    meaning in different words (see `similarity`); the search for them starts only when the caller requests
-    the next item.
+    The first ones are records that the home itself finds equal, in all files. After these come records that
+    are duplicates in other words (`similarity`), which are only searched for when they are requested.
     """
     files: dict[str, list[Note]] = defaultdict(list)
     for note in notes:
@@ -115,10 +114,7 @@ def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[
 
 
 def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
-    """Return the merge of a group of records.
-
-    None if the merge would lose something, or if none of the records may be deleted.
-    """
+    """Return the merge of a group of records; None if that would lose something or nothing may be deleted."""
     target, *others = (group[at] for at in records.order([note.text for note in group]))
     goes = tuple(note for note in others if not note.protected and not note.stays)
     if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
@@ -130,7 +126,7 @@ def _in_other_words(
     records: Records, notes: Sequence[Note], check: Callable[[], None]
 ) -> Iterator[RecordMerge]:
     # The subject of a record becomes its title, where any doubt is a veto.
-    """Yield the merges of two records that have the same meaning in different words."""
+    """Yield the merges of two records that are duplicates in other words."""
     texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
     readings: dict[int, NoteReading] = {}
     joined: set[int] = set()
@@ -162,7 +158,7 @@ _LOOKED_AT = 200
 
 
 def candidates_of(text: str) -> tuple[str, ...]:
-    """Return the texts of an inbox's candidates; empty unless the inbox has exactly the agent's format.
+    """Return the texts of an inbox's candidates; none unless the inbox has exactly the agent's form.
 
     An inbox with any other line may have been edited by a person (formats/mux.md section 11).
     """
@@ -184,9 +180,9 @@ def candidates_of(text: str) -> tuple[str, ...]:
 
 
 class KnownTexts:
-    """The lines of the notes outside the inboxes, by which candidates of an inbox are found.
+    """The lines of the notes outside the inboxes, for finding candidates of an inbox.
 
-    Lines are folded as in `runs.retention`, so that both checks agree.
+    Lines are folded as in `runs.retention`, so that the retention check agrees.
     """
 
     def __init__(self, notes: Mapping[str, str], check: Callable[[], None]) -> None:
@@ -221,7 +217,7 @@ class KnownTexts:
         return bool(places)
 
     def _paths(self, folded: str) -> Iterable[str]:
-        """Return the notes that have this folded line with the same meaning."""
+        """Return the notes that have the folded line with the same meaning."""
         own = folded.split()
         rarest = min((self._where.get(each, []) for each in own), key=len)
         for number in rarest[:_LOOKED_AT]:
@@ -284,11 +280,9 @@ def with_description(
     folders: Sequence[str] = (),
     stale: Collection[str] = (),
 ) -> str | None:
-    """Return the note with a description that the agent can read.
+    """Return the note with a description that the agent sees; None if it has one or no good text is found.
 
-    None if the note has one already, or no suitable text is found.
-
-    `name` and `folders` are the words of the note's path; a description must have other words as well. A
+    `name` and `folders` are the words of the note's path, to which a description must add something. A
     description never repeats one of the `stale` values.
     """
     if not lacks_description(text, caps) or conflict_lines(text):
@@ -316,10 +310,10 @@ def _shown(text: str, caps: Caps) -> str:
 def _value(
     text: str, caps: Caps, name: Sequence[str], folders: Sequence[str], stale: Collection[str]
 ) -> str | None:
-    """Return the description to write; None if no text is suitable.
+    """Return the description to write; None if there is none.
 
-    This is an existing value that is not text, or else the first suitable passage that has more than the
-    words of the name and contains no secret.
+    That is an existing value that is not text, or else the first suitable passage that adds to the name and
+    contains no secret.
     """
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
@@ -335,7 +329,7 @@ def _value(
 
 
 def _repeats(passage: str, stale: Collection[str]) -> bool:
-    """Return whether a passage contains one of the `stale` values as a whole word."""
+    """Return whether a passage has one of these tokens as a whole word."""
     return any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", passage) for token in stale)
 
 
@@ -345,12 +339,12 @@ class _Said(Struct, frozen=True):
     kind: str
     words: str
     around: str
-    """The passage itself with the passage before it."""
+    """The passage itself and the one before it."""
     own: int
-    """The number of characters, at the end of `around`, that belong to the passage itself."""
+    """The number of characters of `around`, from its end, that belong to the passage."""
 
     def is_secret(self) -> bool:
-        """Return whether the passage may be a secret, by itself or together with the text before it."""
+        """Return whether the passage may be a secret, judged by itself and by the text before it."""
         hides = any(secret.end > len(self.around) - self.own for secret in find_secrets(self.around))
         return hides or _may_be_secret(self.words)
 
@@ -381,10 +375,7 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
 
 
 def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence[str]) -> str | None:
-    """Return the first sentence that has more than the words of the name; None if there is no suitable text.
-
-    If there is no such sentence, return a heading or other text that has more.
-    """
+    """Return the first sentence that adds to the name, or else a heading or other text that does."""
     named = {each.casefold()[:_STEM] for each in name}
     above = named.union(each.casefold()[:_STEM] for each in folders)
     headings, rest = list[_Said](), list[_Said]()
@@ -410,7 +401,7 @@ def _is_about_note(words: str) -> bool:
 
 
 def _content_words(text: str) -> Iterator[str]:
-    """Yield the words that carry meaning; in scripts without spaces, pairs of characters."""
+    """Yield the words that have a meaning; in scripts without spaces, pairs of characters."""
     for found in re.findall(r"[^\W\d_]+|\d[\w.]*", text.casefold()):
         if found.isascii() or not UNSPACED.search(found):
             if found not in FUNCTION_WORDS:
@@ -420,9 +411,9 @@ def _content_words(text: str) -> Iterator[str]:
 
 
 def longest_description(caps: Caps) -> int:
-    """Return the largest length of a description that the rules write, in UTF-16 units.
+    """Return the largest number of UTF-16 units for a description by the rules.
 
-    Such a description fits one line of an index, even if the agent would show more.
+    It fits one line of an index, even if the agent would show more.
     """
     return min(caps.description_chars, _LONGEST_WRITTEN)
 
@@ -436,10 +427,7 @@ def _may_be_secret(text: str) -> bool:
 
 
 def _fields(passage: Passage) -> Sequence[Passage]:
-    """Return the lines of a passage as passages if all are fields, such as `Status: done`.
-
-    Otherwise return the passage itself.
-    """
+    """Return each line of a passage as one if all are fields, such as `Status: done`; else the passage."""
     fields = sum(_FIELD.match(line) is not None for line in passage.lines)
     if passage.kind not in ("prose", "item") or fields < 2 or fields < len(passage.lines):
         return (passage,)
@@ -459,7 +447,7 @@ def _passage_words(passage: Passage, caps: Caps) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text without Markdown markup."""
+    """Return text without Markdown's marks."""
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", "")
     return _flat(_EMPHASIS.sub("", text))
 
@@ -469,7 +457,7 @@ def _flat(text: str) -> str:
 
 
 def _cut(text: str, caps: Caps) -> str:
-    """Return text truncated between words to the length of a description."""
+    """Return text cut between words to the length of a description."""
     limit = longest_description(caps)
     if utf16_length(text) <= limit:
         return text
@@ -479,7 +467,7 @@ def _cut(text: str, caps: Caps) -> str:
 
 
 def _keeps_words(before: str, after: str) -> bool:
-    """Return whether every line of `before` is also in `after`, except for an empty description."""
+    """Return whether all lines of the text before are in the text after, apart from an empty description."""
     as_before = set(after.splitlines())
     rest = [line for line in before.splitlines() if line not in as_before and not _BARE_KEY.fullmatch(line)]
     if not rest:
@@ -490,7 +478,7 @@ def _keeps_words(before: str, after: str) -> bool:
 
 
 def without_noise(text: str) -> str | None:
-    """Return the note without trailing white space and blank lines at its end; None if it has neither."""
+    """Return the note without trailing blanks and blank lines at its end; None if it has none."""
     block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:]
@@ -519,7 +507,7 @@ def without_noise(text: str) -> str | None:
 
 
 def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool:
-    """Return whether the line ends with white space that has no meaning outside of code."""
+    """Return whether the line ends with blanks that have no meaning outside of code."""
     line = lines[number]
     if not line.removesuffix("\r").endswith((" ", "\t")):
         return False
@@ -532,7 +520,7 @@ def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool
 def _with_one_end(body: str, *, has_block: bool) -> str:
     """Return the body without blank lines at its end.
 
-    A body that consists of blank lines becomes empty only if there is front matter.
+    A body of blank lines only becomes empty if there is front matter.
     """
     words = body.rstrip(" \t\r\n")
     if not words:
@@ -556,35 +544,33 @@ _PROSE = _MARKDOWN | {"", "txt", "text"}
 
 
 class Note(Struct, frozen=True):
-    """A memory as it was before the run."""
+    """A memory as a run finds it."""
 
     path: str
     """`/memories/<scope>/<rel>`."""
     text: str
     protected: bool = False
-    """Whether it must not be deleted or renamed, because it is pinned or its scope allows no deletes."""
+    """Whether it must not be deleted or renamed: it is pinned, or its scope allows no deletes.
+    """
     access_count: int = 0
     last_write_at: int | None = None
-    """The time of the last write, in UTC ms; None if unknown."""
+    """UTC milliseconds; None if unknown."""
     index: bool = False
-    """Whether it is an index: the run updates it from the other notes, so the rules leave it unchanged."""
+    """Whether it lists the other notes and is updated from them, so that the rules do not change it."""
     essence: Callable[[str], ComparableText] = ComparableText
-    """A function that returns the content of a text which a merge must preserve."""
+    """Returns the content of a text that a merge must preserve."""
     records: Records | None = None
-    """The records that the note is one of; None for an ordinary file."""
+    """The records of which the note is one; None for an ordinary file."""
     said: str = ""
     """The subject of a record."""
     stays: bool = False
     """Whether it is a record that must not be deleted now."""
     document: bool = False
-    """Whether it is a document: many memories in an order of their own.
-
-    Only a model may edit it, not the rules.
-    """
+    """Whether it has many memories in an order of its own: a model may edit it, rules do not change it."""
     write_protected: bool = False
     """Whether no run may change it (`files.atomic`)."""
     at_ms: int = 0
-    """The time at which its file was last written, in UTC ms; 0 if unknown."""
+    """When its file was last written, UTC; 0 if unknown."""
 
 
 class Operation(Struct, frozen=True):
@@ -615,7 +601,7 @@ class RulesPlan(Struct, frozen=True):
     """
     summary: str
     alike: int = 0
-    """The number of pairs with common content that no rule can merge without loss; they stay unchanged."""
+    """The number of pairs with common content that no rule can merge well; they stay unchanged."""
 
 
 def plan(
@@ -642,7 +628,7 @@ def plan(
 
 
 class _Planner:
-    """The notes as they would be after the groups planned so far, and the plan itself."""
+    """The notes in the state after the groups planned so far."""
 
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))
@@ -662,7 +648,7 @@ class _Planner:
         self.alike: set[frozenset[str]] = set()
 
     def _count_lines(self) -> Counter[str]:
-        """Return for each line the number of notes that have it."""
+        """Return the number of notes that have each line."""
         counts: Counter[str] = Counter()
         for note in self._notes.values():
             self._check()
@@ -672,7 +658,7 @@ class _Planner:
         return counts
 
     def records(self) -> None:
-        """Plan merges of records with the same meaning into the record with the most evidence."""
+        """Plan merges of records that say the same into the best founded one."""
         for found in record_merges(self._records, self._check):
             others = found.others[: max(0, self._remaining - 1)]
             self.left_over += len(others) < len(found.others)
@@ -688,9 +674,9 @@ class _Planner:
             )
 
     def exact(self) -> None:
-        """Plan merges of notes with the same body except for white space.
+        """Plan merges of notes with the same body apart from white space.
 
-        One of the notes is deleted, and its front matter is merged into the other.
+        One of them is deleted, and its front matter is merged.
         """
         for paths in self._same_bodies():
             target, *others = sorted(paths, key=self._target_order)
@@ -701,7 +687,7 @@ class _Planner:
                 target = target if target in self._notes else path
 
     def near(self) -> None:
-        """Plan merges of notes with the same content in different words, into the better-named note."""
+        """Plan merges of notes with the same content in other words, into the better-named one."""
         for scope_paths in self._by_scope():
             if self._remaining < 1:
                 return
@@ -722,10 +708,10 @@ class _Planner:
                     self._merge(target, other, "near")
 
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
-        """Plan to correct the paths of files and directories that were moved to another directory.
+        """Plan to replace the paths of files and directories that are now in another directory.
 
-        Only if they have kept their name: a thing with a new name may have become a different one, which a
-        person must decide.
+        Only if they have the same name: under a new name, a thing may have become a different one, which a
+        person has to decide.
         """
         found: dict[str, list[CheckedClaim]] = defaultdict(list)
         for claim in stale:
@@ -746,7 +732,7 @@ class _Planner:
                 self._propose("moved", reason, (_edit(path, before, text),), {path: text})
 
     def harvest(self) -> None:
-        """Plan to delete inboxes if other notes contain all of their candidates."""
+        """Plan to delete inboxes of which other notes have all candidates."""
         inboxes = [path for path in self._notes if _is_inbox(path)]
         if not inboxes:
             return
@@ -856,7 +842,7 @@ class _Planner:
         return self._line_counts[self._line_keys.get(line) or line_key(line)] > _COMMON
 
     def _target_order(self, path: str) -> tuple[object, ...]:
-        """Return a sort key for choosing the target of a merge; the target sorts first.
+        """Return a sort key for the target of a merge, which comes first.
 
         Order: protected, better named, more used, shorter path, newer.
         """
@@ -878,7 +864,7 @@ class _Planner:
         )
 
     def _merge(self, target: str, other: str, kind: Literal["exact", "near"]) -> None:
-        """Plan to merge `other` into `target`, or `target` into `other` if only that loses nothing."""
+        """Plan to merge `other` into `target`, or the opposite if only that is possible without loss."""
         if kind == "exact" and (self._of_two_kinds(target, other) or not self._may_be_one(target, other)):
             return
         for stays, goes in ((target, other), (other, target)):
@@ -900,7 +886,7 @@ class _Planner:
     def _took_lines_out(self, one: str, other: str) -> bool:
         """Return whether the later note is the earlier one without a few of its lines.
 
-        A merge would restore lines that were removed on purpose.
+        A merge would restore lines that somebody has removed.
         """
         notes = sorted((self._notes[one], self._notes[other]), key=lambda note: note.at_ms)
         if notes[0].at_ms == notes[1].at_ms:
@@ -945,7 +931,7 @@ class _Planner:
 def _is_usable(note: Note, caps: Caps) -> bool:
     """Return whether the rules may change a note.
 
-    The commands must accept its path and text; indexes, documents and write-protected files are left out.
+    The commands must accept its path and text; an index, a document and a write-protected file are left out.
     """
     if note.index or note.document or note.write_protected:
         return False
@@ -973,7 +959,7 @@ def _is_prose(path: str) -> bool:
 
 
 def _short(path: str) -> str:
-    """Return the path as people see it, without the root that all paths have in common."""
+    """Return the path for people, without the root that all paths have in common."""
     return f"“{path.removeprefix('/memories/')}”"
 
 
@@ -982,10 +968,10 @@ def _delete(path: str) -> Operation:
 
 
 def _edit(path: str, before: str, after: str) -> Operation:
-    """Return the command that changes `before` to `after`.
+    """Return the command that turns one text into the other.
 
-    Text that is only added at the beginning is inserted. Otherwise the whole text is replaced; this fails if
-    somebody else has changed the text.
+    Text that is only added at the beginning is inserted. Otherwise the whole text is replaced, which fails
+    rather than overwrite a change by somebody else.
     """
     if after.endswith(before) and after[: -len(before)].endswith("\n") and "\r" not in after[: -len(before)]:
         return Operation("insert", path, {"insert_line": 0, "insert_text": after[: -len(before) - 1]})
