@@ -432,7 +432,7 @@ def _pins(programs: Programs, place: Path) -> Outcome:
             context = keepers[0].parts.home.context(workspace_id=WORKSPACE)
             pinned = [f"/memories/global/{number}.md" for number in range(2 * len(profiles))]
             for number, path in enumerate(pinned):
-                Workbench(keepers[number % len(keepers)].parts).pin(context, path, True)
+                Workbench(keepers[number % len(keepers)].parts).edits.pin(context, [path], True)
             for number in range(100):
                 services.ask("view", path=f"/memories/global/{11 - number % 2}.md", workspace_id=WORKSPACE)
             cases += 100
