@@ -1,13 +1,13 @@
-"""Every chore of this project, from a bare CPython 3.11 with pip and venv. Standard library only.
+"""The development commands of this project. They need only a bare CPython 3.11 with pip and venv.
 
-`setup` makes `.venv` with the exact versions of the two lock files and the project in editable mode, and
-looks for the system libraries that Qt lacks. The other commands set up first. A stamp inside the
-environment (over the lock files, the Python version, the checkout's place and this file) says that there is
-nothing to do, so a second run starts at once; it is removed before the first change and written after the
-last, so an interrupted set-up is simply done again. Pip's own configuration (proxies, mirrors) is
-respected; nothing here names a registry.
+Only the standard library is used. `setup` creates `.venv` with the exact versions of the two lock files and
+the project in editable mode, and looks for system libraries that Qt needs and does not find. The other
+commands run `setup` first. A stamp inside the environment (a hash over the lock files, the Python version,
+the path of the checkout and this file) shows that the environment is up to date, so that a second run starts
+at once. The stamp is removed before the first change and written after the last one, so an interrupted set-up
+is repeated. Pip's own configuration (proxies, mirrors) is respected; no registry is named here.
 
-What this file says about itself goes to stderr: stdout belongs to the command that is run.
+Messages of this program go to stderr, because stdout belongs to the command that is run.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ OWN_TEXTS = (
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
     *(f"resources/guide/{file.name}" for file in sorted((ROOT / "resources" / "guide").glob("*.md"))),
 )
-"""What this project says of itself."""
+"""The texts that this project writes about itself."""
 TEST_COUNTS = re.compile(r"^(\d+ passed.*?)(?:, \d+ deselected)?(?: in [\d.]+s.*)?$", re.MULTILINE)
-"""What pytest says at its end: the counts without the time."""
+"""Matches the last line of pytest's output: the counts without the time."""
 LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
 
 USAGE = """\
@@ -73,7 +73,7 @@ usage: python3 packaging/dev.py COMMAND [ARGUMENTS...]
 
 
 class Stop(Exception):
-    """This cannot go on. The text says what is wrong and what to do about it."""
+    """Raised if the command cannot go on; the text says what is wrong and what to do about it."""
 
 
 def say(text: str) -> None:
@@ -85,7 +85,7 @@ def python_in(venv: Path, *, windows: bool = os.name == "nt") -> Path:
 
 
 def venv_version(venv: Path) -> tuple[int, ...]:
-    """The Python version of an environment as its `pyvenv.cfg` says; `()` if there is no usable one."""
+    """Return the Python version of an environment from its `pyvenv.cfg`; `()` if there is no usable one."""
     try:
         lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -99,7 +99,7 @@ def venv_version(venv: Path) -> tuple[int, ...]:
 
 
 def child_environment(environ: Mapping[str, str], *, linux: bool | None = None) -> dict[str, str]:
-    """What the programs that this file starts see."""
+    """Return the environment variables for the programs that this file starts."""
     unwanted = {"PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "__PYVENV_LAUNCHER__"}
     # Each of the many processes that the tests start would compile what has changed since the set-up.
     unwanted.add("PYTHONDONTWRITEBYTECODE")
@@ -113,7 +113,7 @@ def child_environment(environ: Mapping[str, str], *, linux: bool | None = None) 
 
 
 def stamp_of(files: Iterable[Path], *facts: str) -> str:
-    """One hash over the contents of `files` and over `facts`; it changes when any of them does."""
+    """Return one hash over the contents of `files` and over `facts`; it changes if any of them changes."""
     digest = hashlib.sha256()
     for piece in [*(file.read_bytes() for file in files), *(fact.encode() for fact in facts)]:
         digest.update(hashlib.sha256(piece).digest())
@@ -121,14 +121,14 @@ def stamp_of(files: Iterable[Path], *facts: str) -> str:
 
 
 def step(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> bool:
-    """Run one command: one line if it went well, its whole output if not."""
+    """Run a command; print one line if it succeeds, its whole output if not. Return whether it succeeded."""
     went_well, sentence = quietly(title, command, cwd=cwd)
     say(sentence)
     return went_well
 
 
 def quietly(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> tuple[bool, str]:
-    """`step` without a word: whether the command went well, and what to say of it."""
+    """Run a command without printing; return whether it succeeded, and the text to print about it."""
     began = time.monotonic()
     done = subprocess.run(
         [str(part) for part in command],
@@ -173,7 +173,10 @@ def make_venv() -> None:
 
 
 def ensure_packages() -> Path:
-    """Make the environment what the lock files say, unless the stamp says that it is. Returns its Python."""
+    """Install what the lock files list into the environment, unless the stamp shows that this is done.
+
+    Return the Python of the environment.
+    """
     python = python_in(VENV)
     if venv_version(VENV) < OLDEST_PYTHON:
         make_venv()
@@ -224,7 +227,10 @@ def apt_install(packages: Sequence[str]) -> None:
 
 
 def ensure_libraries() -> None:
-    """Install what Qt lacks where that is possible; else say how, and stop if not even offscreen can work."""
+    """Install the system libraries that Qt lacks, if that is possible.
+
+    Otherwise print how to install them, and stop if not even the offscreen platform can work.
+    """
     missing = qt_misses(VENV)
     if not missing:
         return
@@ -241,7 +247,7 @@ def ensure_libraries() -> None:
 
 
 def ensure_translations(python: Path) -> None:
-    """Compile the translations that changed since they were compiled last."""
+    """Compile the translations that have changed since they were last compiled."""
     files = list((ROOT / "resources" / "translations").glob("*.ts"))
     compiled = [file.with_suffix(".qm") for file in files]
     if any(
@@ -263,14 +269,17 @@ def set_up() -> Path:
 
 
 def has_display(environ: Mapping[str, str], platform: str) -> bool:
-    """Whether a window could open. A platform plugin named by hand is believed."""
+    """Return whether a window can be opened; a platform plugin that is set explicitly is assumed to work."""
     if not platform.startswith("linux"):
         return True
     return any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
 
 
 def replace_by(command: Sequence[str | Path], **extra: str) -> int:
-    """Become `command`, in the caller's own directory. Where a process cannot be replaced, wait for it."""
+    """Replace this process by `command`, in the caller's own directory, and return its exit code.
+
+    On a system that cannot replace a process, start `command` and wait for it.
+    """
     words = [str(part) for part in command]
     environment = {**child_environment(os.environ), **extra}
     sys.stderr.flush()
@@ -328,18 +337,21 @@ def test(arguments: Sequence[str]) -> int:
 
 
 def stale_check() -> list[str | Path]:
-    """`reverie check` over what this project says of itself; fails where that is not true any more."""
+    """Return the command that runs `reverie check` on the project's own texts.
+
+    It fails if a statement in them is no longer true.
+    """
     files = [word for name in OWN_TEXTS for word in ("--file", name)]
     return [*REVERIE, "--profile", ROOT / "build" / "check", "check", "--project", ROOT, *files]
 
 
 def is_root() -> bool:
-    """Whether this is root where it can give its rights up."""
+    """Return whether this process is root and can give up its rights."""
     return sys.platform.startswith("linux") and os.geteuid() == 0
 
 
 def current_commit() -> str:
-    """The start of the checkout's commit; `none` outside of git."""
+    """Return the short hash of the checkout's commit; `none` outside of git."""
     command = ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -349,7 +361,10 @@ def current_commit() -> str:
 
 
 def user_command(python: Path, seed: str) -> list[str | Path]:
-    """The part of the tests that `seed` chooses, without the rights of root. Another seed chooses others."""
+    """Return the command that runs a part of the tests without the rights of root.
+
+    `seed` chooses the part: another seed chooses other tests.
+    """
     without_rights: list[str | Path] = [python, "-P", ROOT / "tests" / "helpers" / "ordinary_user.py"]
     # The checkout may belong to somebody else: nothing is written there.
     pytest: list[str | Path] = [python, "-B", "-m", "pytest", "-n0", "-p", "no:cacheprovider"]
@@ -357,7 +372,7 @@ def user_command(python: Path, seed: str) -> list[str | Path]:
 
 
 def test_under(arguments: Sequence[str]) -> int:
-    """The whole check under another interpreter; `.venv` stays what it is."""
+    """Run the whole check under another interpreter, without changing `.venv`."""
     if not arguments:
         raise Stop("--python takes the path of an interpreter.")
     found = shutil.which(arguments[0])
@@ -378,8 +393,10 @@ def test_under(arguments: Sequence[str]) -> int:
 
 
 def compile_tests(python: Path) -> None:
-    """Let pytest rewrite the tests once where it never did, else each of its workers does it for itself. What
-    does not compile is told by the tests."""
+    """Let pytest rewrite the tests once, if it has not yet; otherwise each of its workers would do so.
+
+    Errors are ignored here: the tests report them.
+    """
     if not any((ROOT / "tests" / "unit" / "__pycache__").glob("*-pytest-*.pyc")):
         say(
             quietly("compile the tests", [python, "-m", "pytest", "--collect-only", "-qq"])[1].partition(

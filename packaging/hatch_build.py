@@ -1,4 +1,4 @@
-"""The build hook of the project: compiles the translations that a wheel brings and an installation reads."""
+"""The build hook of the project: it compiles the translations that are part of the wheel."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from translations import compile_ts
 
 
 class TranslationsHook(BuildHookInterface[Any]):
-    """Hatch finds it by the name of this file."""
+    """The hook; Hatch finds it by the name of this file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile each `.ts`; git ignores the results, so they are named as artifacts."""
+        """Compile each `.ts`, and list the results as artifacts, because git ignores them."""
         for file in Path(self.root, "resources", "translations").glob("*.ts"):
             compile_ts(file)
         build_data["artifacts"].append("/resources/translations/*.qm")

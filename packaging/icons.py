@@ -1,10 +1,10 @@
-"""The program's icon in every size that desktops ask for, made from the one drawing of ours.
+"""Creates the program's icon in every size that desktops need, from our one drawing.
 
     python packaging/icons.py DIRECTORY
 
 writes `hicolor/<size>x<size>/apps/ID.png` and `hicolor/scalable/apps/ID.svg` (freedesktop's icon theme; ID is
-that of the program), `reverie.ico` (Windows) and `reverie.icns` (macOS). Nothing of it is in the repository:
-it is made at each build.
+that of the program), `reverie.ico` (Windows) and `reverie.icns` (macOS). These files are not in the
+repository: they are created at each build.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ICNS_PIECES = {
 
 
 def write_icons(directory: Path, drawing: Path = DRAWING) -> None:
-    """Write all of them below `directory`, over what is there."""
+    """Write all icons below `directory`, overwriting existing files."""
     pngs = {size: drawn(drawing, size) for size in SIZES}
     theme = directory / "hicolor"
     for size, png in pngs.items():
@@ -52,7 +52,7 @@ def write_icons(directory: Path, drawing: Path = DRAWING) -> None:
 
 
 def drawn(drawing: Path, size: int) -> bytes:
-    """The drawing as a square PNG of `size` pixels with a clear ground."""
+    """Return the drawing as a square PNG of `size` pixels with a transparent background."""
     from PySide6.QtCore import QBuffer, QIODevice, Qt
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtSvg import QSvgRenderer
@@ -76,7 +76,10 @@ def drawn(drawing: Path, size: int) -> bytes:
 
 
 def ico(pngs: Mapping[int, bytes]) -> bytes:
-    """Windows' container: a directory of 16 bytes for each picture, then the pictures as they are."""
+    """Return the pictures (PNG by size) in the Windows icon format.
+
+    It has a directory entry of 16 bytes for each picture, followed by the unchanged pictures.
+    """
     head = struct.pack("<HHH", 0, 1, len(pngs))
     offset = len(head) + 16 * len(pngs)
     entries = b""
@@ -88,7 +91,10 @@ def ico(pngs: Mapping[int, bytes]) -> bytes:
 
 
 def icns(pngs: Mapping[int, bytes]) -> bytes:
-    """Apple's container: pieces of a name, a length that counts its own 8 bytes, and a picture."""
+    """Return the pictures (PNG by size) in the Apple icon format.
+
+    Each entry has a name, a length that includes its own 8 bytes, and a picture.
+    """
     pieces = b"".join(
         name.encode("ascii") + struct.pack(">I", len(pngs[size]) + 8) + pngs[size]
         for name, size in ICNS_PIECES.items()

@@ -1,4 +1,4 @@
-"""Builds what people install, into `dist/`, and starts each of it in a place of its own before it counts.
+"""Builds the packages that users install, into `dist/`, and tests each one outside of the checkout.
 
     python packaging/dev.py package [PART...]
 
@@ -8,7 +8,7 @@
 - `deb`: that folder as a Debian package, with menu entry, icons and systemd unit; checked unpacked.
 
 PyInstaller works in an environment of its own (`build/venv`), from `requirements-package.txt`. Failure:
-`Stop` says what is wrong; what was built and failed its check is removed: `dist/` holds nothing broken.
+`Stop` says what is wrong. A package that fails its check is removed, so `dist/` contains no broken one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def wheel() -> None:
 
 
 def _same_wheel_from(sdist: Path, built: Path, place: Path) -> None:
-    """The sdist unpacked, and built as `pip install .` and `pipx install .` build, gives the very same."""
+    """Check that the unpacked sdist gives the same wheel.
+
+    It is built like `pip install .` and `pipx install .` build it.
+    """
     with tarfile.open(sdist) as archive:
         archive.extractall(place / "source", filter="data")
     (source,) = (place / "source").iterdir()
@@ -127,7 +130,10 @@ def _build_folder() -> None:
 
 
 def _build_environment() -> Path:
-    """An environment with what the program needs and PyInstaller, made anew when a lock changed."""
+    """Return an environment with the program's packages and PyInstaller.
+
+    It is created again if a lock file has changed.
+    """
     locks = (dev.LOCKS[0], dev.PACKAGE_LOCK)
     stamp, wanted = BUILD_VENV / "reverie-setup-stamp", dev.stamp_of(locks, sys.version)
     python = dev.python_in(BUILD_VENV)
@@ -142,7 +148,7 @@ def _build_environment() -> Path:
 
 
 def _gather_licences(venv: Path, target: Path) -> None:
-    """What the libraries that come along ask to be handed on, and ours."""
+    """Copy the licences that must accompany the bundled libraries, and ours, to `target`."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     shutil.copyfile(ROOT / "LICENSE", target / "reverie.txt")
@@ -188,7 +194,7 @@ def deb() -> None:
 
 
 def _validate() -> None:
-    """By the desktop's own tools, which Debian has."""
+    """Validate the package with the desktop's own tools, which Debian has."""
     missing = {"desktop-file-validate": "desktop-file-utils", "appstreamcli": "appstream"}
     packages = [package for tool, package in missing.items() if shutil.which(tool) is None]
     if packages and not dev.can_apt():
@@ -201,7 +207,7 @@ def _validate() -> None:
 
 
 def _lay_out(tree: Path) -> None:
-    """The files of the package where Debian wants them."""
+    """Put the files of the package where Debian expects them."""
     shutil.copytree(DIST / "reverie", tree / "usr/lib/reverie", symlinks=True)
     (tree / "usr/bin").mkdir(parents=True)
     (tree / "usr/bin/reverie").symlink_to("../lib/reverie/reverie")
@@ -226,7 +232,7 @@ def _lay_out(tree: Path) -> None:
 
 
 def unit_for(command: str, unit: str) -> str:
-    """The systemd unit with the program at another place; how to put the unit there is left out."""
+    """Return the systemd unit for a program at another path, without the instructions for installing it."""
     started = re.sub(r"^ExecStart=\S+", f"ExecStart={command}", unit, flags=re.MULTILINE)
     return re.sub(r"^#   mkdir .*\n", "", started, flags=re.MULTILINE).replace(
         "#   systemctl --user daemon-reload && systemctl", "#   systemctl"
@@ -248,7 +254,7 @@ def _control(tree: Path, architecture: str) -> None:
 
 
 def _needed(tree: Path) -> list[str]:
-    """The Debian packages of the libraries that the program takes from the system."""
+    """Return the Debian packages of the libraries that the program uses from the system."""
     files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
     binaries = [path for path in files if path.name == "reverie" or ".so" in path.name]
     # As at run time: what lies in the folder comes first, and is nothing the system must have.
@@ -263,7 +269,10 @@ def _needed(tree: Path) -> list[str]:
 
 
 def _owner(library: str) -> str:
-    """The package a library is of; dpkg may know it by the path before /usr was merged, or after."""
+    """Return the package that owns a library.
+
+    dpkg may list the path of the library from before or after the merge of /usr.
+    """
     real = str(Path(library).resolve())
     for path in (library, real, real.removeprefix("/usr"), f"/usr{library}"):
         found = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True, check=False)
@@ -273,7 +282,10 @@ def _owner(library: str) -> str:
 
 
 def glibc_of(binaries: Iterable[Path]) -> str:
-    """The newest version of the C library that any of them asks for: what it was built with decides that."""
+    """Return the newest version of the C library that any of the binaries needs.
+
+    It depends on the system on which they were built.
+    """
     versions = {(2, 0)}
     for path in binaries:
         versions |= {(2, int(minor)) for minor in re.findall(rb"\0GLIBC_2\.(\d+)", path.read_bytes())}
@@ -281,7 +293,7 @@ def glibc_of(binaries: Iterable[Path]) -> str:
 
 
 def debian_dependencies(packages: set[str], glibc: str) -> list[str]:
-    """As `Depends` has them."""
+    """Return the entries of the package's `Depends` field."""
     needed = packages | set(DEB_DATA)
     return [f"{name} (>= {glibc})" if name == "libc6" else name for name in sorted(needed)]
 

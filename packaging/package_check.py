@@ -1,10 +1,12 @@
-"""Whether a program that was installed or built works: it opens the demo home, dreams by the rules, shows it
-and undoes it, with nothing but itself.
+"""Checks that an installed or built program works on its own.
 
-    python packaging/package_check.py COMMAND [WORD...]
+It opens the demo home, consolidates it by the rules, shows it, and undoes the consolidation.
 
-runs it with a `HOME` of its own, in a folder outside of the checkout, and without the variables of this
-environment. Looks at bytes: what was undone is what was there. Raises `Broken` with what the program said.
+python packaging/package_check.py COMMAND [WORD...]
+
+runs the program with a `HOME` of its own, in a directory outside of the checkout, and without the variables
+of this environment. Files are compared byte for byte: after the undo they must be as before. Raises `Broken`
+with the output of the program.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP
 
 
 class Broken(Exception):
-    """What was built does not do what it should."""
+    """Raised if the program does not work as it should."""
 
 
 class Installed:
-    """One program, and a fresh place for it to work in."""
+    """One program, with an empty directory to work in."""
 
     def __init__(self, command: Sequence[str], directory: Path) -> None:
         # It runs in a folder of its own: a relative name would mean something else there.
@@ -55,7 +57,7 @@ class Installed:
         }
 
     def run(self, *words: str) -> str:
-        """What it prints. Raises `Broken` where it fails or complains."""
+        """Run the program and return its output. Raises `Broken` if it fails or prints a warning."""
         done = subprocess.run(
             [*self.command, *words],
             cwd=self.directory,
@@ -72,13 +74,13 @@ class Installed:
         return done.stdout
 
     def asked(self, *words: str) -> Any:
-        """What a command on the copy of the demo home answers."""
+        """Run a command on the copy of the demo home, and return its answer."""
         return json.loads(
             self.run("--home", str(self.demo), "--profile", str(self.profile), *words, "--json")
         )
 
     def picture(self, name: str, *words: str) -> int:
-        """The size of a screenshot in bytes."""
+        """Take a screenshot and return its size in bytes."""
         file = self.directory / name
         self.run(*words, "--screenshot", str(file))
         data = file.read_bytes()
@@ -88,12 +90,15 @@ class Installed:
 
 
 def memories(home: Path) -> Mapping[str, bytes]:
-    """Every memory of a home, by its path in it."""
+    """Return the content of every memory of a home, by its path in the home."""
     return {str(path.relative_to(home)): path.read_bytes() for path in sorted(home.rglob("*.md"))}
 
 
 def check(command: Sequence[str], directory: Path, *, say: Callable[[str], None]) -> None:
-    """Everything, in `directory`, which is empty. One line to `say` for each thing that works."""
+    """Check the whole program in `directory`, which is empty.
+
+    One line is passed to `say` for each thing that works.
+    """
     installed = Installed(command, directory)
     say(f"--version: {installed.run('--version').strip()}")
     if json.loads(installed.run("homes", "--json")) != []:
@@ -135,7 +140,7 @@ def _dream_and_undo(installed: Installed, say: Callable[[str], None]) -> None:
 
 
 def _engine(installed: Installed, say: Callable[[str], None]) -> None:
-    """The process that owns the homes, asked as the window asks it."""
+    """Check the engine process with the calls that the window makes."""
     from reverie.engine.client import EngineClient
     from reverie.engine.reach import stdio_channel
     from reverie.profile import Profile
@@ -164,7 +169,7 @@ def _engine(installed: Installed, say: Callable[[str], None]) -> None:
 
 
 def _window(installed: Installed, say: Callable[[str], None]) -> None:
-    """A window that stays open: it starts the engine, says nothing, ends when it is told to."""
+    """Check that a window starts the engine, stays open, prints nothing, and ends on request."""
     from reverie.profile import Profile
 
     # Of its own, so that its log tells when it is up; the engine is there before Qt is.
@@ -199,7 +204,10 @@ def _window(installed: Installed, say: Callable[[str], None]) -> None:
 
 
 def _engines(profile: Path) -> Iterator[str]:
-    """The command lines of the engines of a profile (Linux). They are no children: they may outlive us."""
+    """Yield the command lines of the engines of a profile (Linux).
+
+    They are not children of this process and can outlive it.
+    """
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # the process is gone
             words = file.read_text("utf-8", "replace").split("\0")

@@ -1,8 +1,9 @@
-"""Which pip fills an environment, and with what: the slow steps of a set-up, made short.
+"""Installs locked packages into an environment quickly: chooses the pip, and installs in parallel.
 
-Making an environment without pip takes a sixth of the time; the pip of the Python that makes it installs into
-it from outside (`--python`, since pip 22.3). Where that does not work the environment gets its own. Pip works
-on one core, and most of its time is its own, so the locked packages are installed in portions side by side.
+Creating an environment without pip takes a sixth of the time. The pip of the Python that creates it then
+installs into it from outside (`--python`, since pip 22.3). If that does not work, the environment gets a pip
+of its own. Pip uses one core and spends most of its time computing, so the locked packages are installed in
+portions, in parallel.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _ENTRY = re.compile(r"^(?=[^\s#])", re.MULTILINE)
 
 
 def outer_python() -> str:
-    """The Python that environments are made from, even where this one runs in an environment."""
+    """Return the Python from which environments are created, even if this process runs in an environment."""
     return str(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def reaches(python: str | Path) -> bool:
-    """Whether the pip outside can install for `python`."""
+    """Return whether the outer pip can install packages for `python`."""
     return _works([*outer(python), "--version"])
 
 
@@ -37,7 +38,7 @@ def outer(python: str | Path) -> list[str]:
 
 
 def pip_for(python: Path) -> list[str]:
-    """The pip that installs into the environment of `python`: its own, or the one outside, or a new one."""
+    """Return the pip command for the environment of `python`: its own, the outer one, or a new one."""
     own = [str(python), "-m", "pip"]
     if _works([str(python), "-c", "import pip"]):
         return own
@@ -60,9 +61,9 @@ def _works(command: Sequence[str]) -> bool:
 
 
 def portions(locks: Sequence[str], count: int) -> list[str]:
-    """The texts of lock files as at most `count` requirement files that share no package.
+    """Return the texts of lock files as at most `count` requirement files that share no package.
 
-    A package that stands in several lock files is taken from the first; the entries of one package stay
+    If a package is in several lock files, its entry in the first one is used. The entries of one package stay
     together.
     """
     packages: dict[str, list[str]] = {}
@@ -78,8 +79,11 @@ def portions(locks: Sequence[str], count: int) -> list[str]:
 
 
 def in_portions(locks: Sequence[Path], install: Callable[[Path], Told]) -> list[Told]:
-    """Call `install` with requirement files that together are all lock files, as many at once as there are
-    cores. The lock files name every dependency, so no portion needs another one."""
+    """Call `install` with requirement files that together cover all lock files, and return the results.
+
+    As many calls run at once as there are cores. The lock files list every dependency, so no portion depends
+    on another one.
+    """
     texts = portions([lock.read_text(encoding="utf-8") for lock in locks], os.cpu_count() or 1)
     with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(len(texts)) as pool:
         files = [Path(directory) / f"requirements-{number}.txt" for number in range(len(texts))]

@@ -1,7 +1,7 @@
-"""What Qt needs from a Linux system and does not bring along: which libraries are missing, and who has them.
+"""Finds the Linux system libraries that Qt needs and that are missing, and the packages that have them.
 
-PySide6 names only one missing library, and not always the right one, so the loader is asked (`ldd`). Standard
-library only, like `dev.py`.
+PySide6 names only one missing library, and not always the right one, so `ldd` is used. Standard library only,
+like `dev.py`.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ WINDOW_PACKAGES = {
 
 
 def missing_libraries(ldd_output: str) -> tuple[str, ...]:
-    """The names that `ldd` did not find, each once, in order."""
+    """Return the names of the libraries that `ldd` did not find, each once, in order."""
     names = (line.split("=>")[0].strip() for line in ldd_output.splitlines() if "=> not found" in line)
     return tuple(dict.fromkeys(names))
 
 
 def debian_packages(libraries: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`(packages to install, libraries that no known package holds)`."""
+    """Return (packages to install, libraries that are in no known package)."""
     known = {**OFFSCREEN_PACKAGES, **WINDOW_PACKAGES}
     packages: dict[str, None] = {}
     unknown = []
@@ -72,7 +72,7 @@ def debian_packages(libraries: Iterable[str]) -> tuple[tuple[str, ...], tuple[st
 
 
 def qt_misses(venv: Path) -> tuple[str, ...]:
-    """What the PySide6 of an environment lacks; nothing on macOS and Windows."""
+    """Return the libraries that the PySide6 of an environment lacks; empty on macOS and Windows."""
     if not sys.platform.startswith("linux") or shutil.which("ldd") is None:
         return ()
     qt = next(venv.glob("lib*/python3*/site-packages/PySide6"), None)
@@ -86,7 +86,7 @@ def qt_misses(venv: Path) -> tuple[str, ...]:
 
 
 def libraries_message(libraries: Sequence[str], *, apt: bool, dnf: bool) -> str:
-    """Which libraries are missing, and the one command that installs them."""
+    """Return a message with the missing libraries and the one command that installs them."""
     packages, unknown = debian_packages(libraries)
     if apt and packages:
         advice = f"Run: sudo apt-get install -y {' '.join(packages)}"

@@ -2,15 +2,15 @@
 
 Run by `dev.py translate` inside the environment. Texts are found in the source by its syntax tree, because
 Qt's own `lupdate` does not follow helpers such as `tr` and `counted`; `lrelease`, which comes with PySide6,
-makes the `.qm`, which git ignores. The `.ts` names no lines, so it changes only when a text does; an unused
-text leaves it. A text that stands elsewhere in the same words takes its translation from there.
+makes the `.qm`, which git ignores. The `.ts` contains no line numbers, so it changes only when a text
+changes; an unused text is removed. A new text that is equal to one in another context takes its translation.
 
     translations.py             update, and tell how many texts are missing
     translations.py --missing   print the missing ones as JSON: {context: {text: ""}}, ["", ""] for counts
     translations.py --compile   make the `.qm` of each `.ts`, nothing else
     translations.py --fill FILE take translations from such JSON; the context "*" stands for any
 
-Failure: a text that is no literal cannot be found; it is told, and the exit code is 1.
+Failure: a text that is not a literal cannot be found; it is reported, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -35,20 +35,26 @@ HELPERS = ("tr", "_tr", "_", "translatable")
 _SAYS_TEXTS = re.compile(
     r"_CONTEXT\b|\b(?:tr|_tr|_|translatable|counted|phrase|plural|translate|QT_TRANSLATE_NOOP)\s*\("
 )
-"""Only sources with this can hold a text or a context; parsing the many others takes seconds."""
+"""Matches sources that can contain a text or a context.
+
+Only these are parsed, because parsing the others would take seconds.
+"""
 
 _PHRASES = "reverie.ui.display_text"
-"""The module whose context has the texts of the rooms below the window."""
+"""The module whose context has the texts of the packages below the window."""
 
 Key = tuple[str, str]
-"""Context and text."""
+"""A context and a text."""
 Forms = tuple[str, ...]
 """One translation, or singular and plural for a counted text; empty ones are missing."""
 
 
 @dataclass
 class Texts:
-    """What the source says. `counted`: those with `%n`. `problems`: what could not be found, in sentences."""
+    """The texts in the source.
+
+    `counted`: the texts with `%n`. `problems`: sentences about texts that could not be found.
+    """
 
     keys: set[Key] = field(default_factory=set)
     counted: set[Key] = field(default_factory=set)
@@ -56,7 +62,7 @@ class Texts:
 
 
 def texts_of(sources: Path = SOURCES) -> Texts:
-    """Every text below `sources` that passes through a translation."""
+    """Return every text below `sources` that is passed to a translation function."""
     found = Texts()
     files = {path: path.read_text(encoding="utf-8") for path in sorted(sources.rglob("*.py"))}
     trees = {path: ast.parse(text) for path, text in files.items() if _SAYS_TEXTS.search(text)}
@@ -72,7 +78,7 @@ def _module(path: Path, sources: Path) -> str:
 
 
 def _context(tree: ast.Module) -> str:
-    """The context of a module's own helper: its `_CONTEXT`, or what the helper itself names."""
+    """Return the context of a module's own helper: its `_CONTEXT`, or the name that the helper uses."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -87,7 +93,10 @@ def _context(tree: ast.Module) -> str:
 
 
 class _Finder(ast.NodeVisitor):
-    """Walks one module. `HELPERS` take a text and know its context by the module that defines them."""
+    """A visitor of one module that finds its texts.
+
+    `HELPERS` are functions that take a text; their context is the module that defines them.
+    """
 
     def __init__(
         self, found: Texts, path: Path, module: str, tree: ast.Module, contexts: Mapping[str, str]
@@ -175,7 +184,7 @@ class _Finder(ast.NodeVisitor):
 
 
 def _is_from_table(node: ast.expr) -> bool:
-    """Whether a text is taken out of a module's own table, such as `_REASONS[entry.reason]`."""
+    """Return whether a text is taken from a module's own table, such as `_REASONS[entry.reason]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
         if isinstance(node, ast.Name) and node.id.isupper():
@@ -184,7 +193,7 @@ def _is_from_table(node: ast.expr) -> bool:
 
 
 def read_ts(path: Path) -> dict[Key, Forms]:
-    """The translations of a file; empty texts for those that are missing. No file: none."""
+    """Return the translations of a file, with empty texts for missing ones; empty if there is no file."""
     if not path.exists():
         return {}
     read: dict[Key, Forms] = {}
@@ -199,8 +208,7 @@ def read_ts(path: Path) -> dict[Key, Forms]:
 
 
 def updated(texts: Texts, known: Mapping[Key, Forms]) -> dict[Key, Forms]:
-    """A translation for each text, as far as `known` has one: its own, else that of the same text
-    elsewhere."""
+    """Return a translation for each text: its own in `known`, else that of an equal text elsewhere."""
     elsewhere = {(text, len(forms)): forms for (_context, text), forms in known.items() if all(forms)}
     result: dict[Key, Forms] = {}
     for key in sorted(texts.keys):
@@ -213,7 +221,7 @@ def updated(texts: Texts, known: Mapping[Key, Forms]) -> dict[Key, Forms]:
 
 
 def ts_text(language: str, translations: Mapping[Key, Forms], counted: set[Key]) -> str:
-    """The whole file."""
+    """Return the whole text of a `.ts` file."""
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<!DOCTYPE TS>"]
     lines.append(f'<TS version="2.1" language="{language}" sourcelanguage="en">')
     for context in sorted({context for context, _text in translations}):
@@ -243,7 +251,7 @@ def _message(text: str, forms: Forms, *, counted: bool) -> list[str]:
 def filled(
     translations: Mapping[Key, Forms], given: Mapping[str, Mapping[str, str | list[str]]]
 ) -> dict[Key, Forms]:
-    """`translations` with those that `given` names."""
+    """Return `translations` with the ones in `given` added."""
     result = dict(translations)
     for (context, text), forms in translations.items():
         said = given.get(context, {}).get(text) or given.get("*", {}).get(text)
@@ -254,7 +262,7 @@ def filled(
 
 
 def missing_in(translations: Mapping[Key, Forms]) -> dict[str, dict[str, str | list[str]]]:
-    """What `--missing` prints."""
+    """Return the missing translations in the form that `--missing` prints."""
     missing: dict[str, dict[str, str | list[str]]] = {}
     for (context, text), forms in translations.items():
         if not all(forms):
@@ -291,7 +299,7 @@ def main() -> int:
 
 
 def compile_ts(file: Path) -> None:
-    """Make the `.qm` beside a `.ts`, with the program that comes with PySide6."""
+    """Create the `.qm` beside a `.ts`, with the program that comes with PySide6."""
     import PySide6
 
     name = "lrelease.exe" if sys.platform == "win32" else "lrelease"

@@ -1,5 +1,5 @@
-"""The tour: a walk through the window, without a display, that takes pictures of all there is to see.
+"""The tour: a walk through the window, without a display, that takes a picture of each of its parts.
 
-A tool of the developers, started by `packaging/pictures.py` and not installed. `guide` knows the order;
-`memory`, `tabs` and `agents` each show one part of the window; `camera` waits and takes the pictures.
+It is a tool for developers, started by `packaging/pictures.py` and not installed. `guide` determines the
+order; `memory`, `tabs` and `agents` each show one part of the window; `camera` waits and takes the pictures.
 """

@@ -1,6 +1,7 @@
 """The parts of the tour on the other agents: a home of Codex, a home of Claude Code, a project of loki-mode.
 
-Each is made for the tour beside its copy and thrown away with it. What the homes hold is invented.
+Each home is created for the tour, beside the copy of the demo home, and deleted with it. The contents are
+invented.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _thread(number: int) -> str:
 
 
 def make_codex_home(root: Path, now_s: int) -> None:
-    """A home with one directory's memory, the global one, three rollouts, and books of jobs."""
+    """Create a home with the memory of one directory, the global one, three rollouts, and job databases."""
     memory = root / "memories" / bucket_of(_CWD) / "memory"
     traces = memory / "trace_summaries"
     traces.mkdir(parents=True)
@@ -94,7 +95,7 @@ def _rollout(number: int, prompt: str, command: str, output: str, code: int, ans
 
 
 def show_codex(camera: Camera, directory: Path) -> None:
-    """Pictures of a Codex home, light, dark and narrow."""
+    """Take pictures of a Codex home, light, dark and narrow."""
     window = camera.window
     home = directory / "codex-home"
     make_codex_home(home, system_clock() // 1000)
@@ -156,7 +157,7 @@ _LINES = 206
 
 
 def make_claude_home(root: Path) -> None:
-    """A home with one project whose index has outgrown what is loaded, and one session with notes."""
+    """Create a home with one project, whose index exceeds the loaded size, and one session with notes."""
     place = root / "projects" / "-projects-shop"
     memory = place / "memory"
     (memory / "topics").mkdir(parents=True)
@@ -203,7 +204,7 @@ def _said(role: str, uuid: str, text: str, parent: str | None) -> dict[str, obje
 
 
 def show_claude(camera: Camera, directory: Path) -> None:
-    """Pictures of a Claude Code home, light, dark and narrow."""
+    """Take pictures of a Claude Code home, light, dark and narrow."""
     window = camera.window
     home = directory / "claude-home"
     make_claude_home(home)
@@ -244,7 +245,7 @@ def show_claude(camera: Camera, directory: Path) -> None:
 
 
 def _nothing(_not_followed: str) -> None:
-    """Nothing follows this rename, so there is nothing to see."""
+    """Do nothing, because no link changes with this rename."""
 
 
 # --- loki ---
@@ -261,7 +262,7 @@ _FAILED = (
 
 
 def make_loki_project(project: Path, now_s: int) -> None:
-    """A store with failures of the last days, three anti-patterns alike, and crashes of two kinds."""
+    """Create a store with recent failures, three similar anti-patterns, and two kinds of crashes."""
     store = project / ".loki"
     for number, (hours, kind, message, resolution) in enumerate(_FAILED):
         when = datetime.fromtimestamp(now_s - hours * 3600, UTC)
@@ -325,7 +326,7 @@ def _write(path: Path, record: object) -> None:
 
 
 def show_loki(camera: Camera, directory: Path) -> None:
-    """Pictures of what was learnt of failing, light, dark and narrow."""
+    """Take pictures of the lessons learnt from failures, light, dark and narrow."""
     window = camera.window
     project = directory / "harbour-line"
     make_loki_project(project, system_clock() // 1000)

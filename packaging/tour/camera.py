@@ -22,11 +22,11 @@ NARROW = (375, 760)
 
 
 class TourFailed(Exception):
-    """The tour cannot go on; the text says what did not happen in time."""
+    """Raised if the tour cannot go on; the text says what did not happen in time."""
 
 
 class Camera:
-    """Takes pictures of `window` into `directory` and writes the path of each to stdout."""
+    """A camera that takes pictures of `window` into `directory` and writes the path of each to stdout."""
 
     def __init__(self, window: MainWindow, directory: Path) -> None:
         self.window = window
@@ -50,7 +50,7 @@ class Camera:
 
     @contextmanager
     def narrow(self) -> Iterator[None]:
-        """Make the window as narrow as a phone, without the list of homes, and then as before."""
+        """Context manager: make the window as narrow as a phone, without the list of homes."""
         window = self.window
         size, picker_hidden = window.size(), window.picker.isHidden()
         window.picker.hide()
@@ -67,7 +67,7 @@ class Camera:
 
 @contextmanager
 def dark_colours() -> Iterator[None]:
-    """Give the whole application the dark palette for a while."""
+    """Context manager: give the whole application the dark palette."""
     light = QApplication.palette()
     QApplication.setPalette(dark_palette())
     yield

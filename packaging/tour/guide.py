@@ -1,8 +1,8 @@
 """The order of the tour: opens a throw-away copy of a home, previews, consolidates, and visits every place.
 
-No model is asked: the consent is shown for a server that does not exist, and the cost is added to the copy's
-own run records. Exit code 0 only if the consolidation succeeded and the views followed through the watcher.
-Every wait has a deadline and the whole tour has one, too.
+No model is used: the consent is shown for a server that does not exist, and the cost is written into the run
+records of the copy. Exit code 0 only if the consolidation succeeded and the views followed through the
+watcher. Every wait has a deadline and the whole tour has one, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _READABLE = 20_000
 
 
 def main(arguments: Sequence[str] | None = None, make_camera: type[Camera] = Camera) -> int:
-    """Run the tour; returns the exit code. A test passes a camera of its own."""
+    """Run the tour and return the exit code; a test passes a camera of its own."""
     parser = argparse.ArgumentParser(prog="pictures.py", description=__doc__)
     parser.add_argument("directory", type=Path, help="where the pictures go")
     parser.add_argument(
@@ -93,7 +93,7 @@ def _tour(directory: Path, home: Path, scratch: Path, make_camera: type[Camera])
 
 
 class Guide:
-    """Walks through the window of `camera`."""
+    """The guide, which walks through the window of `camera`."""
 
     def __init__(self, camera: Camera) -> None:
         self._camera = camera
@@ -149,7 +149,7 @@ class Guide:
         return is_loaded(self._window) and session is not None and session.is_recorded
 
     def _consolidate(self) -> None:
-        """Press the button; then the rows must follow by themselves."""
+        """Press the Consolidate button; then the rows must update without further action."""
         tab = self._window.tab
         footer = tab.footer
         followed: list[object] = []
@@ -175,7 +175,7 @@ class Guide:
             self._camera.wait("the editor", lambda: shows_the_selected(self._window))
 
     def _open_what_changed(self) -> None:
-        """Open a memory that the consolidation changed: its lines are marked, and a bar says who did it."""
+        """Open a memory that the consolidation changed; its lines are marked, and a bar names the author."""
         tab = self._window.tab
         files = tab.model.memory_tree.files.values()
         path = next((node.data.path for node in files if node.data.changed == "changed"), "")
@@ -188,7 +188,7 @@ class Guide:
             self._camera.wait("the window to settle", self._loaded)
 
     def _begin_with_a_sibling(self) -> None:
-        """A workspace whose project has another one, so that what they share can be shown."""
+        """Select a workspace whose project has another one, so that their shared memory can be shown."""
         session = self._session()
         if self._siblings():
             return
@@ -203,7 +203,7 @@ class Guide:
         return (context.workspace_id or "") if context is not None else ""
 
     def _siblings(self) -> list[str]:
-        """The other living workspaces of the shown one's project."""
+        """Return the other unarchived workspaces of the project of the shown one."""
         shown = self._shown_workspace()
         for project in self._session().info.contents.projects:
             living = [each.id for each in project.workspaces if not each.archived and not each.multi_project]
@@ -212,7 +212,7 @@ class Guide:
         return []
 
     def _sibling(self) -> None:
-        """Another workspace of the project: the same project row."""
+        """Show another workspace of the project; the project row stays the same."""
         for workspace_id in self._siblings()[:1]:
             self._show(workspace_id, "5-sibling")
 
@@ -223,7 +223,7 @@ class Guide:
                 return
 
     def _pick(self, workspace_id: str) -> bool:
-        """Show a workspace and wait for it; False where the list of homes lacks it."""
+        """Show a workspace and wait for it; return False if the list of homes lacks it."""
         picked = self._window.picker.pick(self._session().info.id, workspace_id=workspace_id)
         self._camera.wait("the workspace", self._loaded)
         return picked
@@ -245,7 +245,7 @@ class Guide:
             self._camera.picture("8-dark")
 
     def _conflicts(self) -> None:
-        """Open the longest memory that is still readable, and have it changed from outside."""
+        """Open the longest memory that can still be read, and change it from outside."""
         tab = self._window.tab
         self._window.show_memory()
         self._pick(self._first)

@@ -25,7 +25,7 @@ from tour.camera import NARROW, Camera, dark_colours
 
 
 def show_settings(camera: Camera) -> None:
-    """The first page of the settings and the page of the models."""
+    """Show the first page of the settings and the page of the models."""
     dialog = _opened_settings(camera)
     if dialog is not None:
         camera.picture("9-settings", dialog)
@@ -54,7 +54,7 @@ def _opened_settings(camera: Camera) -> SettingsDialog | None:
 
 
 def show_traces(camera: Camera) -> None:
-    """Walk through the tab; a home without traces shows that there are none."""
+    """Show the Traces tab; for a home without traces it says that there are none."""
     window = camera.window
     tab = window.lazy_tabs.traces
     window.tabs.setCurrentWidget(tab)
@@ -96,7 +96,7 @@ def _look_closer(camera: Camera, tab: TracesTab, failed: int) -> None:
 
 
 def show_services(camera: Camera) -> None:
-    """The checks and the log, each in both schemes and narrow; then the page of the settings."""
+    """Show the checks and the log, each light, dark and narrow; then the page of the settings."""
     window = camera.window
     _checks(camera)
     _log(camera)
@@ -141,7 +141,7 @@ def _context(camera: Camera) -> None:
 
 
 def _in_all_ways(camera: Camera, name: str) -> None:
-    """Light, dark, and narrow."""
+    """Take the picture light, dark, and narrow."""
     camera.picture(name)
     with dark_colours():
         camera.picture(f"{name}-dark")
@@ -153,7 +153,7 @@ def _in_all_ways(camera: Camera, name: str) -> None:
 
 
 def show_comfort(camera: Camera) -> None:
-    """Palette in both schemes, sheet, settings; then German, wide and narrow."""
+    """Show the palette, light and dark, the shortcuts and the settings; then German, wide and narrow."""
     _palette(camera)
     _sheet(camera)
     _settings_page(camera, "general", "49-window")
@@ -181,7 +181,7 @@ def _sheet(camera: Camera) -> None:
 
 
 def _welcome(camera: Camera) -> None:
-    """The first start of a window that has found the home of the tour."""
+    """Show the first start of a window that has found the home of the tour."""
     window = camera.window
     window.tab.show_no_home()
     camera.picture("90-welcome")

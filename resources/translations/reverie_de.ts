@@ -291,7 +291,7 @@
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <source>Changed by you and on disk: choose whose lines to keep (F8)</source>
+        <source>Changed by you and on disk: choose which lines to keep (F8)</source>
         <translation>Hier und auf der Platte geändert: auswählen, wessen Zeilen bleiben (F8)</translation>
     </message>
     <message>
@@ -299,11 +299,11 @@
         <translation>Geändert {by}</translation>
     </message>
     <message>
-        <source>Go to the first of them</source>
+        <source>Go to the first merged change</source>
         <translation>Zum ersten davon</translation>
     </message>
     <message>
-        <source>Take them out again; what you typed stays</source>
+        <source>Remove the merged changes; your own text is kept</source>
         <translation>Wieder herausnehmen; das Getippte bleibt</translation>
     </message>
     <message>
@@ -345,7 +345,7 @@
         <translation>Die Datei hat sich auf der Platte noch einmal geändert. Das ist die neueste Fassung.</translation>
     </message>
     <message>
-        <source>{path}: “-” is on disk, “+” is yours</source>
+        <source>{path}: lines with “-” are on disk, lines with “+” are yours</source>
         <translation>{path}: „-“ ist auf der Platte, „+“ ist das Eigene</translation>
     </message>
 </context>
@@ -364,6 +364,14 @@
         <translation>Konflikt {number} von {count}.</translation>
     </message>
     <message>
+        <source>Keep your lines and discard the lines on disk (F9)</source>
+        <translation>Die eigenen Zeilen bleiben, die anderen nicht (F9)</translation>
+    </message>
+    <message>
+        <source>Keep your lines, followed by the lines on disk (Ctrl+F9)</source>
+        <translation>Die eigenen Zeilen, dann die anderen (Strg+F9)</translation>
+    </message>
+    <message>
         <source>Next conflict (F8)</source>
         <translation>Nächster Konflikt (F8)</translation>
     </message>
@@ -372,7 +380,7 @@
         <translation>Voriger Konflikt (Umschalt+F8)</translation>
     </message>
     <message>
-        <source>Their lines replace yours; Ctrl+Z asks again (Shift+F9)</source>
+        <source>Replace your lines with the lines on disk; Ctrl+Z undoes this (Shift+F9)</source>
         <translation>Deren Zeilen ersetzen die eigenen; Strg+Z fragt wieder (Umschalt+F9)</translation>
     </message>
     <message>
@@ -392,24 +400,16 @@
         <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
-        <source>What is on disk</source>
+        <source>Version on disk</source>
         <translation>Was auf der Platte steht</translation>
     </message>
     <message>
-        <source>You changed these lines; on disk they are:</source>
+        <source>You changed these lines. The version on disk is:</source>
         <translation>Diese Zeilen wurden hier geändert; auf der Platte lauten sie:</translation>
     </message>
     <message>
-        <source>You deleted these lines; on disk they are:</source>
+        <source>You deleted these lines. The version on disk is:</source>
         <translation>Diese Zeilen wurden hier gelöscht; auf der Platte lauten sie:</translation>
-    </message>
-    <message>
-        <source>Your lines stay, theirs are left out (F9)</source>
-        <translation>Die eigenen Zeilen bleiben, die anderen nicht (F9)</translation>
-    </message>
-    <message>
-        <source>Your lines, then theirs (Ctrl+F9)</source>
-        <translation>Die eigenen Zeilen, dann die anderen (Strg+F9)</translation>
     </message>
 </context>
 <context>
@@ -601,31 +601,31 @@
 <context>
     <name>DraftOffers</name>
     <message>
-        <source>1 damaged draft was set aside in Reverie's state directory.</source>
+        <source>1 draft is damaged and was moved to a separate file in Reverie's state directory.</source>
         <translation>1 beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</translation>
     </message>
     <message>
-        <source>Another program overwrote 1 file that you had just saved; your text is kept.</source>
+        <source>1 file has unsaved text, which is kept as a draft.</source>
+        <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
+    </message>
+    <message>
+        <source>Another program overwrote 1 file that you had just saved. Reverie kept your version.</source>
         <translation>Ein anderes Programm hat 1 Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</translation>
     </message>
     <message>
-        <source>Another program overwrote what you saved here ({time}). Your text is kept.</source>
+        <source>Another program overwrote the text that you saved in this file ({time}). Reverie kept your version.</source>
         <translation>Ein anderes Programm hat überschrieben, was Sie hier gespeichert haben ({time}). Ihr Text ist noch da.</translation>
     </message>
     <message>
-        <source>Ask again at the next start</source>
+        <source>Ask again the next time Reverie starts</source>
         <translation>Beim nächsten Start noch einmal fragen</translation>
-    </message>
-    <message>
-        <source>Bring the text back; nothing is saved yet</source>
-        <translation>Den Text zurückholen; gespeichert wird noch nichts</translation>
     </message>
     <message>
         <source>Compare</source>
         <translation>Vergleichen</translation>
     </message>
     <message>
-        <source>Compare, restore or discard them</source>
+        <source>Compare, restore or discard the drafts</source>
         <translation>Vergleichen, wiederherstellen oder verwerfen</translation>
     </message>
     <message>
@@ -633,11 +633,15 @@
         <translation>Für später behalten</translation>
     </message>
     <message>
+        <source>Put the text back into the editor; nothing is saved yet</source>
+        <translation>Den Text zurückholen; gespeichert wird noch nichts</translation>
+    </message>
+    <message>
         <source>Restore</source>
         <translation>Wiederherstellen</translation>
     </message>
     <message>
-        <source>Save or undo that first, then restore the draft.</source>
+        <source>Save or undo that text, then restore the draft.</source>
         <translation>Erst das speichern oder rückgängig machen, dann den Entwurf wiederherstellen.</translation>
     </message>
     <message>
@@ -645,24 +649,20 @@
         <translation>Entwürfe zeigen</translation>
     </message>
     <message>
-        <source>Show what differs from the file</source>
+        <source>Show the differences between the draft and the file</source>
         <translation>Zeigen, was sich von der Datei unterscheidet</translation>
     </message>
     <message>
-        <source>Text of 1 file was not saved; it is kept as a draft.</source>
-        <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
-    </message>
-    <message>
-        <source>The file is open with other unsaved text.</source>
+        <source>The file is open and has other unsaved text.</source>
         <translation>Die Datei ist mit anderem ungespeichertem Text offen.</translation>
     </message>
     <message>
-        <source>There is unsaved text for this file, typed until {time}.</source>
-        <translation>Zu dieser Datei gibt es ungespeicherten Text, getippt bis {time}.</translation>
+        <source>This draft cannot be restored to its file.</source>
+        <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden.</translation>
     </message>
     <message>
-        <source>This draft cannot be restored in its place.</source>
-        <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden.</translation>
+        <source>This file has unsaved text, last edited at {time}.</source>
+        <translation>Zu dieser Datei gibt es ungespeicherten Text, getippt bis {time}.</translation>
     </message>
 </context>
 <context>
@@ -692,19 +692,19 @@
         <translation>Wiederherstellen</translation>
     </message>
     <message>
-        <source>The file changed since. Restoring shows both versions; nothing is overwritten.</source>
+        <source>The file has changed since the draft was made. Restoring shows both versions; nothing is overwritten.</source>
         <translation>Die Datei hat sich seither geändert. Wiederherstellen zeigt beide Fassungen; nichts wird überschrieben.</translation>
     </message>
     <message>
-        <source>The file is not there any more. Restoring shows the text again.</source>
+        <source>The file no longer exists. Restoring opens the draft in the editor.</source>
         <translation>Die Datei ist nicht mehr da. Wiederherstellen zeigt den Text wieder.</translation>
     </message>
     <message>
-        <source>This draft cannot be restored in its place. {reason}</source>
+        <source>This draft cannot be restored to its file. {reason}</source>
         <translation>Dieser Entwurf kann nicht an seiner Stelle wiederhergestellt werden. {reason}</translation>
     </message>
     <message>
-        <source>{path}, typed until {time}: “-” is on disk, “+” is the draft</source>
+        <source>{path}, last edited at {time}: lines with “-” are on disk, lines with “+” are in the draft</source>
         <translation>{path}, getippt bis {time}: „-“ ist auf der Platte, „+“ ist der Entwurf</translation>
     </message>
 </context>
@@ -723,15 +723,11 @@
         <translation>&amp;Anhalten</translation>
     </message>
     <message>
-        <source>Alike, but differ</source>
-        <translation>Ähnlich, aber verschieden</translation>
-    </message>
-    <message>
         <source>All groups</source>
         <translation>Alle Gruppen</translation>
     </message>
     <message>
-        <source>Choosing what to compare…</source>
+        <source>Choosing memories to compare…</source>
         <translation>Auswahl, was verglichen wird…</translation>
     </message>
     <message>
@@ -751,60 +747,68 @@
         <translation>Gruppen von Dubletten</translation>
     </message>
     <message>
-        <source>Look for duplicates again</source>
-        <translation>Noch einmal nach Dubletten suchen</translation>
+        <source>Groups to show</source>
+        <translation>Welche Gruppen</translation>
     </message>
     <message>
-        <source>Looking…</source>
-        <translation>Suche…</translation>
+        <source>Memory on the left</source>
+        <translation>Die linke Notiz</translation>
+    </message>
+    <message>
+        <source>Memory on the right</source>
+        <translation>Die rechte Notiz</translation>
     </message>
     <message>
         <source>Reading… {share}</source>
         <translation>Wird gelesen… {share}</translation>
     </message>
     <message>
+        <source>Same content</source>
+        <translation>Sagen dasselbe</translation>
+    </message>
+    <message>
         <source>Same text</source>
         <translation>Gleicher Text</translation>
     </message>
     <message>
-        <source>Say the same</source>
-        <translation>Sagen dasselbe</translation>
+        <source>Search for duplicates again</source>
+        <translation>Noch einmal nach Dubletten suchen</translation>
     </message>
     <message>
-        <source>Stop looking</source>
-        <translation>Die Suche anhalten</translation>
+        <source>Search in</source>
+        <translation>Wo gesucht wird</translation>
     </message>
     <message>
-        <source>The memory at the left</source>
-        <translation>Die linke Notiz</translation>
+        <source>Searching…</source>
+        <translation>Suche…</translation>
     </message>
     <message>
-        <source>The memory at the right</source>
-        <translation>Die rechte Notiz</translation>
-    </message>
-    <message>
-        <source>The scopes that are shown</source>
+        <source>Shown scopes</source>
         <translation>Die gezeigten Bereiche</translation>
+    </message>
+    <message>
+        <source>Similar, but different</source>
+        <translation>Ähnlich, aber verschieden</translation>
+    </message>
+    <message>
+        <source>Stop the search</source>
+        <translation>Die Suche anhalten</translation>
     </message>
     <message>
         <source>The search was stopped.</source>
         <translation>Die Suche wurde angehalten.</translation>
     </message>
     <message>
-        <source>The whole home</source>
+        <source>Whole home</source>
         <translation>Das ganze Home</translation>
-    </message>
-    <message>
-        <source>Where to look</source>
-        <translation>Wo gesucht wird</translation>
-    </message>
-    <message>
-        <source>Which groups</source>
-        <translation>Welche Gruppen</translation>
     </message>
 </context>
 <context>
     <name>EditorPane</name>
+    <message>
+        <source>Allow Reverie to edit these memories even though it does not recognize their format</source>
+        <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
+    </message>
     <message>
         <source>Close</source>
         <translation>Schließen</translation>
@@ -834,23 +838,27 @@
         <translation>Meine verwerfen</translation>
     </message>
     <message>
-        <source>Go to the place and choose whose lines to keep</source>
+        <source>Go to the conflict and choose which lines to keep</source>
         <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
     </message>
     <message>
-        <source>Let Reverie change these memories although it does not know their layout</source>
-        <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
+        <source>Keep your text; the next save overwrites the version on disk</source>
+        <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
     <message>
-        <source>Lines behind the first {lines} and characters behind {n} of a line are cut here, so the text cannot be edited.</source>
-        <translation>Zeilen nach den ersten {lines} und Zeichen nach {n} einer Zeile sind hier abgeschnitten, deshalb kann der Text nicht bearbeitet werden.</translation>
+        <source>Memory text</source>
+        <translation>Text der Notiz</translation>
     </message>
     <message>
         <source>Not saved yet</source>
         <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
-        <source>Only {size} still fit into what the agent reads of a file.</source>
+        <source>Only the first {lines} lines, and the first {n} characters of each line, are shown, so the text cannot be edited.</source>
+        <translation>Zeilen nach den ersten {lines} und Zeichen nach {n} einer Zeile sind hier abgeschnitten, deshalb kann der Text nicht bearbeitet werden.</translation>
+    </message>
+    <message>
+        <source>Only {size} left before this file reaches the size that the agent reads.</source>
         <translation>Nur noch {size} passen in das, was der Agent von einer Datei liest.</translation>
     </message>
     <message>
@@ -866,12 +874,12 @@
         <translation>Noch einmal speichern</translation>
     </message>
     <message>
-        <source>Select a memory to read and edit it.</source>
-        <translation>Eine Notiz auswählen, um sie zu lesen und zu bearbeiten.</translation>
+        <source>Save the same text as UTF-8 so that you can edit it here; Undo restores the original file</source>
+        <translation>Denselben Text als UTF-8 schreiben, damit er hier bearbeitet werden kann; Rückgängig stellt die Datei wieder her</translation>
     </message>
     <message>
-        <source>Show all of the text; long lines are not wrapped, and that may take a while</source>
-        <translation>Den ganzen Text zeigen; lange Zeilen werden nicht umbrochen, und das kann eine Weile dauern</translation>
+        <source>Select a memory to read and edit it.</source>
+        <translation>Eine Notiz auswählen, um sie zu lesen und zu bearbeiten.</translation>
     </message>
     <message>
         <source>Show both versions</source>
@@ -882,19 +890,15 @@
         <translation>Ganz zeigen</translation>
     </message>
     <message>
-        <source>Take the version on disk; Ctrl+Z brings yours back</source>
-        <translation>Die Fassung auf der Platte nehmen; Strg+Z holt die eigene zurück</translation>
+        <source>Show the whole text without wrapping long lines; this can take a while</source>
+        <translation>Den ganzen Text zeigen; lange Zeilen werden nicht umbrochen, und das kann eine Weile dauern</translation>
     </message>
     <message>
-        <source>Text of the memory</source>
-        <translation>Text der Notiz</translation>
-    </message>
-    <message>
-        <source>The agent does not read this far.</source>
+        <source>The agent does not read beyond this point.</source>
         <translation>So weit liest der Agent nicht.</translation>
     </message>
     <message>
-        <source>The agent does not read what is below the dashed line: the text is too large.</source>
+        <source>The text is too large: the agent does not read the lines below the dashed line.</source>
         <translation>Was unter der gestrichelten Linie steht, liest der Agent nicht: Der Text ist zu groß.</translation>
     </message>
     <message>
@@ -902,7 +906,7 @@
         <translation>Diese Datei hat sich auf der Platte geändert, während sie bearbeitet wurde.</translation>
     </message>
     <message>
-        <source>This file holds characters that an editor would change; it is read-only here.</source>
+        <source>This file contains characters that an editor would change, so it is read-only here.</source>
         <translation>Diese Datei enthält Zeichen, die ein Editor ändern würde; hier ist sie schreibgeschützt.</translation>
     </message>
     <message>
@@ -914,16 +918,12 @@
         <translation>Diese Datei wurde auf der Platte gelöscht. Der Text ist hier noch da.</translation>
     </message>
     <message>
+        <source>Use the version on disk; Ctrl+Z restores your text</source>
+        <translation>Die Fassung auf der Platte nehmen; Strg+Z holt die eigene zurück</translation>
+    </message>
+    <message>
         <source>Write anyway…</source>
         <translation>Trotzdem schreiben…</translation>
-    </message>
-    <message>
-        <source>Write the same text as UTF-8, so that it can be edited here; Undo restores the file</source>
-        <translation>Denselben Text als UTF-8 schreiben, damit er hier bearbeitet werden kann; Rückgängig stellt die Datei wieder her</translation>
-    </message>
-    <message>
-        <source>Your text stays; the next save replaces theirs</source>
-        <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
     <message>
         <source>edited</source>
@@ -934,11 +934,11 @@
         <translation>wird gespeichert…</translation>
     </message>
     <message>
-        <source>{reason} Only its beginning is shown.</source>
+        <source>{reason} Only the beginning of the file is shown.</source>
         <translation>{reason} Nur der Anfang wird gezeigt.</translation>
     </message>
     <message>
-        <source>{reason} Your text will be saved automatically afterwards.</source>
+        <source>{reason} Reverie saves your text automatically afterward.</source>
         <translation>{reason} Ihr Text wird danach automatisch gespeichert.</translation>
     </message>
 </context>
@@ -994,7 +994,7 @@
         <translation>Konsolidierung</translation>
     </message>
     <message>
-        <source>Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates.</source>
+        <source>Each result is saved as a note for Codex. Codex adds the note to its memory the next time it consolidates.</source>
         <translation>Jedes Ergebnis wird eine Notiz an Codex. Codex nimmt sie beim nächsten Zusammenführen in sein Gedächtnis auf.</translation>
     </message>
     <message>
@@ -1010,8 +1010,8 @@
         <translation>Nachricht</translation>
     </message>
     <message>
-        <source>Offline, by fixed rules</source>
-        <translation>Offline, nach festen Regeln</translation>
+        <source>Progress of the extraction</source>
+        <translation>Erledigte Rollouts</translation>
     </message>
     <message>
         <source>Project</source>
@@ -1022,12 +1022,16 @@
         <translation>Änderungen &amp;prüfen</translation>
     </message>
     <message>
-        <source>Rollouts that are done</source>
-        <translation>Erledigte Rollouts</translation>
+        <source>Show or undo what the selected run changed</source>
+        <translation>Was der gewählte geändert hat, und rückgängig machen</translation>
     </message>
     <message>
         <source>State</source>
         <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>Stop the run. Saved results are kept, and the remaining threads are extracted next time.</source>
+        <translation>Was behalten ist, bleibt; der Rest kommt beim nächsten Mal</translation>
     </message>
     <message>
         <source>Thread</source>
@@ -1038,20 +1042,16 @@
         <translation>Threads und Verzeichnisse</translation>
     </message>
     <message>
-        <source>What is kept stays; the rest comes next time</source>
-        <translation>Was behalten ist, bleibt; der Rest kommt beim nächsten Mal</translation>
+        <source>Use fixed rules, offline and without a model</source>
+        <translation>Offline, nach festen Regeln</translation>
     </message>
     <message>
-        <source>What the selected one changed, and undo</source>
-        <translation>Was der gewählte geändert hat, und rückgängig machen</translation>
+        <source>Use the engine selected in Settings</source>
+        <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
     </message>
     <message>
         <source>With &amp;rules</source>
         <translation>Mit &amp;Regeln</translation>
-    </message>
-    <message>
-        <source>With the engine that the settings name</source>
-        <translation>Mit dem Verfahren, das die Einstellungen nennen</translation>
     </message>
 </context>
 <context>
@@ -1198,7 +1198,7 @@
 <context>
     <name>FilterChips</name>
     <message>
-        <source>Which memories are shown</source>
+        <source>Filter for the memories shown</source>
         <translation>Welche Notizen gezeigt werden</translation>
     </message>
 </context>
@@ -1241,11 +1241,11 @@
         <translation>Ersetzen</translation>
     </message>
     <message>
-        <source>Replace every match, as one step to undo</source>
+        <source>Replace all matches (one undo step)</source>
         <translation>Jeden Treffer ersetzen, als ein Schritt zum Rückgängigmachen</translation>
     </message>
     <message>
-        <source>Replace this match and go on</source>
+        <source>Replace this match and go to the next one</source>
         <translation>Diesen Treffer ersetzen und weiter</translation>
     </message>
     <message>
@@ -1299,15 +1299,15 @@
         <translation>1 Warnung</translation>
     </message>
     <message>
-        <source>Nothing to look at</source>
+        <source>No warnings</source>
         <translation>Keine Hinweise</translation>
     </message>
     <message>
-        <source>Show or hide what you may want to look at in this memory</source>
+        <source>Show or hide the warnings for this memory</source>
         <translation>Die Hinweise zu dieser Notiz ein- oder ausblenden</translation>
     </message>
     <message>
-        <source>What to look at in this memory</source>
+        <source>Warnings for this memory</source>
         <translation>Hinweise zu dieser Notiz</translation>
     </message>
 </context>
@@ -1330,7 +1330,7 @@
         <translation>Zuletzt konsolidiert</translation>
     </message>
     <message>
-        <source>as notes to Codex, {engine}</source>
+        <source>as notes for Codex, {engine}</source>
         <translation>als Notizen an Codex, {engine}</translation>
     </message>
     <message>
@@ -1345,11 +1345,11 @@
 <context>
     <name>FooterControl</name>
     <message>
-        <source>Another run is going on.</source>
+        <source>Another run is in progress.</source>
         <translation>Ein anderer Lauf ist noch im Gange.</translation>
     </message>
     <message>
-        <source>Applying what was chosen…</source>
+        <source>Applying the selected changes…</source>
         <translation>Die Auswahl wird angewendet…</translation>
     </message>
     <message>
@@ -1365,7 +1365,7 @@
         <translation>Eine Vorschau wird vorbereitet…</translation>
     </message>
     <message>
-        <source>Try again when it has ended.</source>
+        <source>Try again when that run has finished.</source>
         <translation>Versuchen Sie es noch einmal, wenn er zu Ende ist.</translation>
     </message>
     <message>
@@ -1373,7 +1373,7 @@
         <translation>Wird rückgängig gemacht…</translation>
     </message>
     <message>
-        <source>another one is running (process {pid})</source>
+        <source>another consolidation is running (process {pid})</source>
         <translation>ein anderer läuft (Prozess {pid})</translation>
     </message>
     <message>
@@ -1396,35 +1396,35 @@
         <translation>Hinzufügen</translation>
     </message>
     <message>
-        <source>Add this key; write a dot between a mapping and its key</source>
+        <source>Add quotation marks</source>
+        <translation>In Anführungszeichen setzen</translation>
+    </message>
+    <message>
+        <source>Add this key; separate a mapping and its key with a dot</source>
         <translation>Diesen Schlüssel hinzufügen; zwischen eine Zuordnung und ihren Schlüssel gehört ein Punkt</translation>
+    </message>
+    <message>
+        <source>Front matter keys</source>
+        <translation>Schlüssel der Kopfdaten</translation>
     </message>
     <message>
         <source>Key to add</source>
         <translation>Hinzuzufügender Schlüssel</translation>
     </message>
     <message>
-        <source>Keys of the front matter</source>
-        <translation>Schlüssel der Kopfdaten</translation>
-    </message>
-    <message>
-        <source>Put it in quotes</source>
-        <translation>In Anführungszeichen setzen</translation>
-    </message>
-    <message>
-        <source>Put quotes around the values that need them</source>
-        <translation>Werte, die es brauchen, in Anführungszeichen setzen</translation>
-    </message>
-    <message>
-        <source>Put the caret there</source>
+        <source>Move the cursor there</source>
         <translation>Die Schreibmarke dorthin setzen</translation>
     </message>
     <message>
-        <source>Put the caret there in the source</source>
+        <source>Move the cursor to this line in the source</source>
         <translation>Die Schreibmarke im Quelltext dorthin setzen</translation>
     </message>
     <message>
-        <source>Put the whole line in quotes, so that the agent reads all of it</source>
+        <source>Put quotation marks around the values that need them</source>
+        <translation>Werte, die es brauchen, in Anführungszeichen setzen</translation>
+    </message>
+    <message>
+        <source>Put the whole description in quotation marks so that the agent reads all of it</source>
         <translation>Die ganze Zeile in Anführungszeichen setzen, damit der Agent sie ganz liest</translation>
     </message>
     <message>
@@ -1444,11 +1444,11 @@
         <translation>Quelltext zeigen</translation>
     </message>
     <message>
-        <source>The agent reads no description: it ends at {sign}.</source>
+        <source>The agent reads no description, because it stops at {sign}.</source>
         <translation>Der Agent liest keine Beschreibung: Sie endet bei {sign}.</translation>
     </message>
     <message>
-        <source>The agent reads only “{read}” of the description: it ends at {sign}.</source>
+        <source>The agent reads only “{read}” of the description, because it stops at {sign}.</source>
         <translation>Der Agent liest von der Beschreibung nur „{read}“: Sie endet bei {sign}.</translation>
     </message>
     <message>
@@ -1460,32 +1460,32 @@
         <translation>Das Formular kann diesen Wert nicht schreiben, ohne anderen Text zu ändern. Bearbeiten Sie stattdessen den Quelltext.</translation>
     </message>
     <message>
-        <source>The front matter does not end: a second line with --- is missing.</source>
-        <translation>Die Kopfdaten enden nicht: Eine zweite Zeile mit --- fehlt.</translation>
-    </message>
-    <message>
-        <source>The front matter ends too late; the agent does not see it.</source>
-        <translation>Die Kopfdaten enden zu spät; der Agent sieht sie nicht.</translation>
-    </message>
-    <message>
-        <source>The front matter holds no keys, so the agent shows no description.</source>
+        <source>The front matter has no keys, so the agent shows no description.</source>
         <translation>Die Kopfdaten enthalten keine Schlüssel, daher zeigt der Agent keine Beschreibung.</translation>
+    </message>
+    <message>
+        <source>The front matter is not closed: the second --- line is missing.</source>
+        <translation>Die Kopfdaten enden nicht: Eine zweite Zeile mit --- fehlt.</translation>
     </message>
     <message>
         <source>The front matter is not valid YAML, so the agent shows no description.</source>
         <translation>Die Kopfdaten sind kein gültiges YAML, daher zeigt der Agent keine Beschreibung.</translation>
     </message>
     <message>
-        <source>This is not a text; edit it in the source.</source>
-        <translation>Das ist kein Text; im Quelltext bearbeiten.</translation>
+        <source>The front matter is too long, so the agent does not read it.</source>
+        <translation>Die Kopfdaten enden zu spät; der Agent sieht sie nicht.</translation>
     </message>
     <message>
-        <source>This key holds a list or a mapping; edit it in the source.</source>
+        <source>The value of this key is a list or a mapping; edit it in the source.</source>
         <translation>Dieser Schlüssel enthält eine Liste oder Zuordnung; im Quelltext bearbeiten.</translation>
     </message>
     <message>
-        <source>With this the front matter would be longer than the agent reads; nothing was changed.</source>
+        <source>This change would make the front matter too long for the agent to read. Nothing was changed.</source>
         <translation>Damit wären die Kopfdaten länger, als der Agent liest; nichts wurde geändert.</translation>
+    </message>
+    <message>
+        <source>This value is not text; edit it in the source.</source>
+        <translation>Das ist kein Text; im Quelltext bearbeiten.</translation>
     </message>
 </context>
 <context>
@@ -1499,16 +1499,12 @@
         <translation>{name} gelöscht</translation>
     </message>
     <message>
-        <source>Done again: {name}</source>
-        <translation>Wiederholt: {name}</translation>
+        <source>Memories can be moved only between the scopes of one workspace. To move a memory anywhere else, copy its text into a new memory there.</source>
+        <translation>Notizen lassen sich zwischen den Bereichen eines Workspace verschieben. Um eine anderswohin zu bringen, kopieren Sie ihren Text dort in eine neue Notiz.</translation>
     </message>
     <message>
         <source>Moved {what} to {folder}</source>
         <translation>{what} nach {folder} verschoben</translation>
-    </message>
-    <message>
-        <source>Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its text into a new note there.</source>
-        <translation>Notizen lassen sich zwischen den Bereichen eines Workspace verschieben. Um eine anderswohin zu bringen, kopieren Sie ihren Text dort in eine neue Notiz.</translation>
     </message>
     <message>
         <source>Nothing was moved. {reason}</source>
@@ -1519,8 +1515,12 @@
         <translation>{what} angeheftet</translation>
     </message>
     <message>
-        <source>Pinned {what}: no consolidation deletes or renames it; the agent knows no pins</source>
+        <source>Pinned {what}: consolidations never delete or rename pinned memories. This agent does not support pins.</source>
         <translation>{what} angeheftet: keine Konsolidierung löscht es oder benennt es um; der Agent kennt keine Anheftungen</translation>
+    </message>
+    <message>
+        <source>Redone: {name}</source>
+        <translation>Wiederholt: {name}</translation>
     </message>
     <message>
         <source>Renamed {old} to {new}</source>
@@ -1538,11 +1538,11 @@
 <context>
     <name>HomeCloser</name>
     <message>
-        <source>A run is going on in {home}. Cancel it or wait for its end, then close the home.</source>
+        <source>A run is in progress in {home}. Cancel the run or wait until it has finished, then close the home.</source>
         <translation>In {home} ist ein Lauf im Gang. Brechen Sie ihn ab oder warten Sie, bis er endet, und schließen Sie das Home dann.</translation>
     </message>
     <message>
-        <source>Closed {home}; its files are as they were.</source>
+        <source>Closed {home}; its files were not changed.</source>
         <translation>{home} ist geschlossen; die Dateien darin sind unverändert.</translation>
     </message>
 </context>
@@ -1603,11 +1603,11 @@
 <context>
     <name>IndexControl</name>
     <message>
-        <source>The agent does not load this.</source>
+        <source>The agent does not load this part.</source>
         <translation>Der Agent lädt dies nicht.</translation>
     </message>
     <message>
-        <source>The index and links in other memories were not updated. Fix the index.</source>
+        <source>The index and the links in other memories were not updated. Fix the index.</source>
         <translation>Der Index und die Links in anderen Notizen wurden nicht angepasst. Der Index ist zu korrigieren.</translation>
     </message>
 </context>
@@ -1618,7 +1618,7 @@
         <translation>Zur Zeile gehen oder die Notiz öffnen</translation>
     </message>
     <message>
-        <source>Index care</source>
+        <source>Index check</source>
         <translation>Indexpflege</translation>
     </message>
     <message>
@@ -1626,7 +1626,7 @@
         <translation>Probleme</translation>
     </message>
     <message>
-        <source>Sho&amp;w it</source>
+        <source>Sho&amp;w</source>
         <translation>&amp;Zeigen</translation>
     </message>
     <message>
@@ -1760,12 +1760,12 @@
         <translation>Im Br&amp;owser öffnen</translation>
     </message>
     <message>
-        <source>A memory may have been written by anybody. Its link leads to:</source>
-        <translation>Eine Notiz kann von irgendwem geschrieben sein. Ihr Link führt zu:</translation>
-    </message>
-    <message>
         <source>Address</source>
         <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>Anyone can have written this memory. The link opens this address:</source>
+        <translation>Eine Notiz kann von irgendwem geschrieben sein. Ihr Link führt zu:</translation>
     </message>
     <message>
         <source>Open this link?</source>
@@ -1775,12 +1775,12 @@
 <context>
     <name>LoadedText</name>
     <message>
-        <source>Nothing is loaded.</source>
-        <translation>Nichts wird geladen.</translation>
+        <source>Loaded text</source>
+        <translation>Der Text, wie er geladen wird</translation>
     </message>
     <message>
-        <source>The text as it is loaded</source>
-        <translation>Der Text, wie er geladen wird</translation>
+        <source>Nothing is loaded.</source>
+        <translation>Nichts wird geladen.</translation>
     </message>
 </context>
 <context>
@@ -1843,36 +1843,36 @@
         <translation>Notizen</translation>
     </message>
     <message>
-        <source>No open home has a project {path}.</source>
+        <source>No open home has the project {path}.</source>
         <translation>Kein geöffnetes Home hat ein Projekt {path}.</translation>
     </message>
     <message>
-        <source>No open home has a workspace {id}.</source>
+        <source>No open home has the workspace {id}.</source>
         <translation>Kein geöffnetes Home hat einen Workspace {id}.</translation>
     </message>
     <message>
-        <source>Nothing is orphaned in this home.</source>
-        <translation>In diesem Home ist nichts verwaist.</translation>
-    </message>
-    <message>
-        <source>There is no project {path} in this home.</source>
-        <translation>In diesem Home gibt es kein Projekt {path}.</translation>
-    </message>
-    <message>
-        <source>There is no such memory now: {path}</source>
-        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
-    </message>
-    <message>
-        <source>There is no workspace {id} in this home.</source>
-        <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
-    </message>
-    <message>
-        <source>This agent keeps no stores that could be orphaned.</source>
+        <source>The stores of this agent cannot become orphaned.</source>
         <translation>Dieser Agent hat keine Ablagen, die verwaisen könnten.</translation>
     </message>
     <message>
         <source>This home could not be opened</source>
         <translation>Dieses Home konnte nicht geöffnet werden</translation>
+    </message>
+    <message>
+        <source>This home does not have the project {path}.</source>
+        <translation>In diesem Home gibt es kein Projekt {path}.</translation>
+    </message>
+    <message>
+        <source>This home does not have the workspace {id}.</source>
+        <translation>In diesem Home gibt es keinen Workspace {id}.</translation>
+    </message>
+    <message>
+        <source>This home has no orphaned stores.</source>
+        <translation>In diesem Home ist nichts verwaist.</translation>
+    </message>
+    <message>
+        <source>This memory no longer exists: {path}</source>
+        <translation>Diese Notiz gibt es jetzt nicht: {path}</translation>
     </message>
     <message>
         <source>Views</source>
@@ -1886,7 +1886,11 @@
 <context>
     <name>MemorySearch</name>
     <message>
-        <source>No hits</source>
+        <source>Building the search index: {n} files so far.</source>
+        <translation>Der Index wird aufgebaut: bisher {n} Dateien.</translation>
+    </message>
+    <message>
+        <source>No results</source>
         <translation>Keine Treffer</translation>
     </message>
     <message>
@@ -1894,38 +1898,34 @@
         <translation>Alle Notizen durchsuchen</translation>
     </message>
     <message>
-        <source>The best {n} hits</source>
-        <translation>Die besten {n} Treffer</translation>
-    </message>
-    <message>
-        <source>The index is being built: {n} files so far.</source>
-        <translation>Der Index wird aufgebaut: bisher {n} Dateien.</translation>
-    </message>
-    <message>
-        <source>Words, “"exact words"” and /patterns/; narrowed down by scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
+        <source>Search for words, “"exact words"” or /patterns/; filter with scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</source>
         <translation>Wörter, „"genaue Wörter"“ und /Muster/; enger mit scope:project, home:mux, pinned:yes, changed:&lt;7d, by:agent</translation>
+    </message>
+    <message>
+        <source>Top {n} results</source>
+        <translation>Die besten {n} Treffer</translation>
     </message>
 </context>
 <context>
     <name>MemoryTreeModel</name>
     <message>
-        <source>A name has no slash; “Move to…” moves it.</source>
+        <source>A memory with this name has unsaved text.</source>
+        <translation>Unter diesem Namen gibt es ungespeicherten Text.</translation>
+    </message>
+    <message>
+        <source>A name cannot contain a slash. To move the memory, use “Move to…”.</source>
         <translation>Ein Name hat keinen Schrägstrich; „Verschieben nach…“ verschiebt die Notiz.</translation>
     </message>
     <message>
-        <source>A name that begins with a dot is never listed.</source>
-        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
-    </message>
-    <message>
-        <source>Changed by someone else since you saw it</source>
+        <source>Changed by someone else since you last viewed it</source>
         <translation>Von jemand anderem geändert, seit Sie es gesehen haben</translation>
     </message>
     <message>
-        <source>Deleted by someone else since you saw it</source>
+        <source>Deleted by someone else since you last viewed it</source>
         <translation>Von jemand anderem gelöscht, seit Sie es gesehen haben</translation>
     </message>
     <message>
-        <source>Give it a name.</source>
+        <source>Enter a name.</source>
         <translation>Ein Name fehlt.</translation>
     </message>
     <message>
@@ -1937,7 +1937,7 @@
         <translation>Zuletzt geschrieben {when}</translation>
     </message>
     <message>
-        <source>New; you have not seen it yet</source>
+        <source>New; you have not viewed this memory yet</source>
         <translation>Neu; noch nicht gesehen</translation>
     </message>
     <message>
@@ -1949,36 +1949,40 @@
         <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
-        <source>Not yet known to the running agent; Reverie keeps it until the agent is restarted</source>
-        <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
-    </message>
-    <message>
-        <source>Pinned: a consolidation never deletes or renames it</source>
+        <source>Pinned: a consolidation never deletes or renames this memory</source>
         <translation>Angeheftet: Eine Konsolidierung löscht sie nie und benennt sie nie um</translation>
     </message>
     <message>
-        <source>That is its name already.</source>
-        <translation>So heißt es schon.</translation>
-    </message>
-    <message>
-        <source>The agent does not see it: {reason}</source>
+        <source>The agent does not see this memory: {reason}</source>
         <translation>Der Agent sieht sie nicht: {reason}</translation>
     </message>
     <message>
-        <source>The agent reads it beside its memories.</source>
+        <source>The agent reads this file together with its memories.</source>
         <translation>Der Agent liest sie neben seinen Notizen.</translation>
     </message>
     <message>
-        <source>There is unsaved text under this name.</source>
-        <translation>Unter diesem Namen gibt es ungespeicherten Text.</translation>
+        <source>The name must not start with a dot, because such files are never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
-        <source>changed since you saw it</source>
+        <source>The running agent has not loaded this pin or usage change yet; Reverie keeps the change until the agent restarts</source>
+        <translation>Dem laufenden Agenten noch nicht bekannt; Reverie behält es, bis der Agent neu gestartet wird</translation>
+    </message>
+    <message>
+        <source>This is already its name.</source>
+        <translation>So heißt es schon.</translation>
+    </message>
+    <message>
+        <source>changed since you last viewed it</source>
         <translation>geändert, seit Sie es gesehen haben</translation>
     </message>
     <message>
         <source>deleted</source>
         <translation>gelöscht</translation>
+    </message>
+    <message>
+        <source>needs attention</source>
+        <translation>es gibt Hinweise</translation>
     </message>
     <message>
         <source>new</source>
@@ -2005,15 +2009,11 @@
         <translation>vom Agenten neu erzeugt</translation>
     </message>
     <message>
-        <source>something to look at</source>
-        <translation>es gibt Hinweise</translation>
-    </message>
-    <message>
         <source>warning</source>
         <translation>Warnung</translation>
     </message>
     <message>
-        <source>{name} is there already.</source>
+        <source>{name} already exists.</source>
         <translation>{name} ist schon da.</translation>
     </message>
 </context>
@@ -2027,23 +2027,19 @@
 <context>
     <name>MergeMemoriesDialog</name>
     <message>
-        <source>&amp;Keep as</source>
-        <translation>&amp;Behalten als</translation>
-    </message>
-    <message>
         <source>&amp;Merge</source>
         <translation>&amp;Zusammenführen</translation>
     </message>
     <message>
-        <source>&amp;Take in</source>
-        <translation>&amp;Aufnehmen</translation>
+        <source>Checking for lines that would be lost…</source>
+        <translation>Suche nach Zeilen, die verloren gingen…</translation>
     </message>
     <message>
-        <source>Every line of all of them is kept.</source>
+        <source>Every line of all these memories is kept.</source>
         <translation>Jede Zeile von allen bleibt erhalten.</translation>
     </message>
     <message>
-        <source>I do not need these lines any &amp;more</source>
+        <source>I &amp;no longer need these lines</source>
         <translation>Diese Zeilen werden nicht &amp;mehr gebraucht</translation>
     </message>
     <message>
@@ -2051,23 +2047,27 @@
         <translation>Zeilen, die verloren gingen</translation>
     </message>
     <message>
-        <source>Looking for lines that would be lost…</source>
-        <translation>Suche nach Zeilen, die verloren gingen…</translation>
+        <source>Memories &amp;to merge</source>
+        <translation>&amp;Aufnehmen</translation>
     </message>
     <message>
         <source>Memories to merge</source>
         <translation>Zusammenzuführende Notizen</translation>
     </message>
     <message>
+        <source>Memory to &amp;keep</source>
+        <translation>&amp;Behalten als</translation>
+    </message>
+    <message>
+        <source>Memory to keep</source>
+        <translation>Die Erinnerung, die bleibt</translation>
+    </message>
+    <message>
         <source>Merge memories</source>
         <translation>Notizen zusammenführen</translation>
     </message>
     <message>
-        <source>The memory that stays</source>
-        <translation>Die Erinnerung, die bleibt</translation>
-    </message>
-    <message>
-        <source>The merged text</source>
+        <source>Merged text</source>
         <translation>Der zusammengeführte Text</translation>
     </message>
 </context>
@@ -2105,7 +2105,7 @@
         <translation>{store} mit {target} zusammenführen</translation>
     </message>
     <message>
-        <source>Nothing is written.</source>
+        <source>No file will be written.</source>
         <translation>Geschrieben wird nichts.</translation>
     </message>
 </context>
@@ -2326,23 +2326,19 @@
         <translation>Ein Ordner kann nicht in sich selbst verschoben werden.</translation>
     </message>
     <message>
-        <source>A name that begins with a dot is never listed.</source>
-        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+        <source>Choose a folder to move to.</source>
+        <translation>Wählen Sie, wohin.</translation>
     </message>
     <message>
-        <source>Choose where it goes.</source>
-        <translation>Wählen Sie, wohin.</translation>
+        <source>Enter a name.</source>
+        <translation>Ein Name fehlt.</translation>
     </message>
     <message>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
     <message>
-        <source>Give it a name.</source>
-        <translation>Ein Name fehlt.</translation>
-    </message>
-    <message>
-        <source>Keep &amp;both: put a number after the name</source>
+        <source>Keep &amp;both: add a number to the name</source>
         <translation>&amp;Beide behalten: eine Nummer an den Namen hängen</translation>
     </message>
     <message>
@@ -2362,11 +2358,15 @@
         <translation>Kein gültiger Pfad: {problem}</translation>
     </message>
     <message>
-        <source>Something of that name is there already: {names}</source>
+        <source>The folder already contains: {names}</source>
         <translation>Da ist schon etwas dieses Namens: {names}</translation>
     </message>
     <message>
-        <source>top of the scope</source>
+        <source>The name must not start with a dot, because such files are never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+    </message>
+    <message>
+        <source>top level of the scope</source>
         <translation>oberste Ebene des Bereichs</translation>
     </message>
 </context>
@@ -2385,27 +2385,27 @@
         <translation>Abgebrochen; nichts wurde geändert.</translation>
     </message>
     <message>
-        <source>Claude Code of today does not read them.</source>
+        <source>Current versions of Claude Code do not read session notes.</source>
         <translation>Das heutige Claude Code liest sie nicht.</translation>
     </message>
     <message>
-        <source>Session notes: being updated…</source>
-        <translation>Sitzungsnotizen: werden aktualisiert …</translation>
+        <source>Session notes: empty so far.</source>
+        <translation>Sitzungsnotizen: noch nichts notiert.</translation>
     </message>
     <message>
-        <source>Session notes: none yet.</source>
+        <source>Session notes: not created yet.</source>
         <translation>Sitzungsnotizen: noch keine.</translation>
     </message>
     <message>
-        <source>Session notes: nothing noted yet.</source>
-        <translation>Sitzungsnotizen: noch nichts notiert.</translation>
+        <source>Session notes: updating…</source>
+        <translation>Sitzungsnotizen: werden aktualisiert …</translation>
     </message>
     <message>
         <source>Session notes: {tokens} of {limit} tokens</source>
         <translation>Sitzungsnotizen: {tokens} von {limit} Tokens</translation>
     </message>
     <message>
-        <source>Stop before the notes are changed</source>
+        <source>Stop the update before it changes the notes</source>
         <translation>Anhalten, bevor die Notizen geändert werden</translation>
     </message>
     <message>
@@ -2435,14 +2435,18 @@
 <context>
     <name>OpenHomes</name>
     <message>
-        <source>{root} on {machine} is not opened: it has the identity of {home}.</source>
+        <source>{root} on {machine} was not opened, because it has the same identity as {home}, which is already open.</source>
         <translation>{root} auf {machine} wird nicht geöffnet: Es hat die Kennung von {home}.</translation>
     </message>
 </context>
 <context>
     <name>OrphansControl</name>
     <message>
-        <source>Keep it</source>
+        <source>If its project becomes available again, the agent will find no memory for it.</source>
+        <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
+    </message>
+    <message>
+        <source>Keep the store</source>
         <translation>Behalten</translation>
     </message>
     <message>
@@ -2454,7 +2458,7 @@
         <translation>Die verwaiste Ablage entfernen…</translation>
     </message>
     <message>
-        <source>Remove {name} with its {notes}? The history keeps them, and it can be undone.</source>
+        <source>Remove {name} with its {notes}? The history keeps the notes, and you can undo the removal.</source>
         <translation>{name} mit {notes} entfernen? Die Geschichte bewahrt sie auf, und es lässt sich rückgängig machen.</translation>
     </message>
     <message>
@@ -2462,11 +2466,7 @@
         <translation>{name} entfernt.</translation>
     </message>
     <message>
-        <source>Should its project come back, the agent would find no memory of it.</source>
-        <translation>Käme das Projekt zurück, fände der Agent keine Notizen davon.</translation>
-    </message>
-    <message>
-        <source>The history keeps what is removed</source>
+        <source>The history keeps the removed notes</source>
         <translation>Die Geschichte bewahrt auf, was entfernt wird</translation>
     </message>
 </context>
@@ -2489,24 +2489,16 @@
         <translation>Projekt auswählen</translation>
     </message>
     <message>
-        <source>Content, for reading only</source>
+        <source>Content (read-only)</source>
         <translation>Inhalt, nur zum Lesen</translation>
     </message>
     <message>
-        <source>Every store of this home belongs to a project or workspace that is there.</source>
+        <source>Every store of this home belongs to an existing project or workspace.</source>
         <translation>Jede Ablage dieses Homes gehört zu einem Projekt oder Workspace, den es gibt.</translation>
     </message>
     <message>
         <source>Files of the orphaned store</source>
         <translation>Dateien der verwaisten Ablage</translation>
-    </message>
-    <message>
-        <source>It lies where the history keeps nothing.</source>
-        <translation>Er liegt, wo die Geschichte nichts aufhebt.</translation>
-    </message>
-    <message>
-        <source>It lies where the history keeps nothing; it can be removed outside only.</source>
-        <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
     </message>
     <message>
         <source>Merge &amp;into:</source>
@@ -2517,7 +2509,7 @@
         <translation>Zusammenführen mit</translation>
     </message>
     <message>
-        <source>Nothing is orphaned</source>
+        <source>No orphaned stores</source>
         <translation>Nichts ist verwaist</translation>
     </message>
     <message>
@@ -2525,12 +2517,20 @@
         <translation>Verwaiste Ablagen</translation>
     </message>
     <message>
-        <source>They belong into global memory.</source>
-        <translation>Sie gehören zu den globalen Notizen.</translation>
+        <source>Reverie keeps no history for the location of this store, so you can remove it only with another program.</source>
+        <translation>Liegt, wo die Geschichte nichts aufbewahrt; das lässt sich nur außerhalb entfernen.</translation>
     </message>
     <message>
-        <source>Who changed its notes when, and bringing back what was there</source>
+        <source>Reverie keeps no history for the location of this store.</source>
+        <translation>Er liegt, wo die Geschichte nichts aufhebt.</translation>
+    </message>
+    <message>
+        <source>Show who changed the notes of this store and when, and restore earlier versions</source>
         <translation>Wer wann etwas an seinen Notizen geändert hat, und zurückholen, was da war</translation>
+    </message>
+    <message>
+        <source>These notes belong in global memory.</source>
+        <translation>Sie gehören zu den globalen Notizen.</translation>
     </message>
 </context>
 <context>
@@ -2544,20 +2544,12 @@
         <translation>&amp;Rechte behalten</translation>
     </message>
     <message>
-        <source>Keep this memory as it is and delete the other; Undo brings it back</source>
+        <source>Keep this memory unchanged and delete the other memory; Undo restores the deleted memory</source>
         <translation>Diese Notiz behalten, wie sie ist, und die andere löschen; Rückgängig holt sie zurück</translation>
     </message>
 </context>
 <context>
     <name>Palette</name>
-    <message>
-        <source>A command, a setting or a name</source>
-        <translation>Ein Befehl, eine Einstellung oder ein Name</translation>
-    </message>
-    <message>
-        <source>A memory, workspace, home or setting</source>
-        <translation>Eine Notiz, ein Workspace, ein Home oder eine Einstellung</translation>
-    </message>
     <message>
         <source>Command palette</source>
         <translation>Befehlspalette</translation>
@@ -2567,8 +2559,16 @@
         <translation>Gehe zu</translation>
     </message>
     <message>
-        <source>What fits</source>
+        <source>Matches</source>
         <translation>Was passt</translation>
+    </message>
+    <message>
+        <source>Search for a command, a setting or a name</source>
+        <translation>Ein Befehl, eine Einstellung oder ein Name</translation>
+    </message>
+    <message>
+        <source>Search for a memory, workspace, home or setting</source>
+        <translation>Eine Notiz, ein Workspace, ein Home oder eine Einstellung</translation>
     </message>
 </context>
 <context>
@@ -2582,15 +2582,15 @@
         <translation>&amp;Pfad</translation>
     </message>
     <message>
-        <source>A name that begins with a dot is never listed.</source>
-        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
+        <source>A file or folder with this path already exists.</source>
+        <translation>Da ist schon etwas.</translation>
     </message>
     <message>
         <source>Description</source>
         <translation>Beschreibung</translation>
     </message>
     <message>
-        <source>Give it a name.</source>
+        <source>Enter a name.</source>
         <translation>Ein Name fehlt.</translation>
     </message>
     <message>
@@ -2598,20 +2598,20 @@
         <translation>Kein gültiger Pfad: {problem}</translation>
     </message>
     <message>
-        <source>One line that tells the agent when to read it (optional)</source>
+        <source>One line that tells the agent when to read this memory (optional)</source>
         <translation>Eine Zeile, die dem Agenten sagt, wann er sie lesen soll (freiwillig)</translation>
     </message>
     <message>
-        <source>Path in the scope</source>
+        <source>Path within the scope</source>
         <translation>Pfad im Bereich</translation>
-    </message>
-    <message>
-        <source>Something is there already.</source>
-        <translation>Da ist schon etwas.</translation>
     </message>
     <message>
         <source>Te&amp;mplate</source>
         <translation>&amp;Vorlage</translation>
+    </message>
+    <message>
+        <source>The name must not start with a dot, because such files are never listed.</source>
+        <translation>Ein Name, der mit einem Punkt beginnt, wird nie aufgelistet.</translation>
     </message>
     <message>
         <source>topic/notes.md</source>
@@ -2655,20 +2655,20 @@
 <context>
     <name>PreviewPane</name>
     <message>
-        <source>Not opened, only web and mail addresses are: {address}</source>
-        <translation>Nicht geöffnet, das gilt nur für Web- und Mailadressen: {address}</translation>
-    </message>
-    <message>
-        <source>Nothing on this computer opens {address}</source>
+        <source>No program on this computer can open {address}</source>
         <translation>Nichts auf diesem Rechner öffnet {address}</translation>
     </message>
     <message>
-        <source>Rendered text of the memory</source>
+        <source>Rendered memory text</source>
         <translation>Gestalteter Text der Notiz</translation>
     </message>
     <message>
         <source>This file is too large to preview. The source is still available.</source>
         <translation>Diese Datei ist zu groß für die Vorschau. Der Quelltext ist weiterhin da.</translation>
+    </message>
+    <message>
+        <source>This link was not opened, because Reverie opens only web and mail addresses: {address}</source>
+        <translation>Nicht geöffnet, das gilt nur für Web- und Mailadressen: {address}</translation>
     </message>
 </context>
 <context>
@@ -2678,15 +2678,11 @@
         <translation>&amp;Schließen</translation>
     </message>
     <message>
-        <source>A run without a model sends nothing. A run with a model sends memories, and what else it reads, to the provider of that model. You are shown which files and to whom, and asked, before the first time.</source>
+        <source>A run without a model sends nothing. A run with a model sends the memories, and any other text the model reads, to the model's provider. Before the first such run, Reverie shows you the files and the provider and asks for your approval.</source>
         <translation>Ein Lauf ohne Modell sendet nichts. Ein Lauf mit einem Modell sendet Notizen und was er sonst liest an den Anbieter dieses Modells. Vor dem ersten Mal wird gezeigt, welche Dateien an wen gehen, und gefragt.</translation>
     </message>
     <message>
-        <source>An agent's credentials: files with keys, tokens or logins are never opened. Keys for models come from the environment or the keyring of the system.</source>
-        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
-    </message>
-    <message>
-        <source>Nothing: background runs are off in every home until you turn them on in Settings. Whatever a run changes is in the history before and after, and can be undone.</source>
+        <source>Nothing runs in the background by default: background runs are off in every home until you turn them on in Settings. The history keeps the state before and after each run, so you can undo all its changes.</source>
         <translation>Nichts: Hintergrundläufe sind in jedem Home aus, bis sie in den Einstellungen eingeschaltet werden. Was ein Lauf ändert, steht vorher und nachher im Verlauf und kann zurückgenommen werden.</translation>
     </message>
     <message>
@@ -2694,31 +2690,35 @@
         <translation>Datenschutz</translation>
     </message>
     <message>
+        <source>Reverie never reads an agent's credentials: it does not open files with keys, tokens or logins. Keys for models come from the environment or the system keyring.</source>
+        <translation>Die Zugangsdaten eines Agenten: Dateien mit Schlüsseln, Tokens oder Anmeldungen werden nie geöffnet. Schlüssel für Modelle kommen aus der Umgebung oder dem Schlüsselbund des Systems.</translation>
+    </message>
+    <message>
+        <source>Reverie reads the memories of your homes and the files stored with them: pins and usage, records of past runs, and instruction files. It opens transcripts and traces only when a view or a run needs them. Viewing files never changes them.</source>
+        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzung, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
+    </message>
+    <message>
         <source>Settings: {settings}. History, runs and drafts: {data} and {state}.</source>
         <translation>Einstellungen: {settings}. Verlauf, Läufe und Entwürfe: {data} und {state}.</translation>
     </message>
     <message>
-        <source>The memories of your homes and the files beside them: pins and uses, records of past runs, instruction files. Transcripts and traces are opened when a view or a run needs them. Looking changes nothing.</source>
-        <translation>Die Notizen der Homes und die Dateien daneben: Anheftungen und Nutzung, Aufzeichnungen früherer Läufe, Anweisungsdateien. Mitschriften und Traces werden geöffnet, wenn eine Ansicht oder ein Lauf sie braucht. Ansehen ändert nichts.</translation>
+        <source>What Reverie never reads</source>
+        <translation>Was es nie liest</translation>
     </message>
     <message>
         <source>What Reverie reads</source>
         <translation>Was Reverie liest</translation>
     </message>
     <message>
-        <source>What it never reads</source>
-        <translation>Was es nie liest</translation>
-    </message>
-    <message>
         <source>What runs in the background</source>
         <translation>Was im Hintergrund läuft</translation>
     </message>
     <message>
-        <source>Where Reverie keeps its own files</source>
+        <source>Where Reverie stores its own files</source>
         <translation>Wo Reverie seine eigenen Dateien hat</translation>
     </message>
     <message>
-        <source>Where text goes</source>
+        <source>Where text is sent</source>
         <translation>Wohin Text geht</translation>
     </message>
 </context>
@@ -2729,7 +2729,7 @@
         <translation>1 Problem</translation>
     </message>
     <message>
-        <source>Problems in these notes; choose one to go to its line</source>
+        <source>Problems in these notes; select a problem to go to its line</source>
         <translation>Probleme in diesen Notizen; die Auswahl führt zur Zeile</translation>
     </message>
     <message>
@@ -2741,7 +2741,7 @@
         <translation>Die Notizen sind leer</translation>
     </message>
     <message>
-        <source>The notes hold {tokens} tokens; the agent reads {most}</source>
+        <source>The notes have {tokens} tokens; the agent reads at most {most}</source>
         <translation>Die Notizen haben {tokens} Tokens; der Agent liest {most}</translation>
     </message>
     <message>
@@ -2749,11 +2749,11 @@
         <translation>Der Abschnitt „{name}“ fehlt</translation>
     </message>
     <message>
-        <source>The sections are in another order than in the template</source>
+        <source>The sections are in a different order than in the template</source>
         <translation>Die Abschnitte stehen in anderer Reihenfolge als in der Vorlage</translation>
     </message>
     <message>
-        <source>“{name}” holds {tokens} tokens; the agent reads {most}</source>
+        <source>“{name}” has {tokens} tokens; the agent reads at most {most}</source>
         <translation>„{name}“ hat {tokens} Tokens; der Agent liest {most}</translation>
     </message>
 </context>
@@ -2875,7 +2875,7 @@
         <translation>1 Zeile</translation>
     </message>
     <message>
-        <source>Lines that change</source>
+        <source>Lines to change</source>
         <translation>Zeilen, die sich ändern</translation>
     </message>
     <message>
@@ -2887,7 +2887,7 @@
         <translation>Umbenennen</translation>
     </message>
     <message>
-        <source>Rename with its links</source>
+        <source>Rename and update links</source>
         <translation>Mit Links umbenennen</translation>
     </message>
     <message>
@@ -2895,11 +2895,11 @@
         <translation>{file}, Zeile {line}</translation>
     </message>
     <message>
-        <source>{old} becomes {new}. With it {lines} in {files} change:</source>
+        <source>{old} will be renamed to {new}. This also changes {lines} in {files}:</source>
         <translation>Aus {old} wird {new}. Damit ändern sich {lines} in {files}:</translation>
     </message>
     <message>
-        <source>{things} move to {folder}. With them {lines} in {files} change:</source>
+        <source>{things} will be moved to {folder}. This also changes {lines} in {files}:</source>
         <translation>{things} werden nach {folder} verschoben. Damit ändern sich {lines} in {files}:</translation>
     </message>
 </context>
@@ -3058,7 +3058,7 @@
 <context>
     <name>ResultModel</name>
     <message>
-        <source>No project or workspace of this home shows it.</source>
+        <source>No project or workspace of this home uses this memory.</source>
         <translation>Kein Projekt und kein Workspace dieses Homes zeigt es.</translation>
     </message>
 </context>
@@ -3143,12 +3143,12 @@
 <context>
     <name>RolloutConsent</name>
     <message>
-        <source>The model {engine} reads the threads named first, and may read the memories after them.</source>
-        <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
+        <source>Text that Reverie recognizes as a secret is replaced with a placeholder and is not sent.</source>
+        <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
     </message>
     <message>
-        <source>What looks like a secret to Reverie is replaced by a placeholder and is not sent.</source>
-        <translation>Was für Reverie wie ein Geheimnis aussieht, wird durch einen Platzhalter ersetzt und nicht gesendet.</translation>
+        <source>The model {engine} will read the threads at the top of the list. It can also read the memories listed after the threads.</source>
+        <translation>Das Modell {engine} liest die zuerst genannten Threads und darf die Notizen danach lesen.</translation>
     </message>
     <message>
         <source>You are asked once for this home and destination.</source>
@@ -3165,12 +3165,16 @@
 <context>
     <name>RunPanel</name>
     <message>
-        <source>A consolidation was interrupted on {when}; what it had begun can be undone.</source>
+        <source>A consolidation was interrupted on {when}. You can undo the changes it had already made.</source>
         <translation>Eine Konsolidierung wurde am {when} unterbrochen; was sie begonnen hatte, lässt sich rückgängig machen.</translation>
     </message>
     <message>
         <source>Apply all</source>
         <translation>Alles anwenden</translation>
+    </message>
+    <message>
+        <source>Apply all planned changes; you can undo them</source>
+        <translation>Genau das tun; es lässt sich rückgängig machen</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -3181,20 +3185,12 @@
         <translation>Wird abgebrochen…</translation>
     </message>
     <message>
-        <source>Do again what was undone</source>
-        <translation>Das Rückgängiggemachte wieder anwenden</translation>
-    </message>
-    <message>
-        <source>Do exactly this; it can be undone</source>
-        <translation>Genau das tun; es lässt sich rückgängig machen</translation>
-    </message>
-    <message>
-        <source>Give back every byte this run changed</source>
-        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat</translation>
-    </message>
-    <message>
         <source>Progress of the consolidation</source>
         <translation>Fortschritt der Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Redo the changes that were undone</source>
+        <translation>Das Rückgängiggemachte wieder anwenden</translation>
     </message>
     <message>
         <source>Review changes</source>
@@ -3205,6 +3201,14 @@
         <translation>Plan durchsehen</translation>
     </message>
     <message>
+        <source>Show the changes of this run, file by file</source>
+        <translation>Was geändert wurde, Datei für Datei</translation>
+    </message>
+    <message>
+        <source>Show the planned changes, file by file</source>
+        <translation>Was geändert würde, Datei für Datei</translation>
+    </message>
+    <message>
         <source>Stop before the next change</source>
         <translation>Vor der nächsten Änderung anhalten</translation>
     </message>
@@ -3213,12 +3217,8 @@
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <source>What it changed, file by file</source>
-        <translation>Was geändert wurde, Datei für Datei</translation>
-    </message>
-    <message>
-        <source>What it would change, file by file</source>
-        <translation>Was geändert würde, Datei für Datei</translation>
+        <source>Undo every change of this run</source>
+        <translation>Jedes Byte zurückgeben, das dieser Lauf geändert hat</translation>
     </message>
 </context>
 <context>
@@ -3296,27 +3296,27 @@
 <context>
     <name>SideBySide</name>
     <message>
-        <source>The first memory</source>
+        <source>First memory</source>
         <translation>Die erste Notiz</translation>
     </message>
     <message>
-        <source>The second memory</source>
+        <source>Second memory</source>
         <translation>Die zweite Notiz</translation>
     </message>
 </context>
 <context>
     <name>SizeGauge</name>
     <message>
-        <source>About {tokens} tokens, a quarter of the characters.</source>
+        <source>About {tokens} tokens, estimated at 4 characters per token.</source>
         <translation>Etwa {tokens} Tokens, ein Viertel der Zeichen.</translation>
-    </message>
-    <message>
-        <source>{size} bytes of the {cap} that the agent reads.</source>
-        <translation>{size} Bytes von den {cap}, die der Agent liest.</translation>
     </message>
     <message>
         <source>{size} bytes.</source>
         <translation>{size} Bytes.</translation>
+    </message>
+    <message>
+        <source>{size} of the {cap} bytes that the agent reads.</source>
+        <translation>{size} Bytes von den {cap}, die der Agent liest.</translation>
     </message>
     <message>
         <source>{size} of {cap}</source>
@@ -3330,24 +3330,24 @@
 <context>
     <name>SlowDiskIndicator</name>
     <message>
-        <source>Something takes long. The disk may be slow.</source>
+        <source>An operation is taking a long time. The disk might be slow.</source>
         <translation>Etwas dauert lange. Vielleicht ist das Laufwerk langsam.</translation>
     </message>
     <message>
-        <source>Still at work…</source>
+        <source>Still working…</source>
         <translation>Noch bei der Arbeit …</translation>
     </message>
     <message>
-        <source>The disk does not answer</source>
+        <source>The disk is not responding</source>
         <translation>Das Laufwerk antwortet nicht</translation>
     </message>
     <message>
-        <source>{home} answers again.</source>
-        <translation>{home} antwortet wieder.</translation>
+        <source>{home} is on a disk or network share that is not responding. Reverie keeps the text that you type, and you can close the window. Reverie continues as soon as the disk responds.</source>
+        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
     </message>
     <message>
-        <source>{home} lies on a disk or a network share that does not answer. What you type is kept, and the window may be closed. Reverie goes on as soon as it answers.</source>
-        <translation>{home} liegt auf einem Laufwerk oder einer Netzfreigabe, die nicht antwortet. Was Sie tippen, bleibt erhalten, und das Fenster lässt sich schließen. Reverie macht weiter, sobald sie antwortet.</translation>
+        <source>{home} is responding again.</source>
+        <translation>{home} antwortet wieder.</translation>
     </message>
 </context>
 <context>
@@ -3414,19 +3414,15 @@
         <translation>&amp;Alle beheben</translation>
     </message>
     <message>
+        <source>No stale statements found</source>
+        <translation>Nichts Veraltetes bekannt</translation>
+    </message>
+    <message>
         <source>Not checked</source>
         <translation>Nicht geprüft</translation>
     </message>
     <message>
-        <source>Nothing is known to be stale</source>
-        <translation>Nichts Veraltetes bekannt</translation>
-    </message>
-    <message>
-        <source>Replace all that have a new value</source>
-        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
-    </message>
-    <message>
-        <source>Replace the words of this statement</source>
+        <source>Replace the outdated part of this statement</source>
         <translation>Die Wörter dieser Aussage ersetzen</translation>
     </message>
     <message>
@@ -3435,21 +3431,21 @@
     </message>
     <message>
         <source>Stale statements</source>
-        <translation>Veraltete Aussagen</translation>
+        <translation>Was nicht mehr stimmt</translation>
     </message>
     <message>
-        <source>What is not true any more</source>
-        <translation>Was nicht mehr stimmt</translation>
+        <source>Update all statements whose new value is known</source>
+        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
     </message>
 </context>
 <context>
     <name>StartPage</name>
     <message>
-        <source>A home is the directory where an agent keeps what it remembers, such as ~/.claude, ~/.codex or ~/.mux. None was found in the usual places.</source>
+        <source>A home is the directory where an agent stores its memories, such as ~/.claude, ~/.codex or ~/.mux. No home was found in the usual locations.</source>
         <translation>Ein Home ist das Verzeichnis, in dem ein Agent seine Notizen hat, etwa ~/.claude, ~/.codex oder ~/.mux. An den üblichen Orten wurde keines gefunden.</translation>
     </message>
     <message>
-        <source>Memories go to a model only after you agree to the files and the provider.</source>
+        <source>Memories are sent to a model only after you approve the files and the provider.</source>
         <translation>Notizen gehen erst an ein Modell, wenn Sie den Dateien und dem Anbieter zugestimmt haben.</translation>
     </message>
     <message>
@@ -3465,7 +3461,7 @@
         <translation>Im Hintergrund läuft nichts, bis Sie es einschalten.</translation>
     </message>
     <message>
-        <source>Opening a home changes nothing in it.</source>
+        <source>Opening a home does not change any of its files.</source>
         <translation>Ein Home zu öffnen ändert nichts darin.</translation>
     </message>
     <message>
@@ -3473,7 +3469,7 @@
         <translation>Start</translation>
     </message>
     <message>
-        <source>These agents keep memories on this machine. Choose one to look into.</source>
+        <source>These agents keep memories on this computer. Choose one to open.</source>
         <translation>Diese Agenten haben Notizen auf diesem Rechner. Wählen Sie einen, um hineinzusehen.</translation>
     </message>
     <message>
@@ -3543,31 +3539,35 @@
 <context>
     <name>TakeBack</name>
     <message>
-        <source>Other changes came after it: undo those first.</source>
+        <source>Other changes were made after this one. Undo those changes first.</source>
         <translation>Danach kamen andere Änderungen: Erst diese rückgängig machen.</translation>
-    </message>
-    <message>
-        <source>Take it back</source>
-        <translation>Zurücknehmen</translation>
     </message>
     <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
+    <message>
+        <source>Undo this change</source>
+        <translation>Zurücknehmen</translation>
+    </message>
 </context>
 <context>
     <name>TellControl</name>
     <message>
-        <source>Codex will read {path}.</source>
+        <source>Saved. Codex will read {path} the next time it consolidates.</source>
         <translation>Codex wird {path} lesen.</translation>
     </message>
     <message>
-        <source>{reason} Reverie writes the note as soon as that finishes. Keep this dialog open.</source>
+        <source>{reason} Reverie writes the note as soon as Codex has finished. Keep this dialog open.</source>
         <translation>{reason} Reverie schreibt die Notiz, sobald das beendet ist. Dieser Dialog muss offen bleiben.</translation>
     </message>
 </context>
 <context>
     <name>TellDialog</name>
+    <message>
+        <source>Enter what Codex should remember. Reverie saves the text as a note, which Codex adds to its memory the next time it consolidates.</source>
+        <translation>Schreiben Sie, was Codex sich merken soll. Daraus wird eine Notiz, die Codex bei der nächsten Konsolidierung in sein Gedächtnis aufnimmt.</translation>
+    </message>
     <message>
         <source>Tell Codex</source>
         <translation>Codex mitteilen</translation>
@@ -3575,10 +3575,6 @@
     <message>
         <source>What Codex should remember</source>
         <translation>Was Codex sich merken soll</translation>
-    </message>
-    <message>
-        <source>Write what Codex should remember. It becomes a note that Codex folds into its memory when it consolidates the next time.</source>
-        <translation>Schreiben Sie, was Codex sich merken soll. Daraus wird eine Notiz, die Codex bei der nächsten Konsolidierung in sein Gedächtnis aufnimmt.</translation>
     </message>
 </context>
 <context>
@@ -3599,7 +3595,7 @@
         <translation>Text dieser Fassung</translation>
     </message>
     <message>
-        <source>This version is no text.</source>
+        <source>This version is not text.</source>
         <translation>Diese Fassung ist kein Text.</translation>
     </message>
 </context>
@@ -3897,7 +3893,7 @@
 <context>
     <name>TreeOrder</name>
     <message>
-        <source>Order of the memories</source>
+        <source>Sort order of the memories</source>
         <translation>Reihenfolge der Notizen</translation>
     </message>
     <message>
@@ -3971,10 +3967,6 @@
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <source>Bring back what you saw last</source>
-        <translation>Zurückholen, was Sie zuletzt gesehen haben</translation>
-    </message>
-    <message>
         <source>Changed {by}</source>
         <translation>Geändert {by}</translation>
     </message>
@@ -3987,8 +3979,20 @@
         <translation>Zur ersten Änderung</translation>
     </message>
     <message>
+        <source>Mark this change as seen</source>
+        <translation>Das Zeichen wegnehmen</translation>
+    </message>
+    <message>
         <source>New, {by}</source>
         <translation>Neu, {by}</translation>
+    </message>
+    <message>
+        <source>Remove this memory from the list</source>
+        <translation>Aus der Liste nehmen</translation>
+    </message>
+    <message>
+        <source>Restore the version you last saw</source>
+        <translation>Zurückholen, was Sie zuletzt gesehen haben</translation>
     </message>
     <message>
         <source>Restored {name}.</source>
@@ -3999,20 +4003,12 @@
         <translation>&amp;Zeigen</translation>
     </message>
     <message>
-        <source>Take it back; what you wrote stays</source>
-        <translation>Zurücknehmen; was Sie geschrieben haben, bleibt</translation>
-    </message>
-    <message>
-        <source>Take it out of the list</source>
-        <translation>Aus der Liste nehmen</translation>
-    </message>
-    <message>
-        <source>Take the mark away</source>
-        <translation>Das Zeichen wegnehmen</translation>
-    </message>
-    <message>
-        <source>What was changed, by whom and when</source>
+        <source>Show what was changed, by whom and when</source>
         <translation>Was geändert wurde, von wem und wann</translation>
+    </message>
+    <message>
+        <source>Undo this change; your own edits are kept</source>
+        <translation>Zurücknehmen; was Sie geschrieben haben, bleibt</translation>
     </message>
     <message>
         <source>{path} was deleted {by}</source>
@@ -4069,7 +4065,7 @@
         <translation>Abfrage</translation>
     </message>
     <message>
-        <source>{events} changes came by event, {rescans} by full scan.</source>
+        <source>{events} changes were reported by file events, {rescans} were found by full scans.</source>
         <translation>{events} Änderungen kamen als Ereignis, {rescans} durch volles Lesen.</translation>
     </message>
 </context>
@@ -4089,16 +4085,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>WorthControl</name>
     <message>
-        <source>It is not shown again.</source>
-        <translation>Es wird nicht mehr gezeigt.</translation>
-    </message>
-    <message>
-        <source>Kept {path}; {other} was deleted.</source>
+        <source>Kept {path} and deleted {other}.</source>
         <translation>{path} wurde behalten, {other} gelöscht.</translation>
     </message>
     <message>
-        <source>Not looked at yet</source>
+        <source>Not checked yet</source>
         <translation>Noch nicht nachgesehen</translation>
+    </message>
+    <message>
+        <source>This finding will not be shown again.</source>
+        <translation>Es wird nicht mehr gezeigt.</translation>
     </message>
 </context>
 <context>
@@ -4124,31 +4120,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ö&amp;ffnen</translation>
     </message>
     <message>
-        <source>A model says: {why}</source>
-        <translation>Ein Modell sagt: {why}</translation>
+        <source>Do not show this finding again</source>
+        <translation>Dies nicht mehr zeigen</translation>
     </message>
     <message>
-        <source>Do not show this one again</source>
-        <translation>Dies nicht mehr zeigen</translation>
+        <source>Findings worth a look</source>
+        <translation>Was einen Blick wert ist</translation>
     </message>
     <message>
         <source>Keep &amp;both</source>
         <translation>&amp;Beide behalten</translation>
     </message>
     <message>
-        <source>Leave the two as they are and do not show this pair again</source>
+        <source>Leave both memories unchanged and do not show this pair again</source>
         <translation>Die beiden lassen, wie sie sind, und dieses Paar nicht mehr zeigen</translation>
     </message>
     <message>
-        <source>Looking…</source>
-        <translation>Suche…</translation>
-    </message>
-    <message>
-        <source>Make one memory of the two, by hand</source>
+        <source>Merge the two memories into one by hand</source>
         <translation>Aus beiden von Hand eine Notiz machen</translation>
     </message>
     <message>
-        <source>Nothing here is worth a look</source>
+        <source>Nothing is worth a look</source>
         <translation>Hier ist nichts, das einen Blick wert ist</translation>
     </message>
     <message>
@@ -4156,8 +4148,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das &amp;andere öffnen</translation>
     </message>
     <message>
-        <source>Replace the words of this statement</source>
+        <source>Reason given by the model: {why}</source>
+        <translation>Ein Modell sagt: {why}</translation>
+    </message>
+    <message>
+        <source>Replace the outdated part of this statement</source>
         <translation>Die Wörter dieser Aussage ersetzen</translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation>Suche…</translation>
     </message>
     <message>
         <source>Show the line in the editor</source>
@@ -4168,12 +4168,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zeile der anderen Notiz zeigen</translation>
     </message>
     <message>
-        <source>Show the next pair of lines about the same</source>
+        <source>Show the next pair of lines on the same topic</source>
         <translation>Das nächste Paar von Zeilen über dasselbe zeigen</translation>
-    </message>
-    <message>
-        <source>What is worth a look</source>
-        <translation>Was einen Blick wert ist</translation>
     </message>
     <message>
         <source>Worth a look</source>
@@ -4349,10 +4345,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Absturzaufzeichnung dieser Art</numerusform><numerusform>%n Absturzaufzeichnungen dieser Art</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n damaged drafts were set aside in Reverie's state directory.</source>
-        <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n days</source>
         <translation><numerusform>%n Tag</numerusform><numerusform>%n Tage</numerusform></translation>
     </message>
@@ -4361,11 +4353,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>vor %n Tag</numerusform><numerusform>vor %n Tagen</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n dismissed findings are hidden</source>
+        <translation><numerusform>%n weiterer verworfen</numerusform><numerusform>%n weitere verworfen</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n drafts are damaged and were moved to separate files in Reverie's state directory.</source>
+        <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n entries</source>
         <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n entries fall off.</source>
+        <source>%n entries are not loaded.</source>
         <translation><numerusform>%n Eintrag fällt weg.</numerusform><numerusform>%n Einträge fallen weg.</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -4379,6 +4379,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n files come back</source>
         <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files have unsaved text, which is kept as drafts.</source>
+        <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files put back</source>
@@ -4399,18 +4403,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n have to stay.</source>
         <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n hits</source>
-        <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n hits with similar words</source>
-        <translation><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n hits with some of the words</source>
-        <translation><numerusform>%n Treffer mit einigen der Wörter</numerusform><numerusform>%n Treffer mit einigen der Wörter</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
@@ -4449,7 +4441,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile von {index} ohne Datei.</numerusform><numerusform>%n Zeilen von {index} ohne Datei.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines only here</source>
+        <source>%n lines only in this memory</source>
         <translation><numerusform>%n Zeile nur hier</numerusform><numerusform>%n Zeilen nur hier</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -4483,10 +4475,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n more changes wait for the next run</source>
         <translation><numerusform>%n weitere Änderung wartet auf den nächsten Lauf</numerusform><numerusform>%n weitere Änderungen warten auf den nächsten Lauf</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n more were dismissed</source>
-        <translation><numerusform>%n weiterer verworfen</numerusform><numerusform>%n weitere verworfen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n more with similar words</source>
@@ -4543,6 +4531,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n records say the same; one of them stays.</source>
         <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n results</source>
+        <translation><numerusform>%n Treffer</numerusform><numerusform>%n Treffer</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n results with similar words</source>
+        <translation><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform><numerusform>%n Treffer mit ähnlichen Wörtern</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n results with some of the words</source>
+        <translation><numerusform>%n Treffer mit einigen der Wörter</numerusform><numerusform>%n Treffer mit einigen der Wörter</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n stale statements</source>
@@ -4625,7 +4625,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Annehmen</translation>
     </message>
     <message>
-        <source>&amp;Add its line</source>
+        <source>&amp;Add a line</source>
         <translation>Zeile &amp;hinzufügen</translation>
     </message>
     <message>
@@ -4689,10 +4689,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Verwerfen</translation>
     </message>
     <message>
-        <source>&amp;Drop the line</source>
-        <translation>Zeile &amp;streichen</translation>
-    </message>
-    <message>
         <source>&amp;Edit</source>
         <translation>&amp;Bearbeiten</translation>
     </message>
@@ -4717,7 +4713,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In dieser Notiz &amp;suchen</translation>
     </message>
     <message>
-        <source>&amp;Fix what is stale</source>
+        <source>&amp;Fix stale statements</source>
         <translation>&amp;Veraltetes beheben</translation>
     </message>
     <message>
@@ -4753,7 +4749,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Behalten höchstens</translation>
     </message>
     <message>
-        <source>&amp;Keep both, with a number</source>
+        <source>&amp;Keep both (add a number to the name)</source>
         <translation>Beide &amp;behalten, mit einer Nummer</translation>
     </message>
     <message>
@@ -4797,11 +4793,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Notiz</translation>
     </message>
     <message numerus="yes">
-        <source>&amp;Merge and delete %n</source>
+        <source>&amp;Merge and delete %n memories</source>
         <translation><numerusform>&amp;Zusammenführen und %n löschen</numerusform><numerusform>&amp;Zusammenführen und %n löschen</numerusform></translation>
     </message>
     <message>
-        <source>&amp;Move it up</source>
+        <source>&amp;Move the line up</source>
         <translation>Nach &amp;oben verschieben</translation>
     </message>
     <message>
@@ -4873,6 +4869,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von der Platte &amp;neu laden</translation>
     </message>
     <message>
+        <source>&amp;Remove the line</source>
+        <translation>Zeile &amp;streichen</translation>
+    </message>
+    <message>
         <source>&amp;Rename</source>
         <translation>&amp;Umbenennen</translation>
     </message>
@@ -4921,10 +4921,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Quelltext</translation>
     </message>
     <message>
-        <source>&amp;Spell it as its file</source>
-        <translation>Wie die Datei &amp;schreiben</translation>
-    </message>
-    <message>
         <source>&amp;Stop a run after</source>
         <translation>Lauf be&amp;enden nach</translation>
     </message>
@@ -4965,6 +4961,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Meine &amp;nehmen</translation>
     </message>
     <message>
+        <source>&amp;Use the file name</source>
+        <translation>Wie die Datei &amp;schreiben</translation>
+    </message>
+    <message>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
     </message>
@@ -4993,7 +4993,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>1 Versuch</translation>
     </message>
     <message>
-        <source>1 entry falls off.</source>
+        <source>1 entry is not loaded.</source>
         <translation>1 Eintrag fällt weg.</translation>
     </message>
     <message>
@@ -5037,7 +5037,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung kann laufen</translation>
     </message>
     <message>
-        <source>A consolidation is not possible now.</source>
+        <source>A consolidation cannot start now.</source>
         <translation>Eine Konsolidierung ist jetzt nicht möglich.</translation>
     </message>
     <message>
@@ -5049,24 +5049,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Konsolidierung, die länger braucht, wird beendet und ändert nichts.</translation>
     </message>
     <message>
+        <source>A folder already has the path of this note, or a note already has the path of its folder.</source>
+        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
+    </message>
+    <message>
         <source>A home was moved</source>
         <translation>Ein Home wurde verschoben</translation>
     </message>
     <message>
-        <source>A later version</source>
-        <translation>Eine spätere Fassung</translation>
-    </message>
-    <message>
-        <source>A line was added to the index</source>
-        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
-    </message>
-    <message>
-        <source>A name is taken</source>
-        <translation>Ein Name ist vergeben</translation>
-    </message>
-    <message>
-        <source>A note be&amp;side it</source>
-        <translation>Eine Notiz &amp;daneben</translation>
+        <source>A memory cannot have this name: {why}. The note remains in the orphaned store.</source>
+        <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
     </message>
     <message>
         <source>A pinned memory is never deleted or renamed by a consolidation</source>
@@ -5109,10 +5101,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Lauf {age} hinterließ keinen Trace eines Fehlers.</translation>
     </message>
     <message>
-        <source>A secret</source>
-        <translation>Ein Geheimnis</translation>
-    </message>
-    <message>
         <source>A tool without a name</source>
         <translation>Ein Werkzeug ohne Namen</translation>
     </message>
@@ -5133,8 +5121,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel hinzufügen …</translation>
     </message>
     <message>
-        <source>Add a line for this memory where the agent loads it; nothing else changes</source>
+        <source>Add a line for this memory to the part of the index that the agent loads; nothing else changes</source>
         <translation>Eine Zeile für diese Notiz dort ergänzen, wo der Agent sie lädt; sonst ändert sich nichts</translation>
+    </message>
+    <message>
+        <source>Add as a &amp;second note</source>
+        <translation>Eine Notiz &amp;daneben</translation>
+    </message>
+    <message>
+        <source>Added a line to the index</source>
+        <translation>Dem Index wurde eine Zeile hinzugefügt</translation>
     </message>
     <message>
         <source>Added by the agent</source>
@@ -5153,6 +5149,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nach Zeile {n}</translation>
     </message>
     <message>
+        <source>Agent versions before June 13, 2026 stored memory here; current versions do not read this directory.</source>
+        <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
+    </message>
+    <message>
         <source>All</source>
         <translation>Alle</translation>
     </message>
@@ -5163,6 +5163,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>All changes</source>
         <translation>Alle Änderungen</translation>
+    </message>
+    <message>
+        <source>All memories</source>
+        <translation>Alle Notizen</translation>
     </message>
     <message>
         <source>All runs</source>
@@ -5189,10 +5193,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Andere Zahl: {before}</translation>
     </message>
     <message>
-        <source>Another process hosts the background services: {purpose}, process {pid}.</source>
-        <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
-    </message>
-    <message>
         <source>Another program</source>
         <translation>Ein anderes Programm</translation>
     </message>
@@ -5201,7 +5201,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Etwas anderes konsolidiert diese Notizen</translation>
     </message>
     <message numerus="yes">
-        <source>Another program overwrote %n files that you had just saved; your text is kept.</source>
+        <source>Another program overwrote %n files that you had just saved. Reverie kept your versions.</source>
         <translation><numerusform>Ein anderes Programm hat %n Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform><numerusform>Ein anderes Programm hat %n Dateien überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</numerusform></translation>
     </message>
     <message>
@@ -5373,16 +5373,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von einer Sicherheitsprüfung verhindert</translation>
     </message>
     <message>
-        <source>Break lines at the edge</source>
-        <translation>Zeilen am Rand umbrechen</translation>
-    </message>
-    <message>
         <source>Break long lines at the edge of the editor.</source>
         <translation>Lange Zeilen am Rand des Editors umbrechen.</translation>
-    </message>
-    <message>
-        <source>Bring the notes of the chosen session up to date, whatever its thresholds say</source>
-        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
     </message>
     <message>
         <source>By default the agent's own model if it can be reached, else no model.</source>
@@ -5441,6 +5433,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geändert</translation>
     </message>
     <message>
+        <source>Changed the link to match the file name</source>
+        <translation>Der Link wurde wie die Datei geschrieben</translation>
+    </message>
+    <message>
         <source>Changes on disk</source>
         <translation>Änderungen auf dem Datenträger</translation>
     </message>
@@ -5475,10 +5471,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Claude Code stops reading {index} at line {line}. Shorten or remove lines.</source>
         <translation>Es liest {index} nur bis Zeile {line}; kürzen oder entfernen Sie Zeilen.</translation>
-    </message>
-    <message>
-        <source>Close every folder</source>
-        <translation>Alle Ordner schließen</translation>
     </message>
     <message>
         <source>Codex</source>
@@ -5545,8 +5537,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Aufträge von Codex endeten gut</translation>
     </message>
     <message>
+        <source>Collapse every folder</source>
+        <translation>Alle Ordner schließen</translation>
+    </message>
+    <message>
         <source>Command &amp;palette…</source>
         <translation>Befehls&amp;palette…</translation>
+    </message>
+    <message>
+        <source>Compare memories with the same content side by side, and merge them by hand</source>
+        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
     </message>
     <message>
         <source>Compared with the rest of the window.</source>
@@ -5565,7 +5565,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Konsolidieren &amp;mit</translation>
     </message>
     <message>
-        <source>Consolidate with a model that you name</source>
+        <source>Consolidate with a model of your choice</source>
         <translation>Mit einem selbst genannten Modell konsolidieren</translation>
     </message>
     <message>
@@ -5583,6 +5583,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Consolidations</source>
         <translation>Konsolidierungen</translation>
+    </message>
+    <message>
+        <source>Contradiction</source>
+        <translation>Widersprechen sich</translation>
     </message>
     <message>
         <source>Copy &amp;path</source>
@@ -5613,12 +5617,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine Notiz anlegen</translation>
     </message>
     <message>
-        <source>Cut description</source>
-        <translation>Abgeschnittene Beschreibung</translation>
+        <source>Current versions of the agent load the memory of {path} from another directory.</source>
+        <translation>Der heutige Agent lädt das Gedächtnis von {path} aus einem anderen Verzeichnis, nicht aus diesem.</translation>
     </message>
     <message>
-        <source>Cut this line at a word; its links stay, and nothing else changes</source>
-        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
+        <source>Cut description</source>
+        <translation>Abgeschnittene Beschreibung</translation>
     </message>
     <message>
         <source>Damaged trace</source>
@@ -5649,7 +5653,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Erinnerung löschen</numerusform><numerusform>%n Erinnerungen löschen</numerusform></translation>
     </message>
     <message>
-        <source>Delete what is selected; it can be undone</source>
+        <source>Delete the selection; you can undo this</source>
         <translation>Das Ausgewählte löschen; es lässt sich rückgängig machen</translation>
     </message>
     <message>
@@ -5657,16 +5661,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Gelöschte Erinnerungen</translation>
     </message>
     <message>
-        <source>Description and other keys of the open memory as a form</source>
-        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
-    </message>
-    <message>
-        <source>Diagnose: why the memory writer or a consolidation did not run</source>
+        <source>Diagnose why the memory writer or a consolidation did not run</source>
         <translation>Diagnose: warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
-    </message>
-    <message>
-        <source>Disagree</source>
-        <translation>Widersprechen sich</translation>
     </message>
     <message>
         <source>Discard this note?</source>
@@ -5681,20 +5677,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Tun</translation>
     </message>
     <message>
-        <source>Do again what was taken back last</source>
-        <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
-    </message>
-    <message>
         <source>Done. {summary}</source>
         <translation>Fertig. {summary}</translation>
     </message>
     <message>
         <source>Double the daily budget of this home</source>
         <translation>Budget dieses Homes verdoppeln</translation>
-    </message>
-    <message>
-        <source>Drop a&amp;ll</source>
-        <translation>A&amp;lle entfernen</translation>
     </message>
     <message>
         <source>Duration</source>
@@ -5709,8 +5697,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rollouts e&amp;xtrahieren …</translation>
     </message>
     <message>
-        <source>Each result becomes a note to Codex.</source>
+        <source>Each result is saved as a note for Codex.</source>
         <translation>Jedes Ergebnis wird eine Notiz an Codex.</translation>
+    </message>
+    <message>
+        <source>Edit the description and other keys of the open memory in a form</source>
+        <translation>Beschreibung und andere Schlüssel der offenen Notiz als Formular</translation>
     </message>
     <message>
         <source>Editor</source>
@@ -5725,10 +5717,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beenden Sie diesen Prozess; der nächste Zug startet einen neuen Lauf.</translation>
     </message>
     <message>
-        <source>Engine, models, keys and what runs in the background</source>
-        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
-    </message>
-    <message>
         <source>Episode</source>
         <translation>Episode</translation>
     </message>
@@ -5737,16 +5725,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ereignis</translation>
     </message>
     <message>
-        <source>Every memory</source>
-        <translation>Alle Notizen</translation>
-    </message>
-    <message>
         <source>Evidence</source>
         <translation>Beleg</translation>
     </message>
     <message>
-        <source>Exactly what the agent loads now, and why each memory is in or out</source>
-        <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
+        <source>Expand every folder</source>
+        <translation>Alle Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Extract memories from Codex threads and merge them</source>
+        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
     </message>
     <message>
         <source>Extraction</source>
@@ -5777,6 +5765,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehler hinterlassen keinen Trace</translation>
     </message>
     <message>
+        <source>Feedback for the next &amp;attempt</source>
+        <translation>An den nächsten &amp;Versuch gesendet</translation>
+    </message>
+    <message>
         <source>File: {path}</source>
         <translation>Datei: {path}</translation>
     </message>
@@ -5793,11 +5785,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Rückwärts suchen</translation>
     </message>
     <message>
-        <source>Find a command by its name</source>
+        <source>Find a command by name</source>
         <translation>Einen Befehl nach seinem Namen finden</translation>
     </message>
     <message>
-        <source>Find a memory, workspace, home or setting by its name</source>
+        <source>Find a memory, workspace, home or setting by name</source>
         <translation>Notiz, Workspace, Home oder Einstellung nach dem Namen finden</translation>
     </message>
     <message>
@@ -5809,7 +5801,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>D&amp;ubletten suchen…</translation>
     </message>
     <message>
-        <source>Find words or an expression in the open memory</source>
+        <source>Find text or a regular expression in the open memory</source>
         <translation>Wörter oder einen Ausdruck in der offenen Notiz suchen</translation>
     </message>
     <message>
@@ -5845,10 +5837,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Allgemein</translation>
     </message>
     <message>
-        <source>Give the selected memory or folder another name</source>
-        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
-    </message>
-    <message>
         <source>Global</source>
         <translation>Global</translation>
     </message>
@@ -5865,28 +5853,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zu den &amp;Notizen</translation>
     </message>
     <message>
-        <source>Go to the list or text after this one, in the tab that is shown</source>
+        <source>Go to the next conflict between your text and the file on disk</source>
+        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
+    </message>
+    <message>
+        <source>Go to the next list or text area in the current tab</source>
         <translation>Zur Liste oder zum Text danach, im gezeigten Reiter</translation>
-    </message>
-    <message>
-        <source>Go to the list or text before this one</source>
-        <translation>Zur Liste oder zum Text davor</translation>
-    </message>
-    <message>
-        <source>Go to the match before</source>
-        <translation>Zum Treffer davor</translation>
     </message>
     <message>
         <source>Go to the next match</source>
         <translation>Zum nächsten Treffer</translation>
     </message>
     <message>
-        <source>Go to the next place that was changed here and on disk</source>
-        <translation>Zur nächsten Stelle, die hier und auf der Platte geändert wurde</translation>
+        <source>Go to the previous conflict</source>
+        <translation>Zur Stelle davor</translation>
     </message>
     <message>
-        <source>Go to the place before it</source>
-        <translation>Zur Stelle davor</translation>
+        <source>Go to the previous list or text area in the current tab</source>
+        <translation>Zur Liste oder zum Text davor</translation>
+    </message>
+    <message>
+        <source>Go to the previous match</source>
+        <translation>Zum Treffer davor</translation>
     </message>
     <message>
         <source>Handbook of a directory</source>
@@ -5925,12 +5913,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anleitung</translation>
     </message>
     <message>
-        <source>In a review</source>
-        <translation>Beim Durchsehen von Änderungen</translation>
+        <source>If you save, your text overwrites the changes made by others.</source>
+        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
     </message>
     <message>
-        <source>In that folder there is something of the same name already:</source>
-        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
+        <source>In a review</source>
+        <translation>Beim Durchsehen von Änderungen</translation>
     </message>
     <message>
         <source>In the block: {standing}</source>
@@ -5961,14 +5949,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anweisungen</translation>
     </message>
     <message>
-        <source>It becomes {path}, byte for byte.</source>
-        <translation>Daraus wird {path}, Byte für Byte.</translation>
-    </message>
-    <message>
-        <source>It belongs to {name}. {reasons}</source>
-        <translation>Gehört zu {name}. {reasons}</translation>
-    </message>
-    <message>
         <source>It called nothing that writes.</source>
         <translation>Es rief nichts auf, das schreibt.</translation>
     </message>
@@ -5977,16 +5957,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie ist nicht lesbar ({error}).</translation>
     </message>
     <message>
-        <source>It cannot be read: {why}</source>
-        <translation>Kann nicht gelesen werden: {why}</translation>
-    </message>
-    <message>
         <source>It counts the next turn that ends normally.</source>
         <translation>Die nächste, die gut endet, zählt.</translation>
-    </message>
-    <message>
-        <source>It follows {transcripts}.</source>
-        <translation>Folgt {transcripts}.</translation>
     </message>
     <message>
         <source>It had written before.</source>
@@ -6005,10 +5977,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sie ist noch nicht geschrieben. Codex bekommt sie nicht zu sehen.</translation>
     </message>
     <message>
-        <source>It has the same name, {value}.</source>
-        <translation>Hat denselben Namen, {value}.</translation>
-    </message>
-    <message>
         <source>It is a broken symbolic link.</source>
         <translation>Es ist ein Link ins Leere.</translation>
     </message>
@@ -6025,10 +5993,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
     </message>
     <message>
-        <source>It is larger than the agent's limit for a file. It stays in the orphaned store.</source>
-        <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
-    </message>
-    <message>
         <source>It is not valid JSON ({error}).</source>
         <translation>Sie ist kein gültiges JSON ({error}).</translation>
     </message>
@@ -6043,10 +6007,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>It only read the memory.</source>
         <translation>Es las die Notiz nur.</translation>
-    </message>
-    <message>
-        <source>It stays pinned.</source>
-        <translation>Bleibt angeheftet.</translation>
     </message>
     <message>
         <source>It stops before its next change. You find what it did in Changes, where you can undo it.</source>
@@ -6081,7 +6041,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ihre einzige Zeile war schon hier.</translation>
     </message>
     <message>
-        <source>Its repository begins with the same commit, {value}.</source>
+        <source>Its repository has the same first commit, {value}.</source>
         <translation>Das Repository beginnt mit demselben Commit, {value}.</translation>
     </message>
     <message>
@@ -6095,10 +6055,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Keep traces of failures</source>
         <translation>Traces von Fehlern behalten</translation>
-    </message>
-    <message>
-        <source>Keep your lines of this conflict, then those on disk</source>
-        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
     </message>
     <message>
         <source>Keeps notes on each session of Claude Code, for you to read: current versions of Claude Code do not read them, and delete them with the transcript.</source>
@@ -6121,6 +6077,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>LOKI_FAILURE_MEMORY schaltet die Lehren aus.</translation>
     </message>
     <message>
+        <source>Largely the same content</source>
+        <translation>Sagen weitgehend dasselbe</translation>
+    </message>
+    <message>
         <source>Larger text in the editor</source>
         <translation>Größerer Text im Editor</translation>
     </message>
@@ -6129,7 +6089,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzte Konsolidierung: {outcome}.</translation>
     </message>
     <message>
-        <source>Last run of a model: {last}. This month: {month}.</source>
+        <source>Last run with a model: {last}. This month: {month}.</source>
         <translation>Letzter Lauf eines Modells: {last}. In diesem Monat: {month}.</translation>
     </message>
     <message>
@@ -6139,10 +6099,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Leads nowhere: {target}</source>
         <translation>Führt ins Leere: {target}</translation>
-    </message>
-    <message>
-        <source>Leave out what is on disk at this conflict</source>
-        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
     </message>
     <message>
         <source>Left out: in a namespace</source>
@@ -6169,10 +6125,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Gelernte Lektionen</translation>
     </message>
     <message>
-        <source>Lessons, warnings and crashes that the agent learns from</source>
-        <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
-    </message>
-    <message>
         <source>Light</source>
         <translation>Hell</translation>
     </message>
@@ -6189,15 +6141,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: länger als {wished} Zeichen</translation>
     </message>
     <message>
-        <source>Line {line}: nothing is called “{about}”</source>
+        <source>Line {line}: no memory has the name “{about}”</source>
         <translation>Zeile {line}: nichts heißt „{about}“</translation>
     </message>
     <message>
-        <source>Line {line}: there is no file “{about}”</source>
+        <source>Line {line}: the file “{about}” does not exist</source>
         <translation>Zeile {line}: die Datei „{about}“ gibt es nicht</translation>
     </message>
     <message>
-        <source>Line {line}: “{about}” is listed already</source>
+        <source>Line {line}: “{about}” is already listed</source>
         <translation>Zeile {line}: „{about}“ steht schon darin</translation>
     </message>
     <message>
@@ -6205,16 +6157,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeile {line}: „{about}“ wird nicht geladen</translation>
     </message>
     <message>
-        <source>Line {line}: “{about}” is spelled with other code points than its file</source>
+        <source>Line {line}: “{about}” uses different code points than the name of its file</source>
         <translation>Zeile {line}: „{about}“ ist mit anderen Zeichencodes geschrieben als die Datei</translation>
     </message>
     <message>
         <source>Line {n}</source>
         <translation>Zeile {n}</translation>
-    </message>
-    <message>
-        <source>Lines that look alike differ in: {found}.</source>
-        <translation>Zeilen, die gleich aussehen, unterscheiden sich durch: {found}.</translation>
     </message>
     <message>
         <source>Lines {first}–{last}</source>
@@ -6237,10 +6185,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Suche nach Dubletten…</translation>
     </message>
     <message>
-        <source>Loose notes in memory/</source>
-        <translation>Lose Notizen in memory/</translation>
-    </message>
-    <message>
         <source>Lost text</source>
         <translation>Verlorener Text</translation>
     </message>
@@ -6249,28 +6193,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Verloren: {text}</translation>
     </message>
     <message>
-        <source>Make memories of what was said in the threads of Codex, and merge them</source>
-        <translation>Aus dem, was in den Threads von Codex gesagt wurde, Notizen machen und sie zusammenführen</translation>
-    </message>
-    <message>
         <source>Make {name} writable</source>
         <translation>{name} beschreibbar machen</translation>
     </message>
     <message>
-        <source>Memories that no project or workspace points at, and merging them where they belong</source>
-        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
+        <source>Mark every memory that someone else edited as seen</source>
+        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
     </message>
     <message>
-        <source>Memories that say the same or disagree, what was superseded, secrets and more</source>
-        <translation>Notizen, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
+        <source>Memories changed by someone else since you last viewed them</source>
+        <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
+    </message>
+    <message numerus="yes">
+        <source>Memories merged; %n memories were deleted.</source>
+        <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
-        <source>Memories that say the same, side by side, and merging them by hand</source>
-        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
+        <source>Memories that a consolidation never deletes or renames</source>
+        <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
     </message>
     <message>
-        <source>Memories, editor and consolidation</source>
-        <translation>Notizen, Editor und Konsolidierung</translation>
+        <source>Memories that the agent loads in full when it starts</source>
+        <translation>Was der Agent beim Start vollständig lädt</translation>
+    </message>
+    <message>
+        <source>Memories with statements about the project that are no longer true</source>
+        <translation>Was über das Projekt stimmte, als es geschrieben wurde, und nicht mehr stimmt</translation>
+    </message>
+    <message>
+        <source>Memories with warnings, such as secret-like text, hidden characters, or text that the agent does not see</source>
+        <translation>Geheimnisähnlicher Text, verborgene Zeichen, was der Agent nicht sieht und dergleichen</translation>
     </message>
     <message>
         <source>Memory summary</source>
@@ -6285,7 +6237,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizschreiber</translation>
     </message>
     <message>
-        <source>Merge duplicates and tidy up, with the engine that the settings name</source>
+        <source>Merge duplicates and tidy up with the engine selected in Settings</source>
         <translation>Dubletten zusammenführen und aufräumen, mit der Engine aus den Einstellungen</translation>
     </message>
     <message>
@@ -6295,10 +6247,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Merge {gone} into {kept}</source>
         <translation>{gone} in {kept} zusammenführen</translation>
-    </message>
-    <message numerus="yes">
-        <source>Merged; %n memories were deleted.</source>
-        <translation><numerusform>Zusammengeführt; %n Notiz wurde gelöscht.</numerusform><numerusform>Zusammengeführt; %n Notizen wurden gelöscht.</numerusform></translation>
     </message>
     <message>
         <source>Mode&amp;l</source>
@@ -6321,16 +6269,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bestimmter als vorher: {before}</translation>
     </message>
     <message>
-        <source>Move this line up, so that the agent loads it; the last one that it loads gives way</source>
-        <translation>Diese Zeile nach oben verschieben, damit der Agent sie lädt; die letzte geladene weicht</translation>
+        <source>Move the selection to another folder or scope; pins and usage are kept</source>
+        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
     </message>
     <message>
-        <source>Move what is selected to another folder or scope; pins and use go along</source>
-        <translation>Das Ausgewählte in einen anderen Ordner oder Bereich verschieben; Anheftung und Nutzung kommen mit</translation>
+        <source>Move this line up so that the agent loads it; the line that is now the last one loaded is then no longer loaded</source>
+        <translation>Diese Zeile nach oben verschieben, damit der Agent sie lädt; die letzte geladene weicht</translation>
     </message>
     <message>
         <source>Move {name}/ out of the home</source>
         <translation>{name}/ wegnehmen</translation>
+    </message>
+    <message>
+        <source>Moved the line up</source>
+        <translation>Die Zeile wurde nach oben verschoben</translation>
     </message>
     <message>
         <source>N&amp;otice changes by</source>
@@ -6341,8 +6293,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>NUL-Byte</translation>
     </message>
     <message>
-        <source>Names and contents of every memory of every open home</source>
-        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
+        <source>Name already in use</source>
+        <translation>Ein Name ist vergeben</translation>
     </message>
     <message>
         <source>Ne&amp;xt tab</source>
@@ -6355,6 +6307,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>New memory</source>
         <translation>Neue Notiz</translation>
+    </message>
+    <message>
+        <source>Newer version</source>
+        <translation>Eine spätere Fassung</translation>
     </message>
     <message>
         <source>Next &amp;file</source>
@@ -6381,10 +6337,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts ist eingeschaltet, also muss nichts laufen.</translation>
     </message>
     <message>
-        <source>No background services run here.</source>
-        <translation>Hier laufen keine Hintergrunddienste.</translation>
-    </message>
-    <message>
         <source>No changes needed.</source>
         <translation>Keine Änderungen nötig.</translation>
     </message>
@@ -6401,12 +6353,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>Keine Dubletten unter %n Notiz.</numerusform><numerusform>Keine Dubletten unter %n Notizen.</numerusform></translation>
     </message>
     <message>
+        <source>No longer true</source>
+        <translation>Stimmt nicht mehr</translation>
+    </message>
+    <message>
+        <source>No matching memories.</source>
+        <translation>Hier keine.</translation>
+    </message>
+    <message>
         <source>No memories to load.</source>
         <translation>Nichts zu laden.</translation>
     </message>
     <message>
-        <source>No memory can have this name: {why}. It stays in the orphaned store.</source>
-        <translation>Keine Notiz kann diesen Namen haben: {why}. Bleibt in der verwaisten Ablage.</translation>
+        <source>No memories yet. Press Ctrl+N to create the first one.</source>
+        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
     </message>
     <message>
         <source>No memory is written for this workspace</source>
@@ -6427,10 +6387,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>No process runs them for this home. Leave the window open, or run `reverie watch`.</source>
         <translation>Für dieses Home laufen sie nirgends. Lassen Sie das Fenster offen oder starten Sie `reverie watch`.</translation>
-    </message>
-    <message>
-        <source>No project that this home lists has this name.</source>
-        <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
     </message>
     <message>
         <source>No run of the agent's memory writer left a trace, so no failure is known.</source>
@@ -6465,40 +6421,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein Workspace ist gewählt. Wählen Sie einen mit Zügen.</translation>
     </message>
     <message>
-        <source>None here.</source>
-        <translation>Hier keine.</translation>
-    </message>
-    <message>
         <source>None of the newest {n} traces is from the writer.</source>
         <translation>Keine der neuesten {n} Spuren stammt von seinen Läufen.</translation>
+    </message>
+    <message>
+        <source>Not available now.</source>
+        <translation>Jetzt nicht möglich.</translation>
     </message>
     <message>
         <source>Not consolidated yet</source>
         <translation>Noch nicht konsolidiert</translation>
     </message>
     <message>
-        <source>Not everything could be saved; the home stays open.</source>
-        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
-    </message>
-    <message>
-        <source>Not everything could be saved; the window stays open.</source>
-        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
-    </message>
-    <message>
         <source>Not looked into: {folders}.</source>
         <translation>Nicht gelesen: {folders}.</translation>
     </message>
     <message>
-        <source>Not possible now.</source>
-        <translation>Jetzt nicht möglich.</translation>
-    </message>
-    <message>
         <source>Not seen by the agent</source>
         <translation>Vom Agenten nicht gesehen</translation>
-    </message>
-    <message>
-        <source>Not true any more</source>
-        <translation>Stimmt nicht mehr</translation>
     </message>
     <message>
         <source>Not valid UTF-8</source>
@@ -6507,6 +6447,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Notes begin once the context of a session is this large.</source>
         <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
+    </message>
+    <message>
+        <source>Notes directly in memory/</source>
+        <translation>Lose Notizen in memory/</translation>
     </message>
     <message>
         <source>Nothing changed since you looked ({when}).</source>
@@ -6521,10 +6465,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts hier liegt in der Zukunft.</translation>
     </message>
     <message>
-        <source>Nothing here yet. Ctrl+N creates the first memory.</source>
-        <translation>Noch nichts hier. Strg+N legt die erste Notiz an.</translation>
-    </message>
-    <message>
         <source>Nothing in this home shows which memories its agent loads.</source>
         <translation>Nichts in diesem Home verrät, welche Notizen sein Agent lädt.</translation>
     </message>
@@ -6537,18 +6477,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts wird gesendet.</translation>
     </message>
     <message>
-        <source>Nothing is unsaved.</source>
-        <translation>Nichts ist ungespeichert.</translation>
-    </message>
-    <message>
-        <source>Nothing tells where it is now. If you know, choose the project that takes its place.</source>
-        <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
-    </message>
-    <message>
-        <source>Nothing tells which project it belongs to. Choose one.</source>
-        <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
-    </message>
-    <message>
         <source>Nothing to restore: it is as it was then.</source>
         <translation>Nichts wiederherzustellen: Es ist wie damals.</translation>
     </message>
@@ -6557,8 +6485,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts zu schreiben</translation>
     </message>
     <message>
-        <source>Number the lines of the text</source>
-        <translation>Die Zeilen des Textes nummerieren</translation>
+        <source>OK</source>
+        <translation>in Ordnung</translation>
     </message>
     <message>
         <source>Of everything in the window.</source>
@@ -6581,15 +6509,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuerst eine Notiz öffnen.</translation>
     </message>
     <message>
-        <source>Open a throw-away copy of the demo home</source>
+        <source>Open a temporary copy of the demo home</source>
         <translation>Eine Wegwerfkopie des Demo-Homes öffnen</translation>
     </message>
     <message>
-        <source>Open every folder</source>
-        <translation>Alle Ordner öffnen</translation>
-    </message>
-    <message>
-        <source>Open the directory in which an agent keeps what it remembers</source>
+        <source>Open the home directory of an agent</source>
         <translation>Das Verzeichnis öffnen, in dem ein Agent seine Notizen hat</translation>
     </message>
     <message>
@@ -6685,7 +6609,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>An eine Grenze gestoßen</translation>
     </message>
     <message>
-        <source>Read everything again</source>
+        <source>Read all files again</source>
         <translation>Alles noch einmal lesen</translation>
     </message>
     <message>
@@ -6695,10 +6619,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reading the memories…</source>
         <translation>Die Notizen werden gelesen…</translation>
-    </message>
-    <message>
-        <source>Reads like an instruction to a model</source>
-        <translation>Liest sich wie eine Anweisung an ein Modell</translation>
     </message>
     <message>
         <source>Reasoning</source>
@@ -6721,12 +6641,44 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Letzte Änderung &amp;wiederholen</translation>
     </message>
     <message>
+        <source>Redo the last undone change</source>
+        <translation>Das zuletzt Zurückgenommene noch einmal tun</translation>
+    </message>
+    <message>
+        <source>Remove a&amp;ll</source>
+        <translation>A&amp;lle entfernen</translation>
+    </message>
+    <message>
+        <source>Remove all lines whose file does not exist from the index; nothing else changes</source>
+        <translation>Alle Zeilen aus dem Index nehmen, deren Datei es nicht gibt; sonst ändert sich nichts</translation>
+    </message>
+    <message>
         <source>Remove the empty {name}/</source>
         <translation>Das leere {name}/ entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the selected home from the list; its files are not changed</source>
+        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
+    </message>
+    <message>
+        <source>Remove this line from the index; nothing else changes</source>
+        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
+    </message>
+    <message>
+        <source>Removed the index lines whose file does not exist</source>
+        <translation>Die Zeilen ohne Datei wurden aus dem Index genommen</translation>
+    </message>
+    <message>
+        <source>Removed the line from the index</source>
+        <translation>Die Zeile wurde aus dem Index genommen</translation>
     </message>
     <message numerus="yes">
         <source>Rename %n memories</source>
         <translation><numerusform>%n Erinnerung umbenennen</numerusform><numerusform>%n Erinnerungen umbenennen</numerusform></translation>
+    </message>
+    <message>
+        <source>Rename the selected memory or folder</source>
+        <translation>Der ausgewählten Notiz oder dem Ordner einen anderen Namen geben</translation>
     </message>
     <message>
         <source>Rename {name} and keep it as a backup</source>
@@ -6737,10 +6689,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Umbenannt von {name}</translation>
     </message>
     <message>
-        <source>Replace the moved path, the new version or command in this line, else in the whole memory</source>
-        <translation>Den verschobenen Pfad, die neue Version oder den neuen Befehl in dieser Zeile ersetzen, sonst in der ganzen Notiz</translation>
-    </message>
-    <message>
         <source>Replay</source>
         <translation>Wiederholung</translation>
     </message>
@@ -6749,8 +6697,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wiederholen …</translation>
     </message>
     <message>
+        <source>Resembles an instruction to a model</source>
+        <translation>Liest sich wie eine Anweisung an ein Modell</translation>
+    </message>
+    <message>
         <source>Resolution: {text}</source>
         <translation>Lösung: {text}</translation>
+    </message>
+    <message>
+        <source>Resolve this conflict with the lines on disk</source>
+        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Resolve this conflict with your lines</source>
+        <translation>Bei diesem Konflikt weglassen, was auf der Platte steht</translation>
+    </message>
+    <message>
+        <source>Resolve this conflict with your lines, followed by the lines on disk</source>
+        <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
     </message>
     <message>
         <source>Result</source>
@@ -6763,6 +6727,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Resume background runs</source>
         <translation>Hintergrundläufe fortsetzen</translation>
+    </message>
+    <message>
+        <source>Reverie could not find out where the project is now. If you know, choose the project that replaces it.</source>
+        <translation>Nichts sagt, wo es jetzt ist. Wer es weiß, wählt das Projekt aus, das an seine Stelle tritt.</translation>
+    </message>
+    <message>
+        <source>Reverie could not find out which project this store belongs to. Choose a project.</source>
+        <translation>Nichts sagt, zu welchem Projekt das gehört. Eines auswählen.</translation>
     </message>
     <message numerus="yes">
         <source>Reverie could not process changes %n times; the log has the reason.</source>
@@ -6811,6 +6783,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reverie's settings</source>
         <translation>den Einstellungen von Reverie</translation>
+    </message>
+    <message>
+        <source>Rewrite the link with the code points of the file name; nothing else changes</source>
+        <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Rollouts in one extraction; the next one takes the others.</source>
@@ -6873,14 +6849,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Änderungen vor dem Schließen speichern?</translation>
     </message>
     <message>
-        <source>Saving your text replaces what others wrote there.</source>
-        <translation>Das Speichern des eigenen Textes ersetzt, was andere dort geschrieben haben.</translation>
-    </message>
-    <message>
-        <source>Say much of the same</source>
-        <translation>Sagen weitgehend dasselbe</translation>
-    </message>
-    <message>
         <source>Says the opposite: {before}</source>
         <translation>Sagt das Gegenteil: {before}</translation>
     </message>
@@ -6893,12 +6861,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eins&amp;tellungen…</translation>
     </message>
     <message>
-        <source>Secret-like text</source>
-        <translation>Text wie ein Geheimnis</translation>
+        <source>Search the names and contents of all memories in all open homes</source>
+        <translation>Namen und Inhalte aller Notizen aller offenen Homes</translation>
     </message>
     <message>
-        <source>Secret-like text, hidden characters, what the agent does not see, and the like</source>
-        <translation>Geheimnisähnlicher Text, verborgene Zeichen, was der Agent nicht sieht und dergleichen</translation>
+        <source>Secret</source>
+        <translation>Ein Geheimnis</translation>
+    </message>
+    <message>
+        <source>Secret-like text</source>
+        <translation>Text wie ein Geheimnis</translation>
     </message>
     <message>
         <source>Select a memory first.</source>
@@ -6921,10 +6893,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Noch niemand hat zugestimmt, Notizen an {model} zu senden.</translation>
     </message>
     <message>
-        <source>Sent to the next &amp;attempt</source>
-        <translation>An den nächsten &amp;Versuch gesendet</translation>
-    </message>
-    <message>
         <source>Sent to the next attempt</source>
         <translation>Was der nächste Versuch bekommt</translation>
     </message>
@@ -6933,7 +6901,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
     <message>
-        <source>Services elsewhere</source>
+        <source>Services in another process</source>
         <translation>Dienste anderswo</translation>
     </message>
     <message>
@@ -6957,12 +6925,28 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Sitzungen, die Codex auswerten darf</translation>
     </message>
     <message>
+        <source>Set the editor's text to the size of the interface text</source>
+        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
+    </message>
+    <message>
+        <source>Set the engine, models, keys and background runs</source>
+        <translation>Engine, Modelle, Schlüssel und was im Hintergrund läuft</translation>
+    </message>
+    <message>
         <source>Set the interval to {turns}</source>
         <translation>Abstand auf {turns} setzen</translation>
     </message>
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Shorten this line at a word boundary; its links are kept, and nothing else changes</source>
+        <translation>Diese Zeile an einem Wort kürzen; ihre Links bleiben, und sonst ändert sich nichts</translation>
+    </message>
+    <message>
+        <source>Shortened the line</source>
+        <translation>Die Zeile wurde gekürzt</translation>
     </message>
     <message>
         <source>Show &amp;homes</source>
@@ -6993,19 +6977,35 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ä&amp;nderungen zeigen</translation>
     </message>
     <message>
-        <source>Show how the text looks</source>
-        <translation>Zeigen, wie der Text aussieht</translation>
+        <source>Show each run's prompt, input and actions, and why a run wrote nothing</source>
+        <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
     </message>
     <message>
-        <source>Show it again</source>
-        <translation>Wieder zeigen</translation>
+        <source>Show exactly what the agent loads now, and why each memory is included or not</source>
+        <translation>Genau das, was der Agent jetzt lädt, und warum jede Notiz dabei ist oder nicht</translation>
     </message>
     <message>
         <source>Show line &amp;numbers</source>
         <translation>Zeilen&amp;nummern zeigen</translation>
     </message>
     <message>
-        <source>Show only what someone else changed since you last looked</source>
+        <source>Show line numbers</source>
+        <translation>Die Zeilen des Textes nummerieren</translation>
+    </message>
+    <message>
+        <source>Show memories that no project or workspace uses, and merge them into the right project</source>
+        <translation>Notizen, auf die kein Projekt oder Workspace zeigt, und wie sie dahin kommen, wo sie hingehören</translation>
+    </message>
+    <message>
+        <source>Show memories that repeat or contradict each other, superseded statements, secrets and more</source>
+        <translation>Notizen, die dasselbe sagen oder sich widersprechen, Überholtes, Geheimnisse und mehr</translation>
+    </message>
+    <message>
+        <source>Show memories, editor and consolidation</source>
+        <translation>Notizen, Editor und Konsolidierung</translation>
+    </message>
+    <message>
+        <source>Show only memories changed by someone else since you last viewed them</source>
         <translation>Nur zeigen, was jemand anders seit dem letzten Blick geändert hat</translation>
     </message>
     <message>
@@ -7013,15 +7013,51 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Liste der Homes ein- oder ausblenden</translation>
     </message>
     <message>
-        <source>Show the text and how it looks</source>
+        <source>Show statements about the project that are no longer true, and since which commit</source>
+        <translation>Was die Notizen über das Projekt sagen und nicht mehr stimmt, und seit welchem Commit</translation>
+    </message>
+    <message>
+        <source>Show the agent's own records of its extractions and consolidations</source>
+        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
+    </message>
+    <message>
+        <source>Show the deleted memories and who deleted them, and restore them</source>
+        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
+    </message>
+    <message>
+        <source>Show the finding again</source>
+        <translation>Wieder zeigen</translation>
+    </message>
+    <message>
+        <source>Show the largest memories first in each folder</source>
+        <translation>Die größten kommen in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>Show the lessons, warnings and crashes that the agent learns from</source>
+        <translation>Lehren, Warnungen und Abstürze, aus denen der Agent lernt</translation>
+    </message>
+    <message>
+        <source>Show the most recently changed memories first in each folder</source>
+        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>Show the most used memories first in each folder</source>
+        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
+    </message>
+    <message>
+        <source>Show the rendered text</source>
+        <translation>Zeigen, wie der Text aussieht</translation>
+    </message>
+    <message>
+        <source>Show the source and the rendered text side by side</source>
         <translation>Den Text zeigen, und wie er aussieht</translation>
     </message>
     <message>
-        <source>Show the text as it is on disk</source>
+        <source>Show the source text</source>
         <translation>Den Text zeigen, wie er auf der Platte steht</translation>
     </message>
     <message>
-        <source>Show the version on disk; Ctrl+Z brings your text back</source>
+        <source>Show the version on disk; Ctrl+Z restores your text</source>
         <translation>Die Fassung auf der Platte zeigen; Strg+Z holt den eigenen Text zurück</translation>
     </message>
     <message>
@@ -7029,8 +7065,36 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Mitschriften zeigen</translation>
     </message>
     <message>
-        <source>Show what a consolidation would do, choose from it, and only then apply it</source>
+        <source>Show usage, size, recent changes and warnings for the open memory</source>
+        <translation>Nutzung, Größe, letzte Änderungen und Warnungen der offenen Notiz</translation>
+    </message>
+    <message>
+        <source>Show what Reverie reads, what it never reads, what runs in the background, and where text is sent</source>
+        <translation>Was Reverie liest und nie liest, was von selbst läuft, wohin Text geht</translation>
+    </message>
+    <message>
+        <source>Show what a consolidation would change, and choose which changes to apply</source>
         <translation>Zeigen, was eine Konsolidierung täte, daraus auswählen und erst dann anwenden</translation>
+    </message>
+    <message>
+        <source>Show what changed and who changed it, and undo changes</source>
+        <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Show what past runs changed, and undo them</source>
+        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
+    </message>
+    <message>
+        <source>Show what the background services did, and why</source>
+        <translation>Was die Hintergrunddienste getan haben und warum</translation>
+    </message>
+    <message>
+        <source>Show who changed the memory, when and how, and restore earlier versions</source>
+        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
+    </message>
+    <message>
+        <source>Show your conversations with the agent, session by session</source>
+        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
     </message>
     <message>
         <source>Side &amp;by side</source>
@@ -7051,6 +7115,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>So for %n more.</source>
         <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
+    </message>
+    <message>
+        <source>Some files could not be saved, so the home remains open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Home bleibt offen.</translation>
+    </message>
+    <message>
+        <source>Some files could not be saved, so the window remains open.</source>
+        <translation>Nicht alles konnte gespeichert werden; das Fenster bleibt offen.</translation>
+    </message>
+    <message>
+        <source>Some lines look the same but differ in: {found}.</source>
+        <translation>Zeilen, die gleich aussehen, unterscheiden sich durch: {found}.</translation>
     </message>
     <message>
         <source>Some memories are longer than 4,096 bytes; the model gets only that much of each.</source>
@@ -7125,32 +7201,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Jetzt zurücknehmen</translation>
     </message>
     <message>
-        <source>Take away the mark from every memory that someone else edited</source>
-        <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
-    </message>
-    <message>
-        <source>Take back the last deletion, move, renaming, pin, merge, restore or change of a record</source>
-        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
-    </message>
-    <message>
-        <source>Take every line out of the index whose file does not exist; nothing else changes</source>
-        <translation>Alle Zeilen aus dem Index nehmen, deren Datei es nicht gibt; sonst ändert sich nichts</translation>
-    </message>
-    <message>
         <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
         <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
-    </message>
-    <message>
-        <source>Take the selected home out of the list; its files stay as they are</source>
-        <translation>Das gewählte Home aus der Liste nehmen; seine Dateien bleiben, wie sie sind</translation>
-    </message>
-    <message>
-        <source>Take this line out of the index; nothing else changes</source>
-        <translation>Diese Zeile aus dem Index nehmen; sonst ändert sich nichts</translation>
-    </message>
-    <message>
-        <source>Take what is on disk at this conflict</source>
-        <translation>Bei diesem Konflikt nehmen, was auf der Platte steht</translation>
     </message>
     <message>
         <source>Task</source>
@@ -7159,10 +7211,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Task notes</source>
         <translation>Notizen zu einer Aufgabe</translation>
-    </message>
-    <message numerus="yes">
-        <source>Text of %n files was not saved; it is kept as drafts.</source>
-        <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message>
         <source>The agent</source>
@@ -7189,16 +7237,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent lädt, was geschrieben wird</translation>
     </message>
     <message>
-        <source>The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line.</source>
+        <source>The agent loads {loaded} of {lines} lines. It does not read the lines below the dashed line.</source>
         <translation>Der Agent lädt {loaded} von {lines} Zeilen. Was unter der gestrichelten Linie steht, liest er nicht.</translation>
     </message>
     <message>
         <source>The agent of this home does not load that file.</source>
         <translation>Der Agent dieses Homes lädt das nicht.</translation>
-    </message>
-    <message>
-        <source>The agent of today loads the memory of {path} from another directory, not from this one.</source>
-        <translation>Der heutige Agent lädt das Gedächtnis von {path} aus einem anderen Verzeichnis, nicht aus diesem.</translation>
     </message>
     <message>
         <source>The agent stops reading at line {line} and adds a warning in its own words.</source>
@@ -7245,10 +7289,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Agent schreibt hier selbst</translation>
     </message>
     <message>
-        <source>The agent's own order</source>
-        <translation>Die Reihenfolge des Agenten</translation>
-    </message>
-    <message>
         <source>The agent's own sentences around these lines are not shown.</source>
         <translation>Die eigenen Sätze des Agenten um diese Zeilen werden nicht gezeigt.</translation>
     </message>
@@ -7285,7 +7325,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste dieses Homes sind angehalten.</translation>
     </message>
     <message>
-        <source>The background services of this home run.</source>
+        <source>The background services of this home are running.</source>
         <translation>Die Hintergrunddienste dieses Homes laufen.</translation>
     </message>
     <message>
@@ -7295,6 +7335,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The background services report no problem</source>
         <translation>Die Hintergrunddienste melden kein Problem</translation>
+    </message>
+    <message>
+        <source>The background services run in another process: {purpose}, process {pid}.</source>
+        <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
     <message>
         <source>The call of {tool} {where} was no valid JSON: {quote}</source>
@@ -7325,12 +7369,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Tagesbudget ist aufgebraucht</translation>
     </message>
     <message>
-        <source>The directory of its project, {path}, is not there now.</source>
+        <source>The directory of its project, {path}, does not exist.</source>
         <translation>Das Verzeichnis seines Projekts, {path}, ist jetzt nicht da.</translation>
-    </message>
-    <message>
-        <source>The editor's text as large as the interface's</source>
-        <translation>Den Text des Editors so groß wie den der Oberfläche</translation>
     </message>
     <message>
         <source>The empty file is created</source>
@@ -7344,16 +7384,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>The environment variable that holds the key. Empty: the usual one.</source>
         <translation>Die Umgebungsvariable mit dem Schlüssel. Leer: die übliche.</translation>
     </message>
+    <message>
+        <source>The file on disk cannot be written.</source>
+        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
+    </message>
     <message numerus="yes">
         <source>The first %n files are listed.</source>
         <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
     </message>
     <message>
-        <source>The home itself names it ({file}).</source>
+        <source>The folder already contains files or folders with the same name:</source>
+        <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
+    </message>
+    <message>
+        <source>The home records this project in {file}.</source>
         <translation>Das Home selbst nennt es ({file}).</translation>
     </message>
     <message>
-        <source>The home itself names it.</source>
+        <source>The home records this project.</source>
         <translation>Das Home selbst nennt es.</translation>
     </message>
     <message>
@@ -7367,10 +7415,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The interval is valid</source>
         <translation>Der Abstand ist gültig</translation>
-    </message>
-    <message>
-        <source>The largest come first in each folder</source>
-        <translation>Die größten kommen in jedem Ordner zuerst</translation>
     </message>
     <message numerus="yes">
         <source>The last %n responses were cut off or failed; such turns are never counted.</source>
@@ -7411,26 +7455,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The last turn is incomplete ({size}, last grew {age}).</source>
         <translation>An ihrem Ende ist kein ganzer Zug ({size}, zuletzt gewachsen {age}).</translation>
-    </message>
-    <message>
-        <source>The line was moved up</source>
-        <translation>Die Zeile wurde nach oben verschoben</translation>
-    </message>
-    <message>
-        <source>The line was shortened</source>
-        <translation>Die Zeile wurde gekürzt</translation>
-    </message>
-    <message>
-        <source>The line was taken out of the index</source>
-        <translation>Die Zeile wurde aus dem Index genommen</translation>
-    </message>
-    <message>
-        <source>The lines without a file were taken out of the index</source>
-        <translation>Die Zeilen ohne Datei wurden aus dem Index genommen</translation>
-    </message>
-    <message>
-        <source>The link was spelled as its file</source>
-        <translation>Der Link wurde wie die Datei geschrieben</translation>
     </message>
     <message>
         <source>The log records only writes and failures.</source>
@@ -7593,6 +7617,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die nächste im Hintergrund kommt nach 6 Stunden.</translation>
     </message>
     <message>
+        <source>The note cannot be read: {why}</source>
+        <translation>Kann nicht gelesen werden: {why}</translation>
+    </message>
+    <message>
+        <source>The note is copied to {path} without changes.</source>
+        <translation>Daraus wird {path}, Byte für Byte.</translation>
+    </message>
+    <message>
+        <source>The note is larger than the agent's file size limit. The note remains in the orphaned store.</source>
+        <translation>Größer als die Grenze des Agenten für eine Datei. Bleibt in der verwaisten Ablage.</translation>
+    </message>
+    <message>
+        <source>The note remains pinned.</source>
+        <translation>Bleibt angeheftet.</translation>
+    </message>
+    <message>
         <source>The open memory has no changes.</source>
         <translation>Die offene Notiz ist unverändert.</translation>
     </message>
@@ -7605,12 +7645,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das System sagt: {error}.</translation>
     </message>
     <message>
-        <source>The orphaned store stays as it was.</source>
+        <source>The orphaned store was not changed.</source>
         <translation>Die verwaiste Ablage blieb, wie sie war.</translation>
     </message>
     <message>
         <source>The outcome is {outcome}.</source>
         <translation>Das Ergebnis ist {outcome}.</translation>
+    </message>
+    <message>
+        <source>The project has the same name, {value}.</source>
+        <translation>Hat denselben Namen, {value}.</translation>
     </message>
     <message>
         <source>The project memory system-1.md</source>
@@ -7645,14 +7689,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Lauf wurde abgebrochen, {where}.</translation>
     </message>
     <message>
-        <source>The same speaks for {names}. Choose one. {reasons}</source>
-        <translation>Für {names} spricht dasselbe. Eines auswählen. {reasons}</translation>
-    </message>
-    <message>
-        <source>The same text, but for white space.</source>
-        <translation>Derselbe Text, bis auf Leerraum.</translation>
-    </message>
-    <message>
         <source>The session is running and keeps what it loaded. A change reaches the next session.</source>
         <translation>Die Sitzung läuft und behält, was sie geladen hat. Eine Änderung erreicht die nächste Sitzung.</translation>
     </message>
@@ -7675,6 +7711,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The test sends a real request to the model, so it runs only when you ask for it.</source>
         <translation>Ein Test fragt das Modell wirklich, also nur auf Wunsch.</translation>
+    </message>
+    <message>
+        <source>The text is the same except for white space.</source>
+        <translation>Derselbe Text, bis auf Leerraum.</translation>
     </message>
     <message>
         <source>The theme of the window: light, dark, or as the system.</source>
@@ -7773,8 +7813,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es gibt keinen: Hier scheiterte kein Lauf, solange Traces behalten wurden.</translation>
     </message>
     <message>
-        <source>There is a folder where the note would be, or a note where its folder would be.</source>
-        <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
+        <source>There are no unsaved changes.</source>
+        <translation>Nichts ist ungespeichert.</translation>
     </message>
     <message>
         <source>There is enough disk space</source>
@@ -7785,7 +7825,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es gibt keinen Versuch.</translation>
     </message>
     <message>
-        <source>There is no conflict to decide.</source>
+        <source>There is no conflict to resolve.</source>
         <translation>Es ist kein Konflikt zu entscheiden.</translation>
     </message>
     <message>
@@ -7805,16 +7845,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In memories/ ist keine Zusammenfassung, also lädt Codex gar keine Notizen.</translation>
     </message>
     <message>
-        <source>There is nothing to do again.</source>
+        <source>There is nothing to redo.</source>
         <translation>Es gibt nichts zu wiederholen.</translation>
     </message>
     <message>
-        <source>There is nothing to take back.</source>
+        <source>There is nothing to undo.</source>
         <translation>Es gibt nichts zurückzunehmen.</translation>
     </message>
     <message>
         <source>There is something at {path} that is not a file.</source>
         <translation>Unter {path} liegt etwas, das keine Datei ist.</translation>
+    </message>
+    <message>
+        <source>They are following {transcripts}.</source>
+        <translation>Folgt {transcripts}.</translation>
     </message>
     <message>
         <source>This agent has no memory writer</source>
@@ -7829,32 +7873,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieser Agent führt keine Mitschrift, der man folgen könnte.</translation>
     </message>
     <message>
-        <source>This expression is not complete or not valid: {why} (at character {at}).</source>
-        <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
+        <source>This home does not list a project with this name.</source>
+        <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
     </message>
     <message>
-        <source>This expression needs too many steps in this text; make it simpler.</source>
-        <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
-    </message>
-    <message>
-        <source>This home does not list the project {path} any more.</source>
-        <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
-    </message>
-    <message>
-        <source>This home does not list the workspace any more; it worked on {path}.</source>
-        <translation>Dieses Home führt den Workspace nicht mehr auf; er arbeitete an {path}.</translation>
+        <source>This home does not list a workspace with this ID.</source>
+        <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
     </message>
     <message>
         <source>This home does not list the workspace, or the list cannot be read.</source>
         <translation>Dieses Home führt den Workspace nicht auf, oder seine Liste ist nicht lesbar.</translation>
     </message>
     <message>
+        <source>This home has no background services running.</source>
+        <translation>Hier laufen keine Hintergrunddienste.</translation>
+    </message>
+    <message>
         <source>This home has no place to store the state of a memory writer.</source>
         <translation>Dieses Home hat keinen Platz für den Stand eines Notizschreibers.</translation>
     </message>
     <message>
-        <source>This home lists no workspace of this id.</source>
-        <translation>Dieses Home führt keinen Workspace dieser Kennung auf.</translation>
+        <source>This home no longer lists the project {path}.</source>
+        <translation>Dieses Home führt das Projekt {path} nicht mehr auf.</translation>
+    </message>
+    <message>
+        <source>This home no longer lists this workspace, which belonged to the project {path}.</source>
+        <translation>Dieses Home führt den Workspace nicht mehr auf; er arbeitete an {path}.</translation>
     </message>
     <message>
         <source>This is a task of workspace {parent}. Memories are written for that workspace only. Select it.</source>
@@ -7869,8 +7913,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Von diesem Projekt liegen keine Notizen auf der Platte.</translation>
     </message>
     <message>
+        <source>This regular expression is incomplete or invalid: {why} (at character {at}).</source>
+        <translation>Dieser Ausdruck ist unvollständig oder ungültig: {why} (bei Zeichen {at}).</translation>
+    </message>
+    <message>
+        <source>This regular expression takes too many steps to search this text. Simplify it.</source>
+        <translation>Dieser Ausdruck braucht in diesem Text zu viele Schritte; er muss einfacher werden.</translation>
+    </message>
+    <message>
         <source>This session loaded</source>
         <translation>Diese Sitzung hat geladen</translation>
+    </message>
+    <message>
+        <source>This store belongs to {name}. {reasons}</source>
+        <translation>Gehört zu {name}. {reasons}</translation>
     </message>
     <message>
         <source>This window no longer watches the home for changes. Open the home again.</source>
@@ -7949,6 +8005,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Rückgängig</translation>
     </message>
     <message>
+        <source>Undo the last deletion, move, rename, pin, merge, restore or change of a record</source>
+        <translation>Letztes Löschen, Verschieben, Umbenennen, Anheften, Zusammenführen, Wiederherstellen oder Ändern einer Aufzeichnung zurücknehmen</translation>
+    </message>
+    <message>
         <source>Undone</source>
         <translation>Rückgängig gemacht</translation>
     </message>
@@ -7965,8 +8025,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ungespeicherte Änderungen</translation>
     </message>
     <message>
+        <source>Update outdated paths, versions and commands in this line or, if it has none, in the whole memory</source>
+        <translation>Den verschobenen Pfad, die neue Version oder den neuen Befehl in dieser Zeile ersetzen, sonst in der ganzen Notiz</translation>
+    </message>
+    <message>
         <source>Update session &amp;notes</source>
         <translation>Sitzungs&amp;notizen aktualisieren</translation>
+    </message>
+    <message>
+        <source>Update the selected session's notes now, even if the thresholds for an update are not reached</source>
+        <translation>Die Notizen der gewählten Sitzung aktualisieren, was auch immer ihre Schwellen sagen</translation>
     </message>
     <message>
         <source>Use &amp;both</source>
@@ -7977,8 +8045,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Andere nehmen</translation>
     </message>
     <message>
-        <source>Use, size, last changes and warnings of the open memory</source>
-        <translation>Nutzung, Größe, letzte Änderungen und Warnungen der offenen Notiz</translation>
+        <source>Use the agent's own order</source>
+        <translation>Die Reihenfolge des Agenten</translation>
     </message>
     <message>
         <source>Usual si&amp;ze</source>
@@ -7993,10 +8061,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Befund</translation>
     </message>
     <message>
-        <source>Versions before 13 June 2026 kept memory here; agents of today do not look here.</source>
-        <translation>Versionen vor dem 13. Juni 2026 hielten Notizen hier; heutige Agenten sehen hier nicht nach.</translation>
-    </message>
-    <message>
         <source>Warnings</source>
         <translation>Warnungen</translation>
     </message>
@@ -8005,68 +8069,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Über Ereignisse überwachen</translation>
     </message>
     <message>
-        <source>What Reverie reads and never reads, what runs by itself, where text goes</source>
-        <translation>Was Reverie liest und nie liest, was von selbst läuft, wohin Text geht</translation>
-    </message>
-    <message>
-        <source>What a consolidation never deletes or renames</source>
-        <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
-    </message>
-    <message>
-        <source>What changed, by whom, and taking it back</source>
-        <translation>Was sich änderte, durch wen, und es zurücknehmen</translation>
-    </message>
-    <message>
         <source>What consolidates: fixed rules without a model, one model, or the agent's own model if it can be reached.</source>
         <translation>Was konsolidiert: feste Regeln ohne Modell, ein Modell oder das Modell des Agenten, falls es erreichbar ist.</translation>
-    </message>
-    <message>
-        <source>What is on disk now cannot be written here.</source>
-        <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
-    </message>
-    <message>
-        <source>What past runs changed, and undo them</source>
-        <translation>Was frühere Läufe geändert haben, und wie es rückgängig wird</translation>
-    </message>
-    <message>
-        <source>What someone else changed since you saw it</source>
-        <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
-    </message>
-    <message>
-        <source>What the agent itself says of its extractions and consolidations</source>
-        <translation>Was der Agent selbst von seinen Extraktionen und Konsolidierungen sagt</translation>
-    </message>
-    <message>
-        <source>What the agent loads in full when it starts</source>
-        <translation>Was der Agent beim Start vollständig lädt</translation>
-    </message>
-    <message>
-        <source>What the agent used most comes first in each folder</source>
-        <translation>Was der Agent am meisten benutzt hat, kommt in jedem Ordner zuerst</translation>
-    </message>
-    <message>
-        <source>What the background services did, and why</source>
-        <translation>Was die Hintergrunddienste getan haben und warum</translation>
-    </message>
-    <message>
-        <source>What the memories say of the project that is not true any more, and since which commit</source>
-        <translation>Was die Notizen über das Projekt sagen und nicht mehr stimmt, und seit welchem Commit</translation>
-    </message>
-    <message>
-        <source>What was deleted, by whom, and bringing it back</source>
-        <translation>Was gelöscht wurde, von wem, und wie es zurückkommt</translation>
-    </message>
-    <message>
-        <source>What was said between you and the agent, session by session</source>
-        <translation>Was zwischen Ihnen und dem Agenten gesagt wurde, Sitzung für Sitzung</translation>
-    </message>
-    <message>
-        <source>What was true of the project when it was written, and is not any more</source>
-        <translation>Was über das Projekt stimmte, als es geschrieben wurde, und nicht mehr stimmt</translation>
-    </message>
-    <message>
-        <source>What was written last comes first in each folder</source>
-        <translation>Was zuletzt geschrieben wurde, kommt in jedem Ordner zuerst</translation>
     </message>
     <message>
         <source>When to update</source>
@@ -8085,16 +8089,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wo der Dienst ist. Leer: seine übliche Adresse.</translation>
     </message>
     <message>
-        <source>Who changed it when, what each change was, and bringing back what was there</source>
-        <translation>Wer sie wann geändert hat, was jede Änderung war, und wie zurückkommt, was da war</translation>
-    </message>
-    <message>
         <source>Why</source>
         <translation>Warum</translation>
-    </message>
-    <message>
-        <source>Why nothing happened: what each run asked, what it was given and what it did</source>
-        <translation>Warum nichts passiert ist: was jeder Lauf gefragt, bekommen und getan hat</translation>
     </message>
     <message>
         <source>Will be sent</source>
@@ -8117,7 +8113,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schreiben &amp;in</translation>
     </message>
     <message>
-        <source>Write a note that Codex folds into its memory</source>
+        <source>Wrap lines at the edge of the editor</source>
+        <translation>Zeilen am Rand umbrechen</translation>
+    </message>
+    <message>
+        <source>Write a note for Codex to add to its memory</source>
         <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
     </message>
     <message>
@@ -8127,10 +8127,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Write into an unknown layout?</source>
         <translation>In einen unbekannten Aufbau schreiben?</translation>
-    </message>
-    <message>
-        <source>Write the link with the code points of the file's name; nothing else changes</source>
-        <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
     </message>
     <message>
         <source>Write to a project memory</source>
@@ -8225,6 +8221,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nach Versuch {attempt}</translation>
     </message>
     <message>
+        <source>all lines already exist</source>
+        <translation>jede Zeile ist da</translation>
+    </message>
+    <message>
         <source>all of it was rejected in review</source>
         <translation>alles wurde bei der Prüfung abgelehnt</translation>
     </message>
@@ -8297,10 +8297,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>unter der Schnittlinie</translation>
     </message>
     <message>
-        <source>blanks at the end</source>
-        <translation>Leerzeichen am Ende</translation>
-    </message>
-    <message>
         <source>by Reverie's rules a new session would not load it, though it did not change</source>
         <translation>nach Reveries Regeln würde eine neue Sitzung es nicht laden, obwohl es sich nicht geändert hat</translation>
     </message>
@@ -8361,10 +8357,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>seitdem geändert; eine neue Sitzung würde den jetzigen Stand laden</translation>
     </message>
     <message>
-        <source>comes next</source>
-        <translation>kommt als Nächstes</translation>
-    </message>
-    <message>
         <source>compaction</source>
         <translation>Kompaktierung</translation>
     </message>
@@ -8409,20 +8401,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>didWriteMemory ist true.</translation>
     </message>
     <message>
-        <source>differs: a note beside it</source>
+        <source>different: add as a second note</source>
         <translation>unterscheidet sich: eine Notiz daneben</translation>
     </message>
     <message>
-        <source>differs: both in one note</source>
+        <source>different: combine both in one note</source>
         <translation>unterscheidet sich: beide in einer Notiz</translation>
     </message>
     <message>
-        <source>differs: stays where it is</source>
+        <source>different: not merged</source>
         <translation>unterscheidet sich: bleibt, wo sie ist</translation>
     </message>
     <message>
         <source>discarded</source>
         <translation>verworfen</translation>
+    </message>
+    <message>
+        <source>does not exist now</source>
+        <translation>jetzt nicht da</translation>
     </message>
     <message>
         <source>done</source>
@@ -8441,8 +8437,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>bearbeiten</translation>
     </message>
     <message>
-        <source>every line is there</source>
-        <translation>jede Zeile ist da</translation>
+        <source>encoding of accented letters</source>
+        <translation>Buchstaben mit Akzent, anders geschrieben</translation>
     </message>
     <message>
         <source>excluded in the settings</source>
@@ -8459,10 +8455,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>fails</source>
         <translation>scheitert</translation>
-    </message>
-    <message>
-        <source>fine</source>
-        <translation>in Ordnung</translation>
     </message>
     <message>
         <source>first seen</source>
@@ -8503,6 +8495,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>held for review: not every fact would stay as it is</source>
         <translation>zur Durchsicht angehalten: nicht jede Aussage bliebe, wie sie ist</translation>
+    </message>
+    <message>
+        <source>identical note exists</source>
+        <translation>dasselbe ist da</translation>
     </message>
     <message>
         <source>imports are followed four levels deep, and this one is deeper</source>
@@ -8605,12 +8601,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gerade eben</translation>
     </message>
     <message>
-        <source>kept</source>
-        <translation>behalten</translation>
-    </message>
-    <message>
         <source>kept {kept} of {all} facts</source>
         <translation>{kept} von {all} Angaben erhalten</translation>
+    </message>
+    <message>
+        <source>kind or number of spaces</source>
+        <translation>Leerzeichen anderer Art oder Zahl</translation>
     </message>
     <message>
         <source>larger than 4 MB</source>
@@ -8621,8 +8617,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Start</translation>
     </message>
     <message>
-        <source>letters and their accents, written in another way</source>
-        <translation>Buchstaben mit Akzent, anders geschrieben</translation>
+        <source>line end at the end of the file</source>
+        <translation>das Zeilenende am Ende der Datei</translation>
     </message>
     <message>
         <source>line ends (LF or CR LF)</source>
@@ -8689,10 +8685,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>mux lädt dies nur, wenn sein Experiment „memory-hot-set“ eingeschaltet ist; ob es das ist, kann Reverie nicht sehen.</translation>
     </message>
     <message>
-        <source>named by the home</source>
-        <translation>vom Home genannt</translation>
-    </message>
-    <message>
         <source>needs a look</source>
         <translation>braucht einen Blick</translation>
     </message>
@@ -8717,6 +8709,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>seitdem neu; eine neue Sitzung würde es laden</translation>
     </message>
     <message>
+        <source>next</source>
+        <translation>kommt als Nächstes</translation>
+    </message>
+    <message>
         <source>no change fits the budget</source>
         <translation>keine Änderung passt ins Budget</translation>
     </message>
@@ -8731,6 +8727,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>no cost</source>
         <translation>kostenlos</translation>
+    </message>
+    <message>
+        <source>no longer loaded</source>
+        <translation>nicht mehr geladen</translation>
     </message>
     <message>
         <source>no result</source>
@@ -8753,16 +8753,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>noch keine; der Agent füllt sie nie aus</translation>
     </message>
     <message>
+        <source>not created yet</source>
+        <translation>noch nicht da</translation>
+    </message>
+    <message>
         <source>not listed in the index</source>
         <translation>keine Zeile des Index nennt es</translation>
     </message>
     <message>
         <source>not loaded</source>
         <translation>nicht geladen</translation>
-    </message>
-    <message>
-        <source>not loaded any more</source>
-        <translation>nicht mehr geladen</translation>
     </message>
     <message>
         <source>not loaded: the agent recalls single memories instead</source>
@@ -8787,14 +8787,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>not started by a person</source>
         <translation>nicht von einem Menschen geführt</translation>
-    </message>
-    <message>
-        <source>not there now</source>
-        <translation>jetzt nicht da</translation>
-    </message>
-    <message>
-        <source>not there yet</source>
-        <translation>noch nicht da</translation>
     </message>
     <message>
         <source>not to be remembered</source>
@@ -8873,6 +8865,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>andere</translation>
     </message>
     <message>
+        <source>partly undone</source>
+        <translation>teilweise rückgängig gemacht</translation>
+    </message>
+    <message>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
@@ -8893,6 +8889,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vorschlag</translation>
     </message>
     <message>
+        <source>read after approval</source>
+        <translation>wird nach Genehmigung gelesen</translation>
+    </message>
+    <message>
         <source>read by a part of the agent</source>
         <translation>liest ein Teil des Agenten</translation>
     </message>
@@ -8901,11 +8901,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>von einem anderen Teil des Agenten gelesen</translation>
     </message>
     <message>
-        <source>read once it was approved</source>
-        <translation>wird nach Genehmigung gelesen</translation>
-    </message>
-    <message>
-        <source>read when it is needed</source>
+        <source>read when needed</source>
         <translation>wird bei Bedarf gelesen</translation>
     </message>
     <message>
@@ -8931,6 +8927,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>recalled in part: the model gets only the first 4,096 bytes</source>
         <translation>teilweise abgerufen: Nur die ersten 4.096 Bytes erreichen das Modell</translation>
+    </message>
+    <message>
+        <source>recorded in the home</source>
+        <translation>vom Home genannt</translation>
     </message>
     <message>
         <source>rename</source>
@@ -8961,6 +8961,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>läuft</translation>
     </message>
     <message>
+        <source>same content</source>
+        <translation>sagen dasselbe</translation>
+    </message>
+    <message>
         <source>same first commit</source>
         <translation>derselbe erste Commit</translation>
     </message>
@@ -8977,8 +8981,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gleicher Text</translation>
     </message>
     <message>
-        <source>say the same</source>
-        <translation>sagen dasselbe</translation>
+        <source>saved</source>
+        <translation>behalten</translation>
     </message>
     <message>
         <source>score {score}</source>
@@ -9001,16 +9005,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>gezeigt ab Nummer {number}</translation>
     </message>
     <message>
-        <source>similar, not the same</source>
+        <source>similar, but different</source>
         <translation>ähnlich, aber nicht gleich</translation>
     </message>
     <message>
         <source>skipped</source>
         <translation>übersprungen</translation>
-    </message>
-    <message>
-        <source>spaces of another kind or number</source>
-        <translation>Leerzeichen anderer Art oder Zahl</translation>
     </message>
     <message>
         <source>stale</source>
@@ -9081,14 +9081,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>die letzte Zeile ist halb geschrieben</translation>
     </message>
     <message>
-        <source>the line end at the end of the file</source>
-        <translation>das Zeilenende am Ende der Datei</translation>
-    </message>
-    <message>
-        <source>the same is there</source>
-        <translation>dasselbe ist da</translation>
-    </message>
-    <message>
         <source>the session notes were updated</source>
         <translation>die Sitzungsnotizen wurden aktualisiert</translation>
     </message>
@@ -9117,6 +9109,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zu alt</translation>
     </message>
     <message>
+        <source>trailing spaces</source>
+        <translation>Leerzeichen am Ende</translation>
+    </message>
+    <message>
         <source>unavailable</source>
         <translation>nicht verfügbar</translation>
     </message>
@@ -9127,10 +9123,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>undone</source>
         <translation>rückgängig gemacht</translation>
-    </message>
-    <message>
-        <source>undone in part</source>
-        <translation>teilweise rückgängig gemacht</translation>
     </message>
     <message>
         <source>unknown time</source>
@@ -9253,7 +9245,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{evidence} ({age})</translation>
     </message>
     <message>
-        <source>{file}, line {line}: nothing is called “{name}”</source>
+        <source>{file}, line {line}: no memory has the name “{name}”</source>
         <translation>{file}, Zeile {line}: nichts heißt „{name}“</translation>
     </message>
     <message>
@@ -9305,6 +9297,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{m} min {s} s</translation>
     </message>
     <message>
+        <source>{names} match equally well. Choose one project. {reasons}</source>
+        <translation>Für {names} spricht dasselbe. Eines auswählen. {reasons}</translation>
+    </message>
+    <message>
         <source>{name} has another size</source>
         <translation>{name} ist anders groß</translation>
     </message>
@@ -9345,6 +9341,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{name}: {size}, zuletzt gewachsen {age}.</translation>
     </message>
     <message>
+        <source>{n} already exist</source>
+        <translation>{n} schon da</translation>
+    </message>
+    <message>
         <source>{n} d</source>
         <translation>{n} T.</translation>
     </message>
@@ -9361,11 +9361,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>vor {n} Std.</translation>
     </message>
     <message>
-        <source>{n} left where they are</source>
-        <translation>{n} bleiben, wo sie sind</translation>
-    </message>
-    <message>
-        <source>{n} merged with what is there</source>
+        <source>{n} merged with existing notes</source>
         <translation>{n} mit Vorhandenem zusammengeführt</translation>
     </message>
     <message>
@@ -9397,12 +9393,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{n} neu</translation>
     </message>
     <message>
-        <source>{n} s</source>
-        <translation>{n} s</translation>
+        <source>{n} not merged</source>
+        <translation>{n} bleiben, wo sie sind</translation>
     </message>
     <message>
-        <source>{n} there already</source>
-        <translation>{n} schon da</translation>
+        <source>{n} s</source>
+        <translation>{n} s</translation>
     </message>
     <message>
         <source>{n} wk</source>
@@ -9429,6 +9425,22 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{often}, wie in {where}.</translation>
     </message>
     <message>
+        <source>{path} already contains every line of this note.</source>
+        <translation>{path} hat schon jede Zeile davon.</translation>
+    </message>
+    <message>
+        <source>{path} already has the same content.</source>
+        <translation>{path} ist schon gleich.</translation>
+    </message>
+    <message>
+        <source>{path} does not change; the different lines remain only in the orphaned store.</source>
+        <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
+    </message>
+    <message>
+        <source>{path} does not change; the orphaned note is added as {beside}.</source>
+        <translation>{path} bleibt, wie es ist; aus der verwaisten Notiz wird {beside}.</translation>
+    </message>
+    <message>
         <source>{path} does not exist yet; the first run creates it.</source>
         <translation>{path} ist noch nicht da; der erste Lauf legt es an.</translation>
     </message>
@@ -9437,32 +9449,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{path} gibt es nicht: Hier wurde noch nichts gesagt.</translation>
     </message>
     <message>
-        <source>{path} gets every line of both; the lines that are there stay first.</source>
-        <translation>{path} bekommt jede Zeile von beiden; die vorhandenen stehen zuerst.</translation>
-    </message>
-    <message>
-        <source>{path} has every line of it already.</source>
-        <translation>{path} hat schon jede Zeile davon.</translation>
-    </message>
-    <message>
         <source>{path} is not a regular file.</source>
         <translation>{path} ist keine gewöhnliche Datei.</translation>
-    </message>
-    <message>
-        <source>{path} is the same already.</source>
-        <translation>{path} ist schon gleich.</translation>
     </message>
     <message>
         <source>{path} is write-protected.</source>
         <translation>{path} ist schreibgeschützt.</translation>
     </message>
     <message>
-        <source>{path} stays as it is; the orphaned note becomes {beside}.</source>
-        <translation>{path} bleibt, wie es ist; aus der verwaisten Notiz wird {beside}.</translation>
-    </message>
-    <message>
-        <source>{path} stays as it is; what differs stays in the orphaned store only.</source>
-        <translation>{path} bleibt, wie es ist; was sich unterscheidet, bleibt nur in der verwaisten Ablage.</translation>
+        <source>{path} will contain every line of both notes, with its existing lines first.</source>
+        <translation>{path} bekommt jede Zeile von beiden; die vorhandenen stehen zuerst.</translation>
     </message>
     <message>
         <source>{path}, line {first}</source>
@@ -9501,11 +9497,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{purpose}, Prozess {pid}, seit {age}.</translation>
     </message>
     <message>
-        <source>{share} of the smaller one is found in the other.</source>
+        <source>{share} of the smaller memory is also in the other memory.</source>
         <translation>{share} der kleineren stehen auch in der anderen.</translation>
     </message>
     <message>
-        <source>{share} of the words are shared, but they are not taken for the same:</source>
+        <source>{share} of the words are the same, but these memories do not count as duplicates:</source>
         <translation>{share} der Wörter sind gemeinsam, als dasselbe gelten sie aber nicht:</translation>
     </message>
     <message>
@@ -9521,7 +9517,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{size} sind frei {where}.</translation>
     </message>
     <message>
-        <source>{skipped} left out</source>
+        <source>{skipped} skipped</source>
         <translation>{skipped} ausgelassen</translation>
     </message>
     <message>
@@ -9529,11 +9525,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{statements} in {memories}</translation>
     </message>
     <message>
-        <source>{summary} Left as it is, because it was edited since: {paths}</source>
+        <source>{summary} Not changed, because these files were edited later: {paths}</source>
         <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
-        <source>{summary} Left as they are, because they were edited since: {paths}</source>
+        <source>{summary} Not changed, because this file was edited later: {paths}</source>
         <translation>{summary} Unverändert, weil seither bearbeitet: {paths}</translation>
     </message>
     <message>
@@ -9553,16 +9549,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{tokens}, {cost}.</translation>
     </message>
     <message>
-        <source>{token} is gone</source>
-        <translation>{token} gibt es nicht mehr</translation>
-    </message>
-    <message>
         <source>{token} is now {to}</source>
         <translation>{token} heißt jetzt {to}</translation>
     </message>
     <message>
         <source>{token} moved to {to}</source>
         <translation>{token} liegt jetzt unter {to}</translation>
+    </message>
+    <message>
+        <source>{token} no longer exists</source>
+        <translation>{token} gibt es nicht mehr</translation>
     </message>
     <message>
         <source>{tool} failed {where}: {quote}</source>
@@ -9661,15 +9657,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>„{file}“ hat keine Beschreibung</translation>
     </message>
     <message>
-        <source>“{file}” has no line here</source>
-        <translation>„{file}“ hat hier keine Zeile</translation>
-    </message>
-    <message>
-        <source>“{file}” is a copy of the index that a sync program made in a conflict</source>
+        <source>“{file}” is a conflict copy of the index, created by a sync program</source>
         <translation>„{file}“ ist eine Kopie des Index, die ein Synchronisierungsprogramm bei einem Konflikt angelegt hat</translation>
     </message>
     <message>
-        <source>“{file}”: another memory is called “{about}”, too</source>
+        <source>“{file}” is not listed in this index</source>
+        <translation>„{file}“ hat hier keine Zeile</translation>
+    </message>
+    <message>
+        <source>“{file}”: another memory also has the name “{about}”</source>
         <translation>„{file}“: Auch eine andere Notiz heißt „{about}“</translation>
     </message>
     <message>

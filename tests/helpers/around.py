@@ -1,7 +1,7 @@
 """What holds around every test, in one fixture: seven thousand tests would pay for each further one.
 
 From the outside in: a home of its own (`isolation`), no write or call outside (`guards`), no thread left
-behind (`leaks`), no unexpected warning (`expect_log`). Each rule is asked, whatever the others found.
+behind (`leaks`), no unexpected warning (`expect_log`). Every rule is checked, whatever the others found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Around(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def around() -> Iterator[Around]:
-    """Fails the test that broke a rule."""
+    """Fail the test if it broke a rule."""
     complaints: list[str] = []
     with (
         a_home() as home,
@@ -40,7 +40,7 @@ def around() -> Iterator[Around]:
 
 @pytest.fixture
 def expect_log(around: Around) -> ExpectLog:
-    """Says which warnings a test means to provoke; see `helpers.expect_log`."""
+    """Return a function that declares the warnings that a test provokes; see `helpers.expect_log`."""
     return around.log
 
 

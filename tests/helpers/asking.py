@@ -1,4 +1,4 @@
-"""Asking a model in a test: a provider for a `ModelServer`, one question, and what it may never tell."""
+"""Helpers for tests of model providers: a provider for a `ModelServer`, a request, the texts of an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VIEW = ToolSpec("view", "Shows a memory.", {"type": "object", "properties": {"pa
 
 
 class MemoryKeys:
-    """Keys in a dictionary."""
+    """A keyring in a dictionary."""
 
     trouble: KeyringProblem = ""
 
@@ -53,7 +53,7 @@ class MemoryKeys:
 
 
 class Pauses:
-    """Instead of sleeping: remembers for how long."""
+    """A replacement for sleeping that records the durations."""
 
     def __init__(self) -> None:
         self.made: list[float] = []
@@ -85,7 +85,7 @@ def provider_at(
 def provider_of(
     server: ModelServer, wire: Literal["openai", "anthropic"] = "openai", **wishes: Any
 ) -> Provider:
-    """`provider_at` for a server."""
+    """Return `provider_at` for a server."""
     return provider_at(server.openai_url if wire == "openai" else server.anthropic_url, wire, **wishes)
 
 
@@ -104,7 +104,7 @@ def question(
 def ask(
     provider: Provider, request: ModelRequest | None = None, *, progress: list[StreamProgress] | None = None
 ) -> ModelTurn:
-    """One answer; the provider is closed after it."""
+    """Send one request and return the answer; the provider is closed afterwards."""
 
     async def asking() -> ModelTurn:
         seen = [] if progress is None else progress
@@ -118,12 +118,12 @@ def ask(
 
 
 def told(error: ProviderError) -> str:
-    """Everything a person, a log or a traceback could show of an error."""
+    """Return every text of an error that a user, a log or a traceback could show."""
     return "\n".join([str(error), repr(error), *traceback.format_exception(error)])
 
 
 def json_of(*names: str) -> st.SearchStrategy[Any]:
-    """JSON that means nothing, with these names in its objects."""
+    """Return a strategy for meaningless JSON whose objects use these names."""
     return st.recursive(
         st.none() | st.integers() | st.text(max_size=3),
         lambda inner: (

@@ -1,4 +1,4 @@
-"""Let something happen at a named step of a change (`reverie.files.atomic`)."""
+"""Runs a function at a named step of a change (`reverie.files.atomic`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reverie.profile import Profile
 
 @contextmanager
 def at_step(name: str, act: Callable[[], object], *, nth: int = 1) -> Iterator[None]:
-    """`act` when the step `name` is passed for the nth time in the block."""
+    """Context manager: call `act` when the step `name` is passed for the nth time in the block."""
     passed = 0
 
     def observe(step: str) -> None:
@@ -32,11 +32,11 @@ def at_step(name: str, act: Callable[[], object], *, nth: int = 1) -> Iterator[N
 
 
 def device_fails() -> None:
-    """As a disk does."""
+    """Raise the error of a failing disk."""
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def no_more_locks(profile: Profile) -> None:
-    """From now on no lock can be taken, and so nothing noted in the history."""
+    """Make every later lock of the profile fail, so that the history can record nothing."""
     shutil.rmtree(profile.locks)
     profile.locks.write_text("no folder")

@@ -1,4 +1,4 @@
-"""Looks over a window as a person would: cut text, overlaps, contrast, names, and the order of the keyboard.
+"""Checks the look of a window: cut text, overlaps, contrast, accessible names, and the tab order.
 
 `problems(window)` returns a sentence for each thing that is wrong with what is visible of it; an empty list
 is a clean window. The rules:
@@ -54,7 +54,7 @@ from reverie.ui.appearance import SIGN_CONTRAST, TEXT_CONTRAST, contrast
 from reverie.ui.screenshot import finish_layouts
 
 LEAST_TARGET = 24
-"""Pixels, each way, of what a pointer is to meet."""
+"""The minimum width and height, in pixels, of a control for the pointer."""
 
 # Antialiasing leaves thin strokes a little paler than their colour.
 _BLUR = 0.85
@@ -67,7 +67,7 @@ _MARKUP = re.compile(r"<(?:qt|br|b|p)\b|&[A-Za-z]")
 
 
 def problems(window: QWidget) -> list[str]:
-    """What is wrong with the visible part of `window`, one sentence each."""
+    """Return what is wrong with the visible part of `window`, one sentence each."""
     finish_layouts()
     image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     found = [
@@ -98,7 +98,7 @@ def _called(widget: QWidget) -> str:
 
 
 def _inner(widget: QWidget) -> bool:
-    """Made by Qt inside a control of its own."""
+    """Return whether Qt made the widget inside one of its own controls."""
     if isinstance(widget, QScrollBar | QSplitterHandle) or widget.objectName().startswith("qt_"):
         return True
     parent = widget.parentWidget()
@@ -148,7 +148,7 @@ def _cut_label(label: QLabel) -> Iterator[str]:
 
 
 def _draws_itself(label: QLabel) -> bool:
-    """Labels of ours that shorten what they draw, and say the whole in the tool tip."""
+    """Return whether a label shortens its text itself and has the whole text in the tool tip."""
     return type(label) is not QLabel and "paintEvent" in type(label).__dict__ and bool(label.toolTip())
 
 
@@ -267,7 +267,7 @@ def _back_and_best(
 
 
 def _outlined(widget: QWidget) -> bool:
-    """It has an edge of its own; the others are told by what they show."""
+    """Return whether a control has an outline; other controls are recognised by their content."""
     if isinstance(widget, QPushButton):
         return not widget.isFlat()
     if isinstance(widget, QToolButton):
@@ -364,7 +364,7 @@ def _nameless(window: QWidget) -> Iterator[str]:
 
 
 def spoken(window: QWidget) -> list[tuple[str, str, str]]:
-    """What a screen reader is told of a window: role, name and description of everything in it."""
+    """Return (role, name, description) of everything in a window, as a screen reader gets it."""
     top = QAccessible.queryAccessibleInterface(window)
     dump, waiting = [], [top]
     while waiting and len(dump) < _MOST_SPOKEN:
@@ -388,7 +388,7 @@ def _spoken(window: QWidget) -> Iterator[str]:
 
 
 def _chosen_among(widget: QWidget) -> QObject | None:
-    """What holds the buttons of which one is chosen; None for any other widget."""
+    """Return the parent of a group of buttons of which one is chosen; None for any other widget."""
     if isinstance(widget, QRadioButton):
         return widget.parentWidget()
     group = widget.group() if isinstance(widget, QAbstractButton) else None

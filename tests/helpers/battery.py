@@ -50,13 +50,13 @@ Speak = Callable[[Path, Path, Sequence[str]], list[dict[str, Any]]]
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    """The cases of one file of the battery."""
+    """Return the cases of one file of the battery."""
     lines = (BATTERY / f"{name}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
 
 def speak_here(home: Path, profile: Path, lines: Sequence[str]) -> list[dict[str, Any]]:
-    """`reverie memory` in this process: one answer for each line."""
+    """Run `reverie memory` in this process; return one answer for each line."""
     given = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")))
     with _standard_input(given):
         code, out, err = run_here(home, profile, "memory")
@@ -65,7 +65,7 @@ def speak_here(home: Path, profile: Path, lines: Sequence[str]) -> list[dict[str
 
 
 def run_here(home: Path, profile: Path, *words: str, now: int = NOW) -> tuple[int, str, str]:
-    """One command in this process: exit code, standard output, standard error."""
+    """Run one command in this process; return (exit code, standard output, standard error)."""
     from reverie.cli import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -91,7 +91,7 @@ def play(case: dict[str, Any], directory: Path, speak: Speak = speak_here) -> No
 
 
 def put(home: Path, files: dict[str, Any]) -> None:
-    """Write, link or delete as another program would."""
+    """Write, link or delete files as another program would."""
     for name, content in files.items():
         if isinstance(content, dict) and "many" in content:
             for number in range(content["many"]):
@@ -101,7 +101,7 @@ def put(home: Path, files: dict[str, Any]) -> None:
 
 
 def expand(value: Any) -> Any:
-    """`value` with its `$repeat` and `$sha256` worked out."""
+    """Return `value` with its `$repeat` and `$sha256` replaced by what they stand for."""
     if isinstance(value, dict) and "$repeat" in value:
         text, times = value["$repeat"]
         return text * times + str(value.get("$then", ""))
@@ -149,7 +149,7 @@ def _special(expected: dict[str, Any], found: Any, at: str) -> Iterator[str]:
 
 
 class _Play:
-    """One case under way."""
+    """The run of one case."""
 
     def __init__(self, case: dict[str, Any], home: Path, profile: Path, speak: Speak) -> None:
         self._rule = case["rule"]

@@ -17,7 +17,7 @@ NOW = 1_787_300_000_000
 
 
 class Time:
-    """A clock a test can move."""
+    """A clock that a test can set."""
 
     def __init__(self, now: int = NOW) -> None:
         self.now = now
@@ -37,7 +37,7 @@ def sample_parts(
 
 
 def again(parts: HomeContainer, clock: Time | None = None) -> HomeContainer:
-    """The same home and profile, opened anew, as another process would."""
+    """Return the same home and profile, opened again as another process would."""
     from reverie.compose import open_parts
 
     return open_parts(parts.home.root, parts.profile, clock or parts.clock)
@@ -48,7 +48,7 @@ def workspace(parts: HomeContainer, workspace_id: str) -> ScopeContext:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """Every file below `root` with its bytes."""
+    """Return the bytes of every file below `root`, by path."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in root.rglob("*")
@@ -57,5 +57,5 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 def with_op(command: str, path: str, *, applied: bool = True, **more: Any) -> dict[str, Any]:
-    """One op of a coverage record."""
+    """Return one op of a coverage record."""
     return {"command": command, "path": path, "applied": applied, **more}

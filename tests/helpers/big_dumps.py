@@ -1,4 +1,4 @@
-"""Trace dumps of any size, laid out as mux lays out its own."""
+"""Creates trace dumps of any size in mux's format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mux transcript that grows, for tests."""
+"""A growing mux transcript for tests."""
 
 from __future__ import annotations
 

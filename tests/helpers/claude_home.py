@@ -134,7 +134,7 @@ class ClaudeHomeMaker:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a whole look at a home came to."""
+    """The result of listing a whole home."""
 
     workspaces: int
     transcripts_opened: list[str]

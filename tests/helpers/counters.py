@@ -1,7 +1,8 @@
-"""Two processes counting in the same sidecars: what they leave must be the sum.
+"""Two processes that count in the same sidecars; the result must be the sum of both.
 
-Run as `python -m helpers.counters HOME PROFILE WORKSPACE USES COVERAGES`: that many usage updates of one
-shared and one own key, and that many coverage records of an own workspace and of one shared project.
+Run as `python -m helpers.counters HOME PROFILE WORKSPACE USES COVERAGES`: makes that many usage updates of
+one shared and one own key, and writes that many coverage records of an own workspace and of one shared
+project.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SHARED_PROJECT = "/shared/project"
 
 @dataclass(slots=True)
 class Counted:
-    """What two processes left."""
+    """The counts that two processes left."""
 
     uses: int
     coverages: int
@@ -29,7 +30,7 @@ class Counted:
 
 
 def count(home: Path, profile: Path, name: str, uses: int, coverages: int) -> None:
-    """The work of one process."""
+    """Do the work of one process."""
     parts = open_parts(home, Profile.under(profile), system_clock)
     for number in range(uses):
         parts.usage.record_read("global:shared.md" if number % 2 else f"global:{name}.md")
@@ -39,7 +40,7 @@ def count(home: Path, profile: Path, name: str, uses: int, coverages: int) -> No
 
 
 def count_in_two_processes(home: Path, profile: Path, uses: int, coverages: int) -> Counted:
-    """Run two of them at once and compare with the sum."""
+    """Run two processes at once and compare the counts with the sum."""
     before = json.loads((home / "memory-consolidation.json").read_bytes())["workspaces"].keys()
     workers = [
         subprocess.Popen(

@@ -1,5 +1,7 @@
-"""Everybody on one home at once: two windows' worth of clients, `reverie watch`, and six commands that are
-run again and again, all in processes of their own but the clients."""
+"""Many programs on one home at once: two windows' clients, `reverie watch`, and six repeated commands.
+
+All but the clients are processes of their own.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ _AGAIN_AND_AGAIN = (
 
 @dataclass
 class Crowd:
-    """What came of it."""
+    """The result of a crowd on one home."""
 
     done: Counter[str] = field(default_factory=Counter)
     engines: set[int] = field(default_factory=set)
@@ -59,7 +61,7 @@ class Crowd:
 
 
 def crowd(directory: Path, seconds: float) -> Crowd:
-    """Have all of them work for so many seconds, then leave."""
+    """Let all of them work for so many seconds, then stop them; return the result."""
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
     write_settings(profile, '[system1]\nenabled = true\nmodel = "rules"\n')
     (home / "memory" / "global" / "shared-lines.md").write_text("", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Folders in folders, deeper than a path may be long or a program may call itself."""
+"""Creates nested folders deeper than a path can be long or than a program can recurse."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""The engine killed under a window, again and again, at random moments: with text typed, a run under way, the
-trees loading, a save on its way. Is anything lost, and is the window usable again?
+"""Kills the engine of a window at random moments, and checks that nothing is lost.
 
-What must hold after each kill: the editor has what was typed, another engine answers, the trees are those of
-the disk, and a save works. In the end every content that was acknowledged as saved is on disk or in the
-history. The same for the connection to a machine elsewhere, which is cut.
+A kill can interrupt typing, a run, the loading of the trees or a save. After each kill the editor must have
+the typed text, another engine must answer, the trees must match the disk, and a save must work. At the end,
+every content that was acknowledged as saved must be on disk or in the history. The same is done to the
+connection to another machine, which is cut.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import random
@@ -42,7 +43,7 @@ LATEST_S = 0.4
 
 
 def pid_is_alive(pid: int) -> bool:
-    """Whether a process has this number."""
+    """Return whether a process has this id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -52,7 +53,7 @@ def pid_is_alive(pid: int) -> bool:
 
 @dataclass(slots=True)
 class EngineKills:
-    """What happened and what is wrong."""
+    """What happened in a series of kills, and the problems that were found."""
 
     kills: Counter[str] = field(default_factory=Counter)
     back_s: list[float] = field(default_factory=list)
@@ -172,8 +173,18 @@ class _Killer:
             return
         self.tally.back_s.append(time.monotonic() - killed)
         self._settle()
-        if tab.pane.text.toPlainText() != typed and not tab.dreams.jobs.running:
-            self.tally.problems.append(f"round {self._round}: the editor lost what was typed")
+        shown = tab.pane.text.toPlainText()
+        if shown != typed and not tab.dreams.jobs.running:
+            kind, file = act.__name__.removeprefix("_"), tab.pane.file
+            state = (
+                "no file" if file is None else f"banner {file.buffer.banner!r}, note {tab.pane.banner.text!r}"
+            )
+            lines = difflib.unified_diff(
+                typed.splitlines(), shown.splitlines(), "typed", "shown", n=0, lineterm=""
+            )
+            self.tally.problems.append(
+                f"round {self._round}, {kind}: the editor lost what was typed ({state}): {list(lines)[:12]}"
+            )
         self._save_until_saved()
 
     def _shows_the_disk(self) -> bool:

@@ -1,4 +1,4 @@
-"""Engines that do what a test says."""
+"""Engines that do what a test specifies."""
 
 from __future__ import annotations
 

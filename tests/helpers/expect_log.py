@@ -1,6 +1,6 @@
 """A log record of WARNING or above that no test asked for fails the test.
 
-A test that means to provoke one says so:
+A test that provokes one on purpose declares it:
 
     def test_limit_is_named_once(expect_log):
         expect_log(r"raise fs\\.inotify\\.max_user_watches")   # a regular expression, searched in the message

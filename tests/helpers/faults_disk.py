@@ -1,4 +1,7 @@
-"""Faults of the disk below a home: full, read-only, taken away, flooded, deaf. See `fault_room`."""
+"""Faults of the disk below a home: full, read-only, removed, flooded with files, without watches.
+
+See `fault_room`.
+"""
 
 from __future__ import annotations
 

@@ -117,7 +117,8 @@ class _Person:
         start = self.window.tab.no_home
         page = start.sentence.text() if start.isVisible() else ""
         told = (self.window.slow_disk.accessibleDescription(), page)
-        return next((each for each in told if "does not answer" in each), "")
+        silent = ("does not answer", "is not responding")
+        return next((each for each in told if any(words in each for words in silent)), "")
 
     def open_note(self) -> None:
         self.room.check(self.window.tab.tree.select_path(NOTE), "the note is not in the tree")

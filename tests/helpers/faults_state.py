@@ -1,4 +1,4 @@
-"""Faults of what is written down, of clocks and of names. See `fault_room`."""
+"""Faults of stored data, of clocks and of names. See `fault_room`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Kill a real process in the middle of a job, recover as the next start would, and say what is wrong.
+"""Kills a real process during a job, recovers like the next start would, and reports what is wrong.
 
-A verdict is a list of sentences, empty when every promise held: memories all old or all new, sidecars whole
-and without a lost entry, no lock or lease that blocks, an interrupted run that shows as such and can be
-reverted.
+A verdict is a list of sentences, empty if every promise was kept: memories are all old or all new, sidecars
+are complete and have lost no entry, no lock or lease blocks, and an interrupted run is shown as such and can
+be reverted.
 """
 
 from __future__ import annotations

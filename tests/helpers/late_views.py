@@ -1,7 +1,8 @@
-"""A slow machine, made on purpose: the watcher delivers late, and jobs begin and end late.
+"""Simulates a slow machine: the watcher delivers late, and jobs begin and end late.
 
-A pytest plugin for the tests of the window (`-p helpers.late_views`). A test that looks at a view without
-waiting for it passes on a quick machine and fails here. How late each time is chosen by `REVERIE_LATE_SEED`.
+It is a pytest plugin for the tests of the window (`-p helpers.late_views`). A test that checks a view without
+waiting for it passes on a fast machine and fails here. The environment variable `REVERIE_LATE_SEED`
+determines each delay.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A test that leaves a thread running fails, and says where the thread was started.
+"""Fails a test that leaves a thread running, and reports where the thread was started.
 
-Python threads are compared before and after; those that are just ending get a moment. QThreads are looked at
-only when something has imported Qt. Threads of debuggers and runners, named in `_LASTING`, may stay.
+Python threads are compared before and after; threads that are about to end get a moment. QThreads are checked
+only if Qt has been imported. Threads of debuggers and runners, named in `_LASTING`, are allowed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Symlinks that nobody can follow: a chain longer than any system's limit, and a circle."""
+"""Symlinks that cannot be resolved: a chain longer than any system's limit, and a circle."""
 
 from __future__ import annotations
 

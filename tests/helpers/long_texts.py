@@ -1,4 +1,4 @@
-"""Texts on which a careless comparison or pattern takes the square of their length, of any size."""
+"""Texts of any size on which a careless comparison or pattern takes quadratic time."""
 
 from __future__ import annotations
 

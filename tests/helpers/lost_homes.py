@@ -1,4 +1,4 @@
-"""A home whose projects are real repositories below tmp_path, with stores that nobody works on any more."""
+"""A home whose projects are real repositories below tmp_path, with orphaned stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interface offers over the wire."""
+"""The names that an interface offers over the wire."""
 
 from __future__ import annotations
 

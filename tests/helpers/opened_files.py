@@ -1,4 +1,4 @@
-"""Which files this process opens, told by the interpreter itself."""
+"""Records which files this process opens, using the interpreter's audit events."""
 
 from __future__ import annotations
 

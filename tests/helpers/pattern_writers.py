@@ -1,5 +1,7 @@
-"""Two writers of one `patterns.json`: Reverie here, and a process that follows the agent's lock protocol with
-nothing but the standard library."""
+"""Two writers of one `patterns.json`: Reverie in this process, and a process that imitates the agent.
+
+That process follows the agent's lock protocol with nothing but the standard library.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts with something private planted in them, and whether any of it survives redaction."""
+"""Texts with private data planted in them, and a check whether any of it survives redaction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Runs that reshape names: a file becomes a folder, a folder a file, a name changes its case, or names are
-exchanged.
+"""Runs that change names: file to folder, folder to file, the case of a name, exchanged names.
 
 Each is a list of requests, as a model makes them, for the sample home of mux. No line is lost, so that
 nothing is held for review.

@@ -1,4 +1,4 @@
-"""A provider in this process that says what it is told to, for tests and measurements."""
+"""A provider in this process with scripted answers, for tests and measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which faults the sweep lets happen, by how many processes, and what they came to."""
+"""Chooses the faults of the sweep, runs them in several processes, and collects the results."""
 
 from __future__ import annotations
 

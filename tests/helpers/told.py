@@ -1,4 +1,7 @@
-"""A line that a test gives to the end of the report: `record_property(TOLD, "files 12")`."""
+"""The name under which a test adds a line to the end of the report.
+
+Example: `record_property(TOLD, "files 12")`.
+"""
 
 from __future__ import annotations
 

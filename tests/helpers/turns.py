@@ -1,4 +1,4 @@
-"""Turns of a mux transcript, appended as the agent appends them."""
+"""Appends turns to a mux transcript, as the agent does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which new directories a power failure could still take away: made, and their parent not synced since."""
+"""Finds new directories that a power failure could still remove: their parent was not synced since."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What watcher tests share: waiting for a condition, a recorder of deliveries, a consumer that keeps a
-view."""
+"""Helpers for watcher tests: waiting for a condition, a recorder of deliveries, a consumer with a view."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A window left open while another process changes memories under it: does the tree end up as the disk?
+"""Changes memories under an open window by another process, and compares the tree with the disk.
 
-The reconcile timer and the focus scan are off, so only what the watcher delivers can bring the changes.
+The reconcile timer and the focus scan are off, so only the watcher's deliveries can update the tree.
 """
 
 from __future__ import annotations

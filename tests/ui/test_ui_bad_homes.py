@@ -206,4 +206,4 @@ def test_a_workspace_is_asked_of_the_first_home_only(windows: Windows, home: Pat
     driver.window._open_wanted(other)
     driver.until(lambda: driver.session.info.root == other)
     driver.settle()
-    assert "There is no workspace" not in driver.window.statusBar().currentMessage()
+    assert "does not have the workspace" not in driver.window.statusBar().currentMessage()

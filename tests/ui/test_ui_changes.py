@@ -203,8 +203,8 @@ def test_a_diff_shows_control_characters_escaped(qtbot: Any) -> None:
 @pytest.mark.parametrize(
     ("paths", "said"),
     [
-        (("a.md",), "Left as it is, because it was edited since: a.md"),
-        (("a.md", "b.md"), "Left as they are, because they were edited since: a.md, b.md"),
+        (("a.md",), "Not changed, because this file was edited later: a.md"),
+        (("a.md", "b.md"), "Not changed, because these files were edited later: a.md, b.md"),
     ],
 )
 def test_what_an_undo_left_is_said_of_one_and_of_several(paths: tuple[str, ...], said: str) -> None:

@@ -182,7 +182,7 @@ def test_a_home_in_which_a_run_goes_on_is_not_closed(windows: Windows, home: Pat
     )
     driver.do("dream.preview")
     driver.do("home.close")
-    assert driver.window.statusBar().currentMessage().startswith("A run is going on in ")
+    assert driver.window.statusBar().currentMessage().startswith("A run is in progress in ")
     assert len(driver.window.homes.sessions) == 1
     go_on.set()
     driver.until(lambda: not driver.tab.dreams.jobs.running)

@@ -113,7 +113,7 @@ def test_a_save_waits_while_codex_consolidates_and_goes_on_by_itself(
             driver.until(lambda: bool(opened.waiting))
         assert list(touched) == []
         assert "Codex is consolidating" in driver.pane.banner.text
-        assert "saved automatically" in driver.pane.banner.text
+        assert "saves your text automatically" in driver.pane.banner.text
         assert problems(driver.window) == []
         driver.pane.text.setPlainText(end.replace("- typed", "- typed on"))
         assert file.read_text() == before
@@ -168,7 +168,7 @@ def test_a_note_waits_for_codex_is_written_once_and_has_what_was_typed_meanwhile
         assert dialog is not None
         dialog.text.setPlainText("I like tabs.")
         dialog.accept_button.click()
-        driver.until(lambda: "as soon as that finishes" in dialog.message.text)
+        driver.until(lambda: "as soon as Codex has finished" in dialog.message.text)
         dialog.text.setPlainText("I like tabs and long lines.")
         assert not dialog.accept_button.isEnabled(), "it is being written already"
     notes = today.root / "memories_v2" / "extensions" / "ad_hoc" / "notes"
@@ -254,7 +254,7 @@ def test_a_note_is_not_written_while_the_person_is_asked_whether_to_discard_it(
         busy.enter_context(codex_consolidates(today))
         dialog.text.setPlainText("I like tabs.")
         dialog.accept_button.click()
-        waits = "as soon as that finishes"
+        waits = "as soon as Codex has finished"
         driver.until(lambda: waits in dialog.message.text and not dialog.is_being_written)
         QTimer.singleShot(0, answer)
         dialog.reject()
@@ -275,7 +275,7 @@ def test_a_note_that_was_emptied_while_it_waited_is_not_written(
     with codex_consolidates(today):
         dialog.text.setPlainText("I like tabs.")
         dialog.accept_button.click()
-        driver.until(lambda: "as soon as that finishes" in dialog.message.text)
+        driver.until(lambda: "as soon as Codex has finished" in dialog.message.text)
         dialog.text.clear()
         driver.until(lambda: dialog.message.text == "")
     driver.settle()
@@ -486,7 +486,7 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
     driver.until(lambda: control.is_listed and dialog.run.isEnabled())
     first = dialog.table.topLevelItem(0)
     assert first is not None
-    assert first.text(0) == "comes next"
+    assert first.text(0) == "next"
     states = {dialog.table.topLevelItem(row).text(0) for row in range(dialog.table.topLevelItemCount())}  # type: ignore[union-attr]
     assert "skipped" in states
     assert problems(dialog) == []
@@ -495,7 +495,7 @@ def test_rollouts_are_extracted_one_by_one_and_what_came_of_it_can_be_undone(
     driver.until(lambda: not control.running)
     assert control.result is not None
     assert control.result.rollouts
-    driver.until(lambda: first.text(0) == "kept")
+    driver.until(lambda: first.text(0) == "saved")
     assert problems(dialog) == []
     dialog.table.setCurrentItem(first)
     traces = list(codex.memories.glob("*/memory/trace_summaries/*.md"))
@@ -578,7 +578,7 @@ def test_where_results_become_notes_the_footer_and_the_dialog_say_so(qtbot: Any)
         footer.offer(QAction("Extract rollouts", footer))
         footer.say_other_engine(view.engine, to_notes=view.to_notes)
         for text in (line.text, dialog.summary.text(), footer.engine.text()):
-            assert ("to Codex" in text) is to_notes
+            assert ("for Codex" in text) is to_notes
 
 
 def test_a_try_whose_time_has_come_is_made_at_the_next_start(qtbot: Any) -> None:

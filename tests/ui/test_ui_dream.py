@@ -216,9 +216,9 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     taken = row("global/commit-style.md", 1)
     assert taken.text(1) == "taken back"
     assert not taken.flags() & Qt.ItemFlag.ItemIsUserCheckable
-    assert "undone in part" in pane.title.text()
-    driver.until(lambda: driver.row(Scope.GLOBAL).text.endswith("undone\u00a0in\u00a0part"))
-    assert not driver.row(Scope.WORKSPACE).text.endswith("part")
+    assert "partly undone" in pane.title.text()
+    driver.until(lambda: driver.row(Scope.GLOBAL).text.endswith("partly\u00a0undone"))
+    assert not driver.row(Scope.WORKSPACE).text.endswith("partly\u00a0undone")
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
     assert {path: path.read_bytes() for path in kept} == kept
@@ -245,7 +245,7 @@ def test_a_review_that_asks_while_another_run_goes_on_is_told_so_and_can_ask_aga
     )
     driver.do("dream.preview")
     pane.undo.click()
-    assert pane.message.text == "Another run is going on. Try again when it has ended."
+    assert pane.message.text == "Another run is in progress. Try again when that run has finished."
     assert pane.undo.isEnabled()
     go_on.set()
     driver.until(lambda: not driver.tab.dreams.jobs.running)

@@ -244,7 +244,7 @@ def test_a_file_over_the_agents_limit_is_shown_and_not_written(windows: Windows,
     assert driver.pane.gauge.over
     driver.open("/memories/global/large.md")
     assert driver.pane.gauge.over
-    assert "still fit" not in driver.pane.limit.text
+    assert "left before this file reaches" not in driver.pane.limit.text
 
 
 def test_a_new_memory_has_a_path_the_store_takes_and_is_made_selected_and_opened(
@@ -398,7 +398,7 @@ def test_a_name_with_unsaved_text_is_taken_and_its_text_is_never_replaced(driver
     disk(driver).unlink()
     driver.until(lambda: file.buffer.banner == "deleted" and "deploy.md" not in driver.paths())
 
-    assert driver.tab.model.name_problem(other, "deploy.md") == "There is unsaved text under this name."
+    assert driver.tab.model.name_problem(other, "deploy.md") == "A memory with this name has unsaved text."
     assert driver.tab.model.is_taken(PATH), "nothing new is made or moved there either"
     # Undo asks for no name: shipping.md comes back as deploy.md.
     driver.do("memory.undo")
@@ -573,7 +573,7 @@ def test_the_undo_in_the_bar_takes_back_what_the_bar_tells_of_and_nothing_else(d
     driver.settle()
     assert driver.file(glossary).file.usage.pinned != was_pinned
     assert driver.file(PATH).file.usage.pinned
-    assert "undo those first" in driver.tab.undo_bar.text
+    assert "Undo those changes first" in driver.tab.undo_bar.text
 
 
 def test_a_memory_that_a_filter_hides_is_shown_when_it_is_asked_for(driver: Driver) -> None:
@@ -582,7 +582,7 @@ def test_a_memory_that_a_filter_hides_is_shown_when_it_is_asked_for(driver: Driv
     driver.window.open_memory(PATH)
     driver.until(lambda: driver.pane.file is not None and driver.pane.file.buffer.address.path == PATH)
     driver.until(lambda: getattr(driver.tree.current_data(), "path", "") == PATH)
-    assert "no such memory" not in driver.window.statusBar().currentMessage()
+    assert "no longer exists" not in driver.window.statusBar().currentMessage()
     driver.tab.chips.chips["all"].click()
     driver.tab.chips.chips["pinned"].click()
     driver.until(lambda: not driver.tab.model.index_at(PATH).isValid())

@@ -43,7 +43,7 @@ def test_plain_words_are_found_wherever_they_stand(text: str, words: str) -> Non
 def test_a_wrong_expression_says_where() -> None:
     places = find("text", FindQuery("a(b", regex=True))
     assert not places.found
-    assert "not valid" in places.error
+    assert "invalid" in places.error
     assert find("text", FindQuery("(", regex=False)).error == ""
 
 

@@ -288,7 +288,7 @@ def _shows_the_cut(driver: Driver) -> None:
     assert pane.text.unseen_block is None
     pane.text.selectAll()
     driver.type("x" * 96_000 + "\n")
-    driver.until(lambda: "still fit" in pane.limit.text)
+    driver.until(lambda: "left before this file reaches" in pane.limit.text)
     driver.type("é" * 4_000 + "\nlast\n")
     driver.until(lambda: pane.gauge.over)
     assert pane.text.unseen_block == 1

@@ -131,7 +131,7 @@ def test_what_models_used_is_told_and_an_unknown_cost_never_looks_like_none(
     spent: Spent, last: str, month: str
 ) -> None:
     words = row_words(row(Scope.WORKSPACE), NOW, spent)
-    assert f"Last run of a model: {last}. This month: {month}." in words.tooltip
+    assert f"Last run with a model: {last}. This month: {month}." in words.tooltip
     assert "$" not in words.text + words.note
 
 

@@ -88,7 +88,7 @@ def test_where_another_process_hosts_this_one_views_and_takes_over(windows: Wind
     with leases.acquire(host_lease_name(driver.session.info.id), purpose="somebody else"):
         windows.settings(ON)
         driver.services.host.recheck()
-        driver.until(lambda: label(driver) == "Services elsewhere")
+        driver.until(lambda: label(driver) == "Services in another process")
         assert "somebody else" in driver.services.label.toolTip()
     driver.until(lambda: label(driver) == "Services on")
     driver.settle()
@@ -260,7 +260,7 @@ def is_shown(driver: Any, memory: Path) -> bool:
         (HostStatus("hosting", sessions=3), "Services on"),
         (
             HostStatus("viewing", LeaseHolder(ProcessId(7, 1, "boot"), "reverie\u202e watch", 0, 1)),
-            "Services elsewhere",
+            "Services in another process",
         ),
         (HostStatus("waiting", message="The database is broken."), "Services waiting"),
     ],

@@ -116,7 +116,7 @@ def test_what_is_to_mend_in_notes_is_listed_and_leads_to_its_line(
     said = [entry.text() for entry in entries]
     assert "The section “Workflow” is missing" in said
     assert "The description under “Learnings” was changed" in said
-    assert any(each.startswith("“Worklog” holds 2,0") for each in said)
+    assert any(each.startswith("“Worklog” has 2,0") for each in said)
     entries[said.index("The description under “Learnings” was changed")].trigger()
     driver.until(lambda: driver.pane.file is not None and driver.pane.text.textCursor().blockNumber() > 0)
     assert driver.pane.text.textCursor().blockNumber() == lines.index("# Learnings") + 1
@@ -143,7 +143,7 @@ def test_several_that_move_take_the_index_and_links_along_once_a_person_saw_it(
     monkeypatch.setattr(hand, "_selected_paths", lambda: paths)
     hand.move_selected()
     driver.until(lambda: care.dialog is not None)
-    assert care.dialog.head.text().startswith("2 items move to project/old. With them")
+    assert care.dialog.head.text().startswith("2 items will be moved to project/old. This also changes")
     assert (memory / "MEMORY.md").read_text() == INDEX
     care.dialog.accept()
     driver.until(lambda: (memory / "old" / "deploy.md").exists() and driver.tab.undo_bar.isVisible())
@@ -192,7 +192,7 @@ def test_index_care_from_the_look_to_the_rename(windows: Windows, claude: tuple[
     panel.buttons["add"].click()
     driver.until(lambda: not panel.isVisible())
     assert index.read_text().endswith("\n- [unlisted](unlisted.md) — what nobody lists\n")
-    driver.until(lambda: "added" in driver.tab.undo_bar.text)
+    driver.until(lambda: "Added a line" in driver.tab.undo_bar.text)
     driver.window.actions_["memory.undo"].trigger()
     driver.until(lambda: findings(driver) == ["unlisted"] and "nobody lists" not in text.toPlainText())
 

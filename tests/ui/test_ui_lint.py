@@ -39,7 +39,7 @@ def test_marks_and_findings_follow_the_files(windows: Windows, home: Path) -> No
     assert not flagged(driver, "/memories/global/testing.md")
     index = driver.tab.model.index_at(BAD)
     assert "line 6" in index.data(Qt.ItemDataRole.ToolTipRole)
-    assert "something to look at" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "needs attention" in index.data(Qt.ItemDataRole.AccessibleTextRole)
     assert driver.file(BAD).file.unseen_reason == ""
 
     driver.open(BAD)

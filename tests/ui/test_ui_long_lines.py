@@ -124,6 +124,31 @@ def test_what_is_written_by_others_while_parts_are_added_is_shown_instead(qtbot:
     assert (file.read_only, file.content) == (False, content + "mine\n")
 
 
+def test_an_undo_of_what_others_wrote_asks_also_where_their_text_is_shown_cut(qapp: object) -> None:
+    """Otherwise the next save would silently remove it."""
+    file, _owner = opened("mine\n")
+    before, content = file.buffer, f"mine\n{LONG}\n"
+    file.buffer, _ = state.seen_on_disk(before, found(content), file.content)
+    file.follow(before)
+    assert (file.shortened, file.buffer.banner) == (True, "")
+    file.document.undo()
+    assert file.text == "mine\n"
+    assert (file.buffer.banner, file.buffer.base) == ("conflict", before.base)
+
+
+def test_typing_into_a_text_shown_in_full_undoes_nothing_that_others_wrote_before(qtbot: Any) -> None:
+    """Showing it in full empties the undo stack."""
+    file, _owner = opened("mine\n")
+    for content in ("mine\ntheirs\n", f"mine\ntheirs\n{LONG}\n"):
+        before = file.buffer
+        file.buffer, _ = state.seen_on_disk(before, found(content), file.content)
+        file.follow(before)
+    file.show_whole()
+    qtbot.waitUntil(lambda: not file.shortened)
+    QTextCursor(file.document).insertText("typed ")
+    assert (file.buffer.banner, file.buffer.base) == ("", found(content))
+
+
 def test_a_draft_of_a_long_line_is_taken_whole(qapp: object) -> None:
     file, _owner = opened(f"{LONG}\n")
     file.retype(f"{LONG}more\n")
@@ -178,7 +203,7 @@ def test_no_file_holds_the_window_up(
     assert took(use) < FAST_S
     assert driver.pane.file is not None
     assert driver.pane.file.shortened
-    assert "are cut here" in driver.pane.reason.text
+    assert "of each line, are shown" in driver.pane.reason.text
     assert driver.pane.reason.keys == ("whole",)
 
 

@@ -152,7 +152,7 @@ def test_undo_beside_a_removed_store_takes_back_nothing_else(
     page.message.button("undo").click()
     driver.settle()
     assert driver.file(path).file.usage.pinned != was_pinned
-    assert "undo those first" in page.message.text
+    assert "Undo those changes first" in page.message.text
     assert not list(left.iterdir())
 
 
@@ -352,7 +352,7 @@ def test_orphans_asked_for_before_the_first_look_are_shown_when_they_are_found(
 ) -> None:
     driver = windows.open(home)
     driver.do("view.orphans")
-    assert "Nothing is orphaned" not in driver.window.statusBar().currentMessage()
+    assert "no orphaned stores" not in driver.window.statusBar().currentMessage()
     driver.until(lambda: driver.tab.orphans.page is not None and page_of(driver).isVisible())
     assert len(page_of(driver).view.stores) == 3
 
@@ -380,4 +380,4 @@ def test_a_home_whose_stores_cannot_be_orphaned_says_that(windows: Windows, tmp_
     maker.newest()
     driver = windows.open(maker.root)
     driver.do("view.orphans")
-    driver.until(lambda: "keeps no stores" in driver.window.statusBar().currentMessage())
+    driver.until(lambda: "cannot become orphaned" in driver.window.statusBar().currentMessage())

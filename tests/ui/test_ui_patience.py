@@ -67,10 +67,10 @@ def test_a_disk_that_does_not_answer_is_named_once_and_so_is_that_it_answers_aga
     lane.submit("read", disk.look, done=lambda _nothing: None)
     qtbot.waitUntil(lambda: bool(said))
     assert str(disk.place) in said[0]
-    assert "does not answer" in label.text()
+    assert "is not responding" in label.text()
     disk.answers.set()
     qtbot.waitUntil(lambda: len(said) == 2)
-    assert said[1] == f"{disk.place} answers again."
+    assert said[1] == f"{disk.place} is responding again."
     assert not label.text()
 
 
@@ -90,7 +90,7 @@ def test_a_long_job_on_a_disk_that_answers_accuses_nobody(lane: Lane, disk: Disk
     disk.answers.set()
     lane.submit("compute", lambda _control: over.wait(30), done=lambda _done: None)
     qtbot.waitUntil(lambda: bool(label.text()))
-    assert "disk may be slow" in label.toolTip()
+    assert "disk might be slow" in label.toolTip()
     over.set()
     qtbot.waitUntil(lambda: not label.text())
     assert not said

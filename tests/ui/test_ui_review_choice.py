@@ -287,9 +287,9 @@ def test_agreeing_to_a_loss_is_offered_where_it_helps(qtbot: Any) -> None:
     ("before", "after", "said"),
     [
         ("a\r\nb\r\n", "a\nb\n", "line ends (LF or CR LF)"),
-        ("a\nb\n", "a\nb", "the line end at the end of the file"),
-        ("a b\n", "a b  \n", "blanks at the end"),
-        ("10 EUR\n", "10\u00a0EUR\n", "spaces of another kind or number"),
+        ("a\nb\n", "a\nb", "line end at the end of the file"),
+        ("a b\n", "a b  \n", "trailing spaces"),
+        ("10 EUR\n", "10\u00a0EUR\n", "kind or number of spaces"),
     ],
 )
 def test_a_change_that_one_cannot_see_says_what_differs(
@@ -297,8 +297,8 @@ def test_a_change_that_one_cannot_see_says_what_differs(
 ) -> None:
     shown = Shown(qtbot, Choices(view({C: before}, {C: after})))
     shown.pick("c.md · global")
-    assert f"Lines that look alike differ in: {said}." in shown.detail.diff.content
+    assert f"Some lines look the same but differ in: {said}." in shown.detail.diff.content
     diff = DiffView()
     qtbot.addWidget(diff)
     diff.show_diff(unified(before.encode(), after.encode(), "c.md"))
-    assert diff.content.startswith(f"Lines that look alike differ in: {said}.\n")
+    assert diff.content.startswith(f"Some lines look the same but differ in: {said}.\n")

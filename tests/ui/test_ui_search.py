@@ -151,12 +151,12 @@ def test_while_a_question_stands_what_another_process_writes_is_found_and_a_dama
     the_list_is_walked_from_the_field_and_left_upwards(driver)
     typed(driver, "zyzzyva_count")
     assert paths(driver) == []
-    assert driver.tab.search.said.text() == "No hits"
+    assert driver.tab.search.said.text() == "No results"
     target = home / "memory/global/fresh.md"
     outside = f"from pathlib import Path; Path({str(target)!r}).write_text('the zyzzyva_count is 3')"
     subprocess.run([sys.executable, "-c", outside], check=True)
     driver.until(lambda: paths(driver) == ["/memories/global/fresh.md"])
-    assert driver.tab.search.said.text() == "1 hit"
+    assert driver.tab.search.said.text() == "1 result"
     target.unlink()
     driver.until(lambda: paths(driver) == [])
     an_index_that_is_damaged_between_two_questions_is_mended_unseen(windows, driver)
@@ -245,7 +245,7 @@ def test_arrow_keys_show_the_hit_with_every_match_marked_and_f3_goes_on(windows:
     search = driver.tab.search
     driver.do("view.search")
     typed(driver, "dugong")
-    assert search.said.text() == "2 hits"
+    assert search.said.text() == "2 results"
     assert driver.pane.file is None
     first = search.list.current
     press(driver, Qt.Key.Key_Down)
@@ -280,7 +280,7 @@ def test_a_slip_of_the_keys_is_told_and_what_was_meant_is_marked(windows: Window
     driver.do("view.search")
     typed(driver, "mantenance")
     assert paths(driver) == ["/memories/global/one.md"]
-    assert driver.tab.search.said.text() == "1 hit with similar words"
+    assert driver.tab.search.said.text() == "1 result with similar words"
     press(driver, Qt.Key.Key_Return)
     driver.until(driver.pane.text.hasFocus)
     assert marked(driver) == ["maintenance"]
@@ -357,17 +357,17 @@ def test_where_no_memory_has_all_words_those_with_some_are_shown_marked_and_said
     driver.do("view.search")
     typed(driver, "bandicoot numbat")
     assert paths(driver)[0] == "/memories/global/both.md"
-    assert search.said.text() == "1 hit · 2 more with some of the words"
+    assert search.said.text() == "1 result · 2 more with some of the words"
     typed(driver, "restarting")
-    assert search.said.text() == "1 hit with similar words"
+    assert search.said.text() == "1 result with similar words"
     typed(driver, "restart bandicoot kangaroo-shed")
     assert paths(driver)[0] == "/memories/global/engine.md"
-    assert search.said.text() == "2 hits with some of the words"
+    assert search.said.text() == "2 results with some of the words"
     press(driver, Qt.Key.Key_Return)
     driver.until(lambda: driver.pane.file is not None)
     assert set(marked(driver)) == {"bandicoot", "restarted"}, "what was found, not what was asked"
     typed(driver, "bandicooot")
-    assert search.said.text() == "2 hits with similar words"
+    assert search.said.text() == "2 results with similar words"
 
 
 def test_memories_of_the_place_that_is_shown_come_first(windows: Windows, home: Path) -> None:

@@ -129,7 +129,7 @@ def test_a_request_without_a_home_is_for_the_homes_that_are_open(windows: Window
     driver.settle()
     assert (driver.session.context.workspace_id, driver.session.context.project_path) == (None, project)
     driver.window.handle_request(OpenRequest(workspace="0000000000"))
-    assert driver.window.statusBar().currentMessage() == "No open home has a workspace 0000000000."
+    assert driver.window.statusBar().currentMessage() == "No open home has the workspace 0000000000."
 
 
 @pytest.mark.qt_log_ignore("does not support")

@@ -140,7 +140,7 @@ def claim(state: ClaimState, to: str = "") -> CheckedClaim:
 
 
 def test_words_say_what_became_of_it_and_hide_nothing() -> None:
-    assert claim_words(claim(ClaimState.GONE)).endswith(" is gone")
+    assert claim_words(claim(ClaimState.GONE)).endswith(" no longer exists")
     assert claim_words(claim(ClaimState.MOVED, "new")).endswith(" moved to new")
     assert claim_words(claim(ClaimState.CHANGED, "2.0")).endswith(" is now 2.0")
     assert "\u200b" not in claim_words(claim(ClaimState.GONE))

@@ -12,7 +12,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.messages import Toast
 
-UNDO = [("undo", "Undo", "Take it back")]
+UNDO = [("undo", "Undo", "Undo this change")]
 
 
 @pytest.fixture

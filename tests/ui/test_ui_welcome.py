@@ -79,11 +79,11 @@ def test_privacy_is_three_lines_and_the_rest_is_behind_a_link(
     assert isinstance(dialog, PrivacyDialog)
     qtbot.waitUntil(dialog.isVisible)
     text = dialog.text
-    assert "Looking changes nothing" in text
+    assert "Viewing files never changes them" in text
     assert "credentials" in text, "what it never reads"
     assert "background runs are off" in text
     assert str(windows.profile.settings_file) in text
-    assert "provider of that model" in text, "where texts go"
+    assert "the model's provider" in text, "where texts go"
     assert not re.search(
         r"never leaves?|stays? on|only local|locally|local-only|offline", text, re.IGNORECASE
     )

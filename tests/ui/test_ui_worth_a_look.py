@@ -80,10 +80,10 @@ def test_a_look_that_fails_says_so_and_does_not_go_on_looking(
         patched.setattr(FindingService, "find", find)
         driver.do("view.worth")
         driver.until(lambda: "does not answer" in driver.tab.worth.page.message.text)
-        assert driver.tab.worth.page.title.text() == "Not looked at yet"
+        assert driver.tab.worth.page.title.text() == "Not checked yet"
     driver.do("view.worth")
     driver.do("view.worth")
-    driver.until(lambda: driver.tab.worth.page.title.text() != "Not looked at yet")
+    driver.until(lambda: driver.tab.worth.page.title.text() != "Not checked yet")
     assert "worth a look" in driver.tab.worth.page.title.text()
 
 
@@ -93,7 +93,7 @@ def test_what_is_dismissed_goes_and_comes_back_with_undo(windows: Windows, home:
     choose(driver, "successor")
     driver.qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     driver.until(lambda: "successor" not in kinds(driver))
-    assert page.note.text() == "1 more was dismissed"
+    assert page.note.text() == "1 dismissed finding is hidden"
     page.message.button("undo").click()
     driver.until(lambda: "successor" in kinds(driver))
 
@@ -123,7 +123,7 @@ def test_one_press_keeps_one_of_a_pair_and_undo_brings_the_other_back(
     choose(driver, "successor")
     driver.until(lambda: bool(page.pair.sides.rows))
     head = getattr(page.pair, side)
-    assert head.name.text() == f"{stays.removeprefix('/memories/')} · 1 line only here"
+    assert head.name.text() == f"{stays.removeprefix('/memories/')} · 1 line only in this memory"
     before = {path: (home / path.replace("/memories", "memory").lstrip("/")) for path in (stays, goes)}
     data = {path: file.read_bytes() for path, file in before.items()}
     head.keep.click()
@@ -245,7 +245,7 @@ def test_what_a_model_noticed_is_shown_with_what_it_says(windows: Windows, home:
     driver.until(lambda: any(matter[0].why for matter in page.list.values))
     row = [bool(matter[0].why) for matter in page.list.values].index(True)
     page.list.setCurrentIndex(page.list.rows.index(row, 0))
-    assert page.why.text() == "A model says: Only one of them can be <b>true</b>."
+    assert page.why.text() == "Reason given by the model: Only one of them can be <b>true</b>."
     assert page.why.textFormat() == Qt.TextFormat.PlainText
     driver.until(lambda: bool(page.pair.sides.rows))
     choose(driver, "secret")
@@ -340,7 +340,7 @@ def test_a_matter_is_dismissed_as_a_whole_and_comes_back_with_undo(windows: Wind
     page = driver.tab.worth.page
     page.dismiss.click()
     driver.until(lambda: "superseded" not in kinds(driver))
-    assert page.note.text() == "1 more was dismissed"
+    assert page.note.text() == "1 dismissed finding is hidden"
     page.message.button("undo").click()
     driver.until(lambda: "superseded" in kinds(driver))
     choose(driver, "superseded")
@@ -369,10 +369,10 @@ def test_nothing_found_in_one_workspace_is_left_standing_for_another(windows: Wi
     found = next(each for matter in page.list.values for each in matter if PROJECT_OLD in each.paths)
     driver.do("view.changes")
     driver.choose(INGEST)
-    assert page.title.text() == "Looking…"
+    assert page.title.text() == "Searching…"
     page.keep_wanted.emit(found, 0)
     driver.do("view.memory")
-    driver.until(lambda: driver.tab.worth.is_settled and page.title.text() != "Looking…")
+    driver.until(lambda: driver.tab.worth.is_settled and page.title.text() != "Searching…")
     assert all(PROJECT_OLD not in each.paths for matter in page.list.values for each in matter)
     assert {file.name for file in there.iterdir()} >= {"releases.md", "releases-updated.md"}
 

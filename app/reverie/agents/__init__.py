@@ -1,1 +1,1 @@
-"""What each agent keeps on disk, and the interface that the rest of the program knows. `base` is the door."""
+"""The files of each agent on disk, behind one interface. Other packages import `agents.base`."""

@@ -1,10 +1,10 @@
 """The `Home` interface, through which every other package sees an agent's state directory.
 
 A `Home` has sixteen core members (identity, contents, contexts, roots, caps, rules, places to watch), of
-which an agent must write seven, and optional capabilities that only some agents have. It holds all constants
-of its agent; the store, the runs and the window hold none, and none of them asks which agent it is. A home
-only reads: it opens no file for writing, creates nothing, and raises `Unavailable` when its directory cannot
-be reached (a vanished home is unavailable, not empty).
+which an agent must write seven, and optional capabilities that only some agents have. All constants of an
+agent are in its home; the store, the runs and the window contain none, and never test which agent a home
+belongs to. A home only reads: it opens no file for writing, creates nothing, and raises `Unavailable` when
+its directory cannot be reached (a vanished home is unavailable, not empty).
 
 The optional capabilities are protocols in this module, because they name its values; their other types are in
 `agents.capabilities`. This module is needed before the first paint, so it imports `agents.capabilities` for
@@ -72,32 +72,32 @@ if TYPE_CHECKING:
 class Home(ABC):
     """One agent's state directory.
 
-    What every agent has is a member. What only some have is an optional capability: an attribute that is None
-    if the agent lacks it, and an object that implements one of the protocols below otherwise. Often the
-    home itself implements several. A method of a capability never reports "this agent has none"; only the
-    attribute does.
+    Features of every agent are members. Features of only some agents are optional capabilities: attributes
+    that are None if the agent lacks the feature, and otherwise an object that implements one of the protocols
+    below (often the home itself). Only the attribute shows that an agent lacks a feature, never a method's
+    result.
     """
 
     # Capabilities: protocols below. A home sets those that it has when it is made.
 
     sidecars: Sidecars | None = None
-    """The agent's files of pins, usage and coverage; None: Reverie keeps these in its own directory."""
+    """The agent's files of pins, usage and coverage; None: Reverie stores these in its own directory."""
     transcripts: Transcripts | None = None
     """Transcripts that can be opened."""
     sessions: Sessions | None = None
-    """Workspaces that come into use and whose transcripts grow."""
+    """Workspaces that are in use, and whose transcripts grow."""
     writer: AgentWriter | None = None
-    """A memory writer and the chat that it follows, turn by turn."""
+    """A memory writer, and the chat that it reads turn by turn."""
     notes: AgentNotes | None = None
     """Notes that the agent keeps of each session."""
     jobs: AgentJobs | None = None
     """The state of the agent's own background jobs."""
     records: Records | None = None
-    """Files that hold many memories each, record by record."""
+    """Files that contain many memories each, one per record."""
     consolidation: ConsolidationRules | None = None
     """Rules for consolidations beyond those for every file."""
     store_rules: StoreRules | None = None
-    """A store that the agent rewrites itself: which contents it accepts, its lock, notes to the agent."""
+    """Rules of a store that the agent rewrites itself: accepted contents, its lock, notes to the agent."""
     extraction: Extraction | None = None
     """Threads whose memories can be extracted."""
     models: ModelPreferences | None = None
@@ -154,8 +154,8 @@ class Home(ABC):
     ) -> ScopeContext:
         """Return the scope context for a workspace, a project, both or neither.
 
-        With `project_given` the caller named the project (`None` or `""`: no project); otherwise it is looked
-        up by workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
+        With `project_given` the caller chose the project (`None` or `""`: no project); otherwise it is that
+        of the workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
         """
 
     @abstractmethod
@@ -188,9 +188,10 @@ class Home(ABC):
     def write_refusals(self, root: ScopeRoot | None = None) -> tuple[Refusal, ...]:
         """Return the reasons why nothing may be written into `root`.
 
-        With `root=None`, judges the sidecars and companions, which belong to the whole home; a refusal for
-        the whole home applies to every root. Empty if the layout and all versions are known. Reads the
-        disk at each call and ignores permissions that a person has given (`memory.store` checks those).
+        With `root=None`, the result is for the sidecars and companions, which belong to the whole home; a
+        refusal for the whole home applies to every root. Empty if the layout and all versions are known.
+        Reads the disk at each call. Permissions that a person has given are ignored here;
+        `memory.write_guard` checks them.
         """
         if root is None or not root.read_only:
             return ()
@@ -244,7 +245,7 @@ class Home(ABC):
 
 
 class Workspace(Struct, frozen=True):
-    """One workspace as the home lists it."""
+    """One workspace, as listed by the home."""
 
     id: str
     name: str
@@ -253,16 +254,16 @@ class Workspace(Struct, frozen=True):
     bucket: str
     """The project that it is listed under."""
     project_paths: tuple[str, ...]
-    """None, one or more."""
+    """The paths of its projects; may be empty."""
     multi_project: bool
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
     """The part of the bucket's project that it works in."""
     updated_at: int | None = None
-    """When it was used last (UTC ms); None if the list does not say."""
+    """When it was last used (UTC ms); None if unknown."""
     scratch: bool = False
-    """Whether it is a chat without a project; its project memory belongs to its own `path`."""
+    """Whether it is a chat without a project, whose project memory belongs to its own `path`."""
     dreams_as: str | None = None
     """See `ScopeContext`."""
 
@@ -273,7 +274,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def memory_project(self) -> str | None:
-        """The path that its project memory belongs to; None if it has none."""
+        """The path to which its project memory belongs; None if it has no project memory."""
         if self.multi_project:
             return None
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
@@ -285,14 +286,14 @@ class Project(Struct, frozen=True):
     path: str
     name: str
     workspaces: tuple[Workspace, ...]
-    """In the home's own order, those of sub-projects included."""
+    """Its workspaces, including those of sub-projects, in the home's own order."""
 
 
 class TitlesRead(Struct, frozen=True):
     """The result of `Sessions.learn_titles`."""
 
     read: int = 0
-    """Number of titles read; 0 when none is left to read."""
+    """Number of titles read; 0 if no title is left to read."""
     changed: bool = False
     """Whether the list of workspaces now shows anything new."""
 
@@ -304,19 +305,19 @@ class TranscriptSource(Struct, frozen=True):
     kind: Literal["session", "rollout", "sub-agent"]
     path: Path
     title: str = ""
-    """Empty: only known after reading the transcript."""
+    """The title; empty if it is only known after reading the transcript."""
     project_path: str | None = None
     updated_at: int | None = None
     """When its file changed last (UTC ms)."""
     size: int = 0
     """In bytes, from the directory entry."""
     state: str = ""
-    """Anything special about it, in a few words."""
+    """A special state, in a few words; empty if there is none."""
     archived: bool = False
     under: str = ""
-    """The id of the transcript that this one was a part of; empty for none."""
+    """The id of the transcript to which this one belongs, such as a sub-agent's; empty if there is none."""
     project_name: str = ""
-    """The name that a person gave its project; empty for none."""
+    """The name that a person gave its project; empty if there is none."""
 
 
 LoadState = Literal["full", "part", "line", "listed", "needed"]
@@ -327,7 +328,8 @@ in an index, only its name and description, or nothing until it is needed."""
 class LoadedNext(Struct, frozen=True):
     """Files whose text a new session newly loads, and files whose text it no longer loads.
 
-    A file counts when all or a part of its text is loaded. Named by memory path, or by path on disk.
+    A file is included if all or a part of its text is loaded. Files are identified by memory path, or by path
+    on disk.
     """
 
     entered: tuple[str, ...] = ()
@@ -338,7 +340,7 @@ class LoadedNext(Struct, frozen=True):
 
 
 def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState]) -> LoadedNext:
-    """Compare two load states and return the files that enter and leave."""
+    """Compare the load states of files by path, and return the files newly loaded and no longer loaded."""
     was, now = (
         {path for path, state in each.items() if state in ("full", "part")} for each in (before, after)
     )
@@ -346,7 +348,7 @@ def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState])
 
 
 def loaded_next_from(raw: object) -> LoadedNext:
-    """Read a `LoadedNext` from the details of a run; empty if they hold none."""
+    """Return the `LoadedNext` in the details of a run; an empty one if they do not contain one."""
     match raw:
         case {"entered": [*entered], "left": [*left]}:
             return LoadedNext(tuple(map(str, entered)), tuple(map(str, left)))
@@ -354,7 +356,7 @@ def loaded_next_from(raw: object) -> LoadedNext:
 
 
 def signed_names(change: LoadedNext) -> str:
-    """Format what enters and leaves as text: `+ pr-checklist − deploy`."""
+    """Return the names of files newly loaded and no longer loaded as text: `+ pr-checklist − deploy`."""
     names = [f"+ {_short_name(path)}" for path in change.entered]
     names += [f"− {_short_name(path)}" for path in change.left]
     return "  ".join(names)
@@ -367,10 +369,10 @@ def _short_name(path: str) -> str:
 Loading = Literal[
     "start", "on-demand", "approval", "elsewhere", "replaced", "excluded", "too-large", "unopened"
 ]
-"""When an agent loads a file: when a session starts; when it works on some file; at the start if a person has
-agreed to it. `unopened`: at the start, but Reverie never opens such a file. Not at all: `elsewhere`, another
-part of the agent reads it; `replaced`, another file counts in its place; `excluded` by a setting;
-`too-large`."""
+"""When an agent loads a file. `start`: when a session starts. `on-demand`: when it works on certain files.
+`approval`: at the start if a person has agreed. `unopened`: at the start, but Reverie never opens such a
+file. The others are not loaded: `elsewhere`, another part of the agent reads it; `replaced`, another file is
+loaded in its place; `excluded` by a setting; `too-large`."""
 
 
 class Companion(Struct, frozen=True):
@@ -384,18 +386,18 @@ class Companion(Struct, frozen=True):
     label: str
     exists: bool
     note: str = ""
-    """A sentence on when the agent loads it; empty for always."""
+    """A sentence on when the agent loads the file; empty if it always does."""
     read_only: str = ""
-    """Why it is only shown, as a sentence; empty for one that may be edited."""
+    """Why the file cannot be edited, as a sentence; empty if it can."""
     loading: Loading = "start"
     unopened: str = ""
-    """Why Reverie lists the file but never opens it, as a sentence; empty for one that is opened."""
+    """Why Reverie lists the file but never opens it, as a sentence; empty if it does."""
     about: str = ""
     """Its subject in a few words; empty if unknown."""
 
 
 class Orphan(Struct, frozen=True):
-    """A store that no project or workspace of the home points at."""
+    """A store to which no project or workspace of the home refers."""
 
     kind: Literal["project", "workspace", "older-layout", "older-name"]
     directory: Path
@@ -404,10 +406,10 @@ class Orphan(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The marks that distinguish one repository from another.
+    """The properties that distinguish one repository from another.
 
-    `roots`: hex ids of commits without parents, empty if unknown; `remotes`: as
-    `claims.identity.remote_key` spells them. Both sorted.
+    `roots`: hex ids of commits without parents, empty if unknown; `remotes`: addresses in the form of
+    `claims.identity.remote_key`. Both are sorted.
     """
 
     roots: tuple[str, ...] = ()
@@ -418,7 +420,7 @@ class Identity(Struct, frozen=True):
 
 
 class LostStore(Struct, frozen=True):
-    """A store that no listed project or workspace uses any more, with all that the home knows about it."""
+    """A store that no listed project or workspace uses any more, with all facts about it in the home."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
     """`missing-project`: the home lists its project, whose directory is not there now; `older-name`: the
@@ -426,28 +428,28 @@ class LostStore(Struct, frozen=True):
     directory: Path
     label: str
     scope: Scope
-    """Where its files belong."""
+    """The scope of its files."""
     root: ScopeRoot | None = None
-    """None, as `context` is, when it lies outside of the scope roots: it is then in no history and can only
-    be read."""
+    """The scope root. None, like `context`, for a store outside of the scope roots: it has no history and can
+    only be read."""
     context: ScopeContext | None = None
-    """Reaches it through the store under `root`."""
+    """The context that reaches the store as `root`."""
     name: str = ""
     """The name of its project; empty if unknown."""
     flat: bool = False
     """Only the notes directly in `directory` belong to it."""
     owner: str = ""
-    """The listed project that it belongs to, proven by its name or by the home; empty for none."""
+    """The listed project to which it belongs, proven by its name or by the home; empty if unknown."""
     former_path: str = ""
-    """Where its project once was."""
+    """A former path of its project; empty if unknown."""
     former_source: str = ""
-    """The file of the home that says so."""
+    """The file of the home that names `former_path`."""
     checkouts: tuple[str, ...] = ()
-    """Where its repository was, `former_path` included."""
+    """All known paths of its repository, including `former_path`."""
 
 
 class Sidecars(Struct, frozen=True):
-    """The agent's own files beside its memories, which Reverie writes, too."""
+    """The agent's own data files beside its memories; Reverie writes them, too."""
 
     usage: Path
     """Pins and how often each memory was used."""
@@ -456,14 +458,14 @@ class Sidecars(Struct, frozen=True):
 
 
 class WatchedPlace(Struct, frozen=True):
-    """Entries directly inside one directory whose changes matter; nothing here need exist.
+    """Entries directly inside one directory to watch for changes; they need not exist.
 
-    Below the memory roots everything matters: those come from `Home.roots` and are not repeated here.
+    The memory roots, below which everything is watched, come from `Home.roots` and are not included here.
     """
 
     directory: Path
     names: tuple[str, ...] = ()
-    """Empty: all entries."""
+    """The names of the entries; empty: all entries."""
 
 
 class SessionPlace(Struct, frozen=True):
@@ -472,11 +474,11 @@ class SessionPlace(Struct, frozen=True):
     workspace_id: str
     directory: Path
     files: tuple[str, ...]
-    """Inside `directory`, the one that grows last."""
+    """Names of its files in `directory`; the file that grows is the last."""
 
 
 class HomeContents(Struct, frozen=True):
-    """The projects and workspaces that a home lists, read in one go so that they are consistent."""
+    """The projects and workspaces that a home lists, read at one time so that they are consistent."""
 
     projects: tuple[Project, ...]
     orphans: tuple[Orphan, ...] = ()
@@ -502,25 +504,25 @@ class Transcripts(Protocol):
 
 
 class Sessions(Protocol):
-    """Workspaces that come into use, and whose transcripts grow."""
+    """Workspaces that are in use, and whose transcripts grow."""
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         """Return `(workspace id, last user activity in ms)` in the agent's own order."""
 
     def session_place(self, workspace_id: str) -> SessionPlace | None:
-        """Return where a workspace's transcript lies (it need not exist); None: no such session.
+        """Return the place of a workspace's transcript (it need not exist); None: no such session.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
 
     def sessions_in_use(self) -> tuple[SessionPlace, ...]:
-        """Return the transcripts that may still grow, most recently used first.
+        """Return the places of transcripts that may still grow, most recently used first.
 
-        These are those of workspaces that are not archived.
+        These belong to workspaces that are not archived.
         """
 
     def session_watches(self) -> tuple[WatchedPlace, ...]:
-        """Return the places to watch for other sessions that come into use, or go out of it."""
+        """Return the places to watch in order to notice that sessions start or stop being in use."""
 
     def workspace(self, workspace_id: str) -> Workspace | None:
         """Return one workspace without listing the others; None: not listed.
@@ -529,21 +531,21 @@ class Sessions(Protocol):
         """
 
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
-        """Read up to `most` unknown workspace titles, newest first, into Reverie's cache.
+        """Read up to `most` unknown workspace titles from transcripts, newest first, into Reverie's cache.
 
-        Limited to one project if `project_path` is given. Titles that the agent's own list names are not
-        read. Blocks on disk.
+        `project_path`: only workspaces of this project. Titles that are in the agent's own list are not read.
+        Blocks on disk.
         """
 
     def resolve_project(self, project_path: str) -> str:
-        """Return the path of a listed project, reading its own files where only they know it.
+        """Return the path of a listed project; if only the project's transcripts name the path, read them.
 
-        For a project that a person asked for. The answer is kept in Reverie's cache.
+        Called for a project that a person asked for. The result is stored in Reverie's cache.
         """
 
 
 class AgentWriter(Protocol):
-    """An agent's memory writer, and the chat of each workspace that it follows."""
+    """An agent's memory writer, and the chat of each workspace that it reads."""
 
     def transcript(self, workspace_id: str) -> Transcript:
         """Return the turns and boundaries of a workspace.
@@ -552,10 +554,10 @@ class AgentWriter(Protocol):
         """
 
     def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
-        """Return a tail of what is appended from `position` on; None: from the end. Nothing is read yet."""
+        """Return a reader of rows appended after `position` (None: the present end). Reads nothing yet."""
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        """Return the newest ends of turns, oldest first."""
+        """Return the newest events that end a turn, oldest first."""
 
     def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
         """Return the newest calls of memory tools."""
@@ -570,7 +572,7 @@ class AgentWriter(Protocol):
         """Return which memories the agent in this home loads."""
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-        """Return where the memory writer keeps its files.
+        """Return the places of the memory writer's files.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -586,19 +588,19 @@ class AgentNotes(Protocol):
     """Notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
-        """Return where the notes of a session lie; None: no such session.
+        """Return the place of a session's notes; None: no such session.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
-        """Return why the agent itself would keep no notes of a session; empty if it may."""
+        """Return why the agent itself would write no notes about a session; empty if it may."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        """Return a meter that counts a session's transcript, and later only what was added to it."""
+        """Return a meter that reads a session's transcript, and later only the lines that were added."""
 
     def session_title(self, place: NotesPlace) -> str:
-        """Return the title of the session; empty for none."""
+        """Return the title of the session; empty if there is none."""
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
         """Return the session's transcript for reading."""
@@ -614,7 +616,7 @@ class AgentJobs(Protocol):
         """Return the agent's own list of background jobs, newest first."""
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        """Read from disk what the agent's jobs wait for in this context, for the doctor."""
+        """Return the doctor's checks of what the agent's jobs wait for in this context. Reads the disk."""
 
 
 class ConsolidationRules(Protocol):
@@ -633,7 +635,7 @@ class ConsolidationRules(Protocol):
         """
 
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        """Return the lock that a consolidation of this context takes beside Reverie's own lease.
+        """Return the agent's lock that a consolidation of this context takes in addition to Reverie's lease.
 
         None: there is nothing to lock.
         """
@@ -645,8 +647,8 @@ class StoreRules(Protocol):
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
         """Raise `StoreError` if the agent would not accept the new content of `rel`.
 
-        `before` and `after` are None for no file. The error gives the reason as a person needs it. Anything
-        that writes into a store calls this first.
+        `before` and `after` are None for no file. The error explains the reason to a person. All code that
+        writes into a store calls this first.
         """
 
     def write_lock(self, root: ScopeRoot) -> WriteLock | None:
@@ -658,8 +660,8 @@ class StoreRules(Protocol):
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
         """Return the path of a new note from a person to the agent, below its global scope.
 
-        The file is created once and never changed. `source`: the id of what it was made from; it makes the
-        name unique.
+        The note is created once and never changed. `source`: the id of the object from which the note is
+        made; it makes the name unique.
         """
 
 
@@ -668,19 +670,19 @@ class Extraction(Protocol):
 
     @property
     def extracts_to_notes(self) -> bool:
-        """Whether extracted memories go into notes to the agent, which folds them in itself."""
+        """Return whether extracted memories are written as notes to the agent, which merges them itself."""
 
     def threads(self) -> tuple[Thread, ...]:
         """Return every thread, including those of sub-agents."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """Return how new each thread was (UTC ms) when the agent last extracted it, by thread id.
+        """Return each thread's last change (UTC ms) as of its last extraction by the agent, by thread id.
 
         Includes threads in which the agent found nothing to remember.
         """
 
     def left_to_agent(self, now_ms: int) -> frozenset[str]:
-        """Return the ids of the threads that the agent will extract by itself.
+        """Return the ids of the threads that the agent will extract itself.
 
         Extracting them as well would store the same memories twice.
         """
@@ -731,7 +733,7 @@ class OrphanedStores(Protocol):
 
 
 def comparable(home: Home, text: str) -> ComparableText:
-    """Return the parts of a memory that a merge must preserve: the whole text, unless the agent has rules.
+    """Return the parts of a memory that a merge must preserve; without rules of the agent the whole text.
 
     Pure.
     """
@@ -779,13 +781,13 @@ def no_workspace(agent: str) -> ScopeUnavailable:
 
 
 def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
-    """Return a file's rule (None for a plainly editable one) and role, as `memory.listing.RulesOf` does."""
+    """Return a file's rule (None if it is editable without conditions) and its role (`listing.RulesOf`)."""
     rule = home.file_rule(root, rel)
     return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)
 
 
 ANSWER_S = 3.0
-"""How long a place may take to answer."""
+"""Seconds that a place may take to respond."""
 
 
 class FoundHome(Struct, frozen=True):
@@ -794,7 +796,7 @@ class FoundHome(Struct, frozen=True):
     root: Path
     kind: str
     of_project: bool = False
-    """Whether it lies in a project, and belongs to that one alone."""
+    """Whether it is inside a project and belongs only to this project."""
 
 
 class TroubledPlace(Struct, frozen=True):
@@ -803,7 +805,7 @@ class TroubledPlace(Struct, frozen=True):
     root: Path
     error: UserError
     silent: bool = False
-    """Whether its disk does not answer now; it may later."""
+    """Whether its disk does not respond now; it may respond later."""
 
 
 class DiscoveredHomes(Struct, frozen=True):
@@ -814,7 +816,7 @@ class DiscoveredHomes(Struct, frozen=True):
 
 
 def not_answering(root: Path) -> UserError:
-    """Return the error for a place whose disk hangs."""
+    """Return the error for a place on a disk that does not respond."""
     return Unavailable(
         f"{root} is not responding.",
         cause="It is on a disk or network share that may no longer be available.",

@@ -23,17 +23,17 @@ class ComparableText(Struct, frozen=True):
     """The parts of a memory that a merge must preserve."""
 
     text: str
-    """Without the parts about the file itself, such as its name and origin."""
+    """The text without parts about the file itself, such as its name and origin."""
     kind: str = ""
     """Memories of different kinds are never merged; empty: no kind."""
 
 
 class ConsolidatedFile(Struct, frozen=True):
-    """A text of a root after a consolidation."""
+    """A file of a root after a consolidation."""
 
     text: str
     name: str = ""
-    """From the front matter, as `description` is; empty: none."""
+    """The name in the front matter, like `description`; empty if there is none."""
     description: str = ""
 
 
@@ -47,13 +47,13 @@ class RootChange(Struct, frozen=True):
     moved: Mapping[str, str]
     """Old -> new path."""
     merged: Mapping[str, str]
-    """Of `gone`: the memory that each one was merged into."""
+    """For files of `gone`: the path of the memory into which each was merged."""
     created: tuple[str, ...] = ()
     """New files."""
 
 
 class LockBefore(Struct, frozen=True):
-    """A lock file as it was."""
+    """The state of a lock file before Reverie took it."""
 
     body: bytes | None
     """None: the file was not there."""
@@ -61,7 +61,7 @@ class LockBefore(Struct, frozen=True):
 
 
 class AgentLock(Protocol):
-    """The file by which an agent shows that it consolidates a store; every consolidation takes it."""
+    """The lock file of a store during a consolidation, by the agent or by Reverie."""
 
     @property
     def file(self) -> Path: ...
@@ -70,7 +70,7 @@ class AgentLock(Protocol):
         """The process id that the lock names while we hold it."""
 
     def look(self) -> LockBefore:
-        """Return the lock as it is now.
+        """Return the current state of the lock.
 
         Raises `Busy` while another process holds it.
         """
@@ -95,7 +95,7 @@ class AgentLock(Protocol):
 
 
 class AgentCheck(Struct, frozen=True):
-    """One of the agent's own gates, for the doctor."""
+    """The check of one condition of the agent's jobs, for the doctor."""
 
     check: str
     """Its name for scripts."""
@@ -117,7 +117,7 @@ class WriteLock(Struct, frozen=True):
 
 
 class StatusLine(Struct, frozen=True):
-    """The state of one of the agent's own jobs, as the agent reports it: read by Reverie, never written."""
+    """The state of one of the agent's own jobs, as read from the agent's files."""
 
     scope: Scope | None
     """None: the whole home."""
@@ -143,7 +143,7 @@ class AgentJob(Struct, frozen=True):
 
 
 class MemoryKinds(Struct, frozen=True):
-    """Which memories this home's agent loads, judged by the files it keeps."""
+    """The kinds of memories that this home's agent loads, detected by the files in the home."""
 
     project_file: bool | None = None
     """One file for each project; None: unknown."""
@@ -156,31 +156,31 @@ class MemoryKinds(Struct, frozen=True):
 class WriterPlace(Struct, frozen=True):
     """The files of the agent's own memory writer for one workspace.
 
-    Nothing here need exist; all but `context_instructions` lies inside the home. Of each kind of instructions
-    the first file that exists counts.
+    The files need not exist; all except `context_instructions` are inside the home. Of each kind of
+    instructions the first existing file is used.
     """
 
     state_file: Path
     dump_directory: Path
     memory_file: Path | None
-    """The one file of the project; None without a single project."""
+    """The memory file of the project; None unless there is exactly one project."""
     memory_id: str
-    """Its id; empty without a single project."""
+    """The id of the memory file; empty unless there is exactly one project."""
     instructions: tuple[Path, ...]
     context_instructions: tuple[Path, ...]
 
 
 class NotesPlace(Struct, frozen=True):
-    """The files of one session's notes. Nothing here need exist."""
+    """The files of one session's notes; they need not exist."""
 
     root: ScopeRoot
     """A scope root of the home."""
     rel: str
     """The notes file below `root`."""
     transcript: Path
-    """The session's."""
+    """The session's transcript."""
     template: Path
-    """A person's own text for all sessions, as `prompt` is."""
+    """A template by the person for all sessions; `prompt` is the person's, too."""
     prompt: Path
 
     @property
@@ -233,15 +233,15 @@ class DumpPlaces(Struct, frozen=True):
 
 
 class AgentWriterConfig(Struct, frozen=True):
-    """The settings of the memory writer in an agent's own files."""
+    """The agent's own settings of its memory writer."""
 
     enabled: bool = True
     interval: object = None
-    """As it is in the file; None if no file has it."""
+    """The value as in the file; None if no file has it."""
     model: str | None = None
-    """For the writer itself, as `provider:model`."""
+    """The writer's model, as `provider:model`."""
     default_model: str | None = None
-    """Where no other is named, as `provider:model`."""
+    """The model if no other is named, as `provider:model`."""
     definition: bytes | None = None
     """The agent definition that overrides the built-in prompt."""
     problem: str = ""
@@ -260,7 +260,7 @@ class ModelService:
     key_env: str = ""
     """The environment variable that holds its key; empty: none is named."""
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
-    """Sent with every request; their values are secrets."""
+    """Headers to send with every request; their values are secrets."""
 
 
 KeySource = Literal["environment", "keyring", "none needed", "missing", "locked", "not responding"]
@@ -277,7 +277,7 @@ class ProviderInfo(Struct, frozen=True):
 
 
 class AgentDreamConfig(Struct, frozen=True):
-    """The settings for consolidations in an agent's own files."""
+    """The agent's own settings of its consolidations."""
 
     model: str | None = None
     """`provider:model`."""
@@ -291,8 +291,8 @@ class AgentDreamConfig(Struct, frozen=True):
 class Thread(Struct, frozen=True):
     """One thread. Times are UTC ms.
 
-    `path` is None if only the database knows it. `source`: what led it, from the database; empty if
-    unknown.
+    `path` is None for a thread that is only in the database. `source`: the kind of program that ran the
+    thread, from the database; empty if unknown.
     """
 
     id: str
@@ -309,7 +309,7 @@ class Thread(Struct, frozen=True):
     pinned: bool = False
     """Whether a person pinned it in the agent's own list."""
     project: str = ""
-    """The name of the project it was put into, or whose root it works in; empty for none."""
+    """The name of the project it was put into, or whose root it works in; empty if there is none."""
     section: str = ""
     """The name of the section of the agent's list that it is in, other than that of pinned ones."""
 
@@ -337,26 +337,26 @@ class RecordText(Struct, frozen=True):
     said: str = ""
     """Its subject, in one line."""
     stays: bool = False
-    """Whether it must not be deleted now, since another record would then be taken for it."""
+    """Whether it must not be deleted now, because its name would then refer to another record."""
 
 
 class Records(Protocol):
     """The records of one home that a consolidation may change.
 
-    For files that hold many memories each, where one record is one memory to a consolidation. A record's path
-    is the file's own with the record's name below it, where no real file can be. Every writer holds `lock`
-    and compares first (`memory.scope_files`).
+    For files with many memories each; for a consolidation one record is one memory. A record's path is the
+    path of the file with the record's name below it, so it cannot be the path of a real file. Every writer
+    holds `lock` and compares first (`memory.scope_files`).
     """
 
     @property
     def sentence(self) -> str:
-        """Instructions about them for a model."""
+        """Return instructions for a model about records."""
 
     def is_holder(self, rel: str) -> bool:
-        """Return whether this file of a memory root holds such records."""
+        """Return whether this file of a memory root contains such records."""
 
     def holder(self, rel: str) -> str:
-        """Return the file that holds the record `rel`; empty if `rel` is no record."""
+        """Return the path of the file that contains the record `rel`; empty if `rel` is no record."""
 
     def split(self, data: bytes) -> tuple[RecordText, ...]:
         """Return the records in a file's bytes that a consolidation may change, in their order."""
@@ -374,33 +374,33 @@ class Records(Protocol):
         """Raise `StoreError` if this record may not change from `before` to `after`."""
 
     def alike(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """Return the positions of equivalent texts, group by group."""
+        """Return groups of equivalent texts, each as the positions of its members in `texts`."""
 
     def order(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return the positions, best founded first."""
+        """Return the positions of `texts` in order, those with the most evidence first."""
 
     def merged(self, texts: Sequence[str]) -> str | None:
-        """Return the first text with everything that the others add; None if that would lose something."""
+        """Return the first text with the content that the others add; None if that would lose content."""
 
     def lock(self, path: Path) -> AbstractContextManager[None]:
         """Return the lock that the agent itself takes to write this file."""
 
 
 ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]
-"""Why an import loads nothing: there is no such file; punctuation behind the path counts as part of it; a
-character before the `@` keeps it from being an import; a blank ends the path; files of this kind are not
-imported; the importing file is already at the maximum depth."""
+"""Why an import loads nothing: there is no such file; punctuation after the path counts as part of it; a
+character before the `@` prevents the import; a space ends the path; files of this kind are not imported; the
+importing file is already at the maximum depth."""
 
 
 class FailedImport(Struct, frozen=True):
     """An import in an instruction file that loads nothing."""
 
     file: Path
-    """The file that names it."""
+    """The file that contains the import."""
     label: str
-    """The name of that file for people."""
+    """The name of this file for people."""
     written: str
-    """As it is written, with the `@`."""
+    """The import as it is written, with the `@`."""
     problem: ImportProblem
     line: int
     """Its line in the file, from 1; 0 if unknown."""

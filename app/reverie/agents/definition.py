@@ -1,11 +1,10 @@
 """Parser of an agent's definition file, `<home>/agents/<id>.md`.
 
-Such a file is YAML front matter and a prompt (formats/mux.md section 10). It is read as the agent does: a
-byte order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---` is required, unknown
-keys are ignored, a known key of the wrong type invalidates the whole file.
+Such a file is YAML front matter and a prompt (formats/mux.md section 10). It is read as by the agent: a byte
+order mark is dropped, CRLF becomes LF, the first line is `---`, a closing `---` is required, unknown keys are
+ignored, a known key of the wrong type invalidates the whole file.
 
-Pure; bytes in, value out. Failure: `StoreError` that says what is wrong; the caller then uses its built-in
-prompt and reports the problem.
+Pure. Failure: `StoreError` with the reason; the caller then uses its built-in prompt and reports the problem.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _WORDS = {str: "text", bool: "true or false", list: "a list of texts", dict: "a 
 
 
 class AgentDefinition(Struct, frozen=True):
-    """One definition. `body` is the prompt; None and empty tuples: the file does not say."""
+    """One definition. `body` is the prompt; fields that the file does not set are None or empty."""
 
     name: str
     body: str
@@ -97,7 +96,7 @@ def parse_agent_definition(data: bytes) -> AgentDefinition:
 
 
 def _parts(data: bytes) -> tuple[str, str]:
-    """Split a file into front matter and body."""
+    """Return the front matter and the body of a file."""
     if len(data) > MAX_BYTES:
         raise _malformed(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed.")
     try:
@@ -131,9 +130,9 @@ def _front_matter(text: str) -> dict[Any, Any]:
 
 
 def _loader(yaml: Any) -> Any:
-    """Return the safe loader with the scalars of YAML 1.2, as the agent's own parser has them.
+    """Return a safe YAML loader class with the scalars of YAML 1.2, like the agent's own parser.
 
-    `yes` is text, a date is text, and a key that occurs twice is an error.
+    `yes` and dates are text, and a key that occurs twice is an error.
     """
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]

@@ -1,14 +1,15 @@
-"""Discovery and opening of homes: the list of agents Reverie knows.
+"""Discovery and opening of homes, and the list of the agents that Reverie supports.
 
-Adding an agent is one entry in `KINDS`. A home's kind is recognised by structure, never by the directory's
-name: projects have a `.mux` of their own, and a home may be anywhere. The environment and the user's home
-directory are arguments; the disk is only read.
+Adding an agent is one entry in `KINDS`. A home's kind is recognised by its contents, never by the directory's
+name, because projects have a `.mux` of their own, and a home may have any path. The environment and the
+user's home directory are arguments; the disk is only read.
 
-Each place is checked on its own and has a few seconds to answer, so that one bad home never hides the good
-ones: one that cannot be entered, or whose disk hangs, becomes a `TroubledPlace` with the cause.
+Each place is checked separately, with a time limit of a few seconds, so that one bad home never hides the
+good ones. A place that cannot be entered, or is on a disk that hangs, becomes a `TroubledPlace` with the
+cause.
 
 Threading: blocks on disk, in threads of its own (`files.directory.ask_each`). Failure: `Unavailable` for a
-directory that is no home, or cannot be read.
+directory that is not a home or cannot be read.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from reverie.values import Struct
 
 
 class User(Struct, frozen=True):
-    """The environment that the agents run in, and the user's home directory."""
+    """The environment variables of the agents, and the user's home directory."""
 
     env: Mapping[str, str]
     home_dir: Path
@@ -49,9 +50,9 @@ class HomeKind(Struct, frozen=True):
     """Opens a home. Takes the home's directory; one for copies and caches (made on first use), None to do
     without; and the user it belongs to, None where environment and user do not matter."""
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
-    """Returns the usual homes that exist."""
+    """Returns the existing homes at the usual paths, for an environment and a user's home directory."""
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
-    """Returns every place where one may be, without reading the disk."""
+    """Returns every path at which a home may be, without reading the disk."""
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
@@ -108,9 +109,9 @@ KINDS: tuple[HomeKind, ...] = (
 
 
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
-    """Return the homes worth offering, each agent's first choice first, each real directory once.
+    """Return the homes to offer, for each agent its own first choice first, each real directory once.
 
-    A usual place that holds nothing of the agent is left out.
+    A usual path without files of the agent is left out.
     """
     return find_homes(env, home_dir).homes
 
@@ -140,7 +141,7 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
 
 
 class _Answer(Struct, frozen=True):
-    """The content of a place: a home and its real directory, an error, or nothing of the agent."""
+    """The result of checking a place: a home with its real directory, an error, or no home."""
 
     home: FoundHome | None = None
     real: Path = Path()
@@ -168,9 +169,9 @@ def _ask(kind: HomeKind, root: Path) -> _Answer:
 
 
 def _enter(directory: Path) -> None:
-    """List a directory and check that its entries can be reached.
+    """List a directory and check that its entries can be examined.
 
-    Raises `OSError` if that fails.
+    Raises `OSError` if they cannot.
     """
     with os.scandir(directory):
         pass
@@ -186,7 +187,7 @@ def _link_to_nothing(root: Path) -> UserError:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return where `discover` searches, without reading the disk."""
+    """Return the paths that `discover` searches, without reading the disk."""
     return tuple(dict.fromkeys(place for kind in KINDS for place in kind.places(env, home_dir)))
 
 
@@ -199,9 +200,9 @@ def find_projects(
 ) -> DiscoveredHomes:
     """Find the stores that lie in projects, each real directory once.
 
-    Searches the projects that the homes `found` list, and those in loki-mode's own list. Slower than
-    `find_homes`: it reads the lists of the homes. A home that does not list its projects in time is troubled,
-    and so is a project that does not answer.
+    Searches the projects that the homes `found` list, and those in loki-mode's own list. This is slower than
+    `find_homes`, because it reads the lists of the homes. A home that does not list its projects in time
+    becomes a `TroubledPlace`, and so does a project that does not respond.
     """
     homes = tuple(found)
     user = None if env is None else User(env, home_dir)
@@ -249,7 +250,7 @@ def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> 
 def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
     """Open the home in the directory `path`.
 
-    `cache` and `user`: see `HomeKind`; shared by all homes. Raises `Unavailable` if there is none.
+    `cache` and `user`: see `HomeKind`; shared by all homes. Raises `Unavailable` if there is no home.
     """
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()

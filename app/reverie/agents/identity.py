@@ -3,19 +3,19 @@
 A home is recognised by its real path together with device and inode. The rules, in order:
 
 - recorded path and inode both match: it is that home (the device number may change with a reboot);
-- the recorded path still leads to this very directory, which now has a second name (a bind mount, another
-  spelling on a case-insensitive disk): it is that home;
+- the recorded path still leads to this directory, which now has a second path (a bind mount, or other case on
+  a case-insensitive disk): it is that home;
 - otherwise it is a new one. A known home whose directory is no longer at its recorded path is offered for
-  adoption where inode or path match: the home was moved, or its directory was replaced by a restored backup.
-  Adoption is a person's decision. A copy, whose original is still in place, gets its own id and is offered
-  nothing.
+  adoption if inode or path match, because the home was moved, or its directory was replaced by a restored
+  backup. Adoption is a person's decision. A copy, whose original is still in place, gets its own id, and no
+  adoption is offered.
 
 The registry is one JSON file of Reverie's own, changed only through `Sidecar.update`: two processes that meet
-a new home at the same time agree on its id. One damaged entry hides no other and survives. The home itself is
-only read.
+a new home at the same time agree on its id. A damaged entry does not hide others and is kept. The home itself
+is only read.
 
-A process that keeps a home open calls `OpenedHome.require` before each request, so that nothing of a home
-that was put in its place gets into its history.
+A process that keeps a home open calls `OpenedHome.require` before each request, so that nothing from another
+home that was put in its place is recorded in its history.
 
 Threading: blocks on disk; any thread and process. Failure: `UserError`.
 """
@@ -37,7 +37,7 @@ _ID_BYTES = 8
 
 
 class KnownHome(Struct, frozen=True):
-    """A home as it was last recorded. `root` is a real path; it need not exist any more."""
+    """A home as last recorded. `root` is a real path; it may not exist any more."""
 
     id: str
     root: Path
@@ -47,7 +47,7 @@ class KnownHome(Struct, frozen=True):
 
 
 class HomeIdentity(Struct, frozen=True):
-    """A home's id. `adoptable` are known homes that this one may be; see `HomeRegistry.adopt`."""
+    """A home's id. `adoptable`: known homes that may be the same home; see `HomeRegistry.adopt`."""
 
     id: str
     root: Path
@@ -81,7 +81,7 @@ class HomeRegistry:
         self._clock = clock
 
     def known(self) -> tuple[KnownHome, ...]:
-        """Return every home on record, in the order in which they were met."""
+        """Return every recorded home, in the order in which they were recorded."""
         return tuple(_known(self._sidecar.read().data))
 
     def stamp(self) -> tuple[int, int, int]:
@@ -116,8 +116,8 @@ class HomeRegistry:
     def adopt(self, root: Path, known_id: str) -> HomeIdentity:
         """Record that the home at `root` is the known home `known_id`.
 
-        From now on it has that id, and history and runs follow. The id that it had in between stays on
-        record, as replaced. Raises `StoreError` for a home that is not `adoptable` there.
+        From now on the home has that id, with its history and runs. The id that it had meanwhile is kept in
+        the registry, marked as replaced. Raises `StoreError` if the known home is not `adoptable` there.
         """
         place = _place(root)
 
@@ -145,14 +145,14 @@ class HomeRegistry:
 
 
 class OpenedHome:
-    """A check that an opened home is still the one at its path.
+    """A check that an opened home is still the home at its path.
 
-    A process may outlive its home and find another one in its place. Any thread; each check reads the disk
+    While a process runs, its home may be replaced by another one. Any thread; each check reads the disk
     twice.
     """
 
     def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:
-        """Remember the directory at `path`, which may be a link.
+        """Store the identity of the directory at `path`, which may be a link.
 
         Raises `Unavailable` if the directory is missing.
         """
@@ -164,9 +164,9 @@ class OpenedHome:
         self._known_at: tuple[int, int, int] | None = None
 
     def require(self) -> None:
-        """Raise `Unavailable` if the home is missing, was replaced, or has another id by now.
+        """Raise `Unavailable` if the home is missing, was replaced, or has another id now.
 
-        The reason of a replaced home or id is "replaced".
+        For a replaced home or id, the error's reason is "replaced".
         """
         root = self._path
         place = _place(root)
@@ -223,7 +223,7 @@ def _known(data: Mapping[str, Any]) -> Iterator[KnownHome]:
 
 
 def _is_id(text: str) -> bool:
-    """Return whether a text is a valid id; ids become file names."""
+    """Return whether a text is a valid id, which can be used as a file name."""
     return len(text) == 2 * _ID_BYTES and all(char in "0123456789abcdef" for char in text)
 
 

@@ -1,18 +1,20 @@
 """Detection of store layouts and versions that Reverie does not know.
 
-The rule for future versions: fields that Reverie does not know are kept and are no reason to refuse; an
-unknown version number, a missing part that Reverie relies on, and a value of another type are. What cannot be
-read or parsed is not judged here: every reader reports that itself. Facts: formats/mux.md sections 1 to 3 and
-20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md sections 4, 5 and 12, formats/loki.md
-sections 3 to 9.
+The rule for future versions: fields that Reverie does not know are kept and are no reason to refuse writing.
+These are reasons: an unknown version number, a missing part that Reverie relies on, and a value of another
+type. Files that cannot be read or parsed are not judged here, because every reader reports them itself.
+Facts: formats/mux.md sections 1 to 3 and 20, formats/codex.md sections 3, 4 and 10, formats/claude-code.md
+sections 4, 5 and 12, formats/loki.md sections 3 to 9.
 
-Evidence is a sentence that names the file, what was found in it and what Reverie knows. It is stable, because
-a permission covers exactly that text (`memory.store`).
+Evidence is a sentence that names the file, the value found in it and the values that Reverie knows. It is
+stable, because a permission covers exactly that text (`memory.store`).
 
-SQLite and TOML are imported where they are needed, because a hook of an agent waits for the other checks.
+SQLite and TOML are imported where they are needed, because an agent waits for its hook, which runs the other
+checks.
 
-Only reads: opens the few files named here, bounded, and lists few directories; databases through a copy.
-Threading: any thread but the GUI's. Failure: nothing is raised; what is out of reach is not judged.
+Nothing is written. The module reads the few files named here, up to a limit, lists few directories, and reads
+databases through a copy. Threading: any thread but the GUI's. Failure: nothing is raised; data that cannot be
+reached is not judged.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ _Shape = Mapping[str, Any]
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal of a store for all evidence found in it; none without evidence.
+    """Return one refusal of a store with all evidence found in it; empty without evidence.
 
     `has_workspaces`: the agent's homes have workspaces, so the doctor needs a workspace id.
     """
@@ -112,7 +114,7 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
 
 
 def _journaled(home: Path, session: Path | None) -> bool:
-    """Return whether a session records each change of a memory, checking only some of many sessions."""
+    """Return whether any session records each change of a memory; only some of many sessions are checked."""
     if session is not None and is_file(session / _JOURNAL):
         return True
     return any(
@@ -128,7 +130,7 @@ _NEWEST_GENERATION = 2
 _KNOWN_SCHEMA = 1
 _KNOWN_MIGRATION = 2
 _FAR_AHEAD = 10
-"""Migrations that only add something are expected; this many more mean another kind of database."""
+"""Number of migrations beyond the known ones that are accepted, as later versions only add something."""
 _CODEX_MEMORY_DATABASE = re.compile(r"memories(?:_v\d+)?(?:_\d+)?\.sqlite")
 _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
     "jobs": frozenset({"kind", "job_key", "status"}),
@@ -138,7 +140,7 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Return evidence for all memory roots: names of generations, and the version in the settings."""
+    """Return evidence about all memory roots: names of generations, and the version in the settings."""
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
         generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)
@@ -302,7 +304,7 @@ def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
 def _version(
     path: Path, *, known: Collection[Any], fields: Sequence[str] = ("version",), shown: str = ""
 ) -> Iterator[str]:
-    """Yield a sentence for each version field whose value is unknown."""
+    """Yield evidence for each version field with an unknown value."""
     shape = _shape(path)
     for name in fields:
         value = shape.get(name)
@@ -311,7 +313,7 @@ def _version(
 
 
 def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
-    """Yield a sentence for each value of another type than the known one; null counts as missing."""
+    """Yield evidence for each value of another type than expected; null counts as missing."""
     words: Mapping[type, str] = {list: "a list", dict: "an object"}
     shape = _shape(path)
     for name, wanted in types.items():

@@ -1,16 +1,16 @@
 """The memory index `MEMORY.md`: its loaded part, its problems, and edits that repair it.
 
-The format is Claude Code's (formats/claude-code.md section 4); a home whose `file_role` answers "index" keeps
-such files. The index is prose with links in it: any Markdown is accepted, and a line counts as an entry where
-it links to a file. Front matter and block comments are removed and the rest is trimmed; only its first 200
-lines are loaded, and of those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line
-break before.
+The format is Claude Code's (formats/claude-code.md section 4); files with the `file_role` "index" have it.
+The index is prose with links: any Markdown is accepted, and a line is an entry if it links to a file. Front
+matter and block comments are removed and the rest is trimmed; only its first 200 lines are loaded, and of
+those what fits into 25,000 characters (JavaScript's, UTF-16), cut at the last line break before.
 
-An edit adds, drops or shortens a line, or updates links after a rename. It changes the characters that it
-names and no other byte. Nothing is written here; the caller does so by compare-and-swap.
+An edit adds, drops or shortens a line, or updates links after a rename. It changes only the characters of
+this line or link. This module writes nothing; the caller writes by compare-and-swap.
 
-Pure, any thread: the caller reads the files and passes what their front matter holds. Texts are as found,
-with their line breaks and byte order mark. Checking accepts every text; an edit raises `IndexEditError`.
+Pure, any thread: the caller reads the files and passes the fields of their front matter. Texts are passed
+unchanged, with their line breaks and byte order mark. Checking accepts every text; an edit raises
+`IndexEditError`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Cut(Struct, frozen=True):
 
     loaded: str
     line: int | None
-    """The first line of the file (from 1) that is not fully loaded; None if everything is."""
+    """The first line of the file (from 1) that is not fully loaded; None if all lines are."""
     column: int
     """The loaded length of that line, in UTF-16 units."""
     lines: int
@@ -98,7 +98,7 @@ class IndexLink(Struct, frozen=True):
 
 
 class Topic(Struct, frozen=True):
-    """One memory file other than an index: its whole text, and its front matter's fields (None: missing)."""
+    """One memory file that is no index: its whole text, and fields of its front matter (None: missing)."""
 
     rel: str
     text: str
@@ -107,15 +107,15 @@ class Topic(Struct, frozen=True):
 
 
 class IndexFinding(Struct, frozen=True):
-    """One thing to repair."""
+    """One problem of an index or a memory that a person can repair."""
 
     problem: Problem
     rel: str
-    """The file that it is in, or about."""
+    """The file that has the problem, or that the problem is about."""
     line: int = 0
-    """In that file, from 1; 0 for the whole file."""
+    """The line in this file, from 1; 0 for the whole file."""
     about: str = ""
-    """The target, the name, or the line's text."""
+    """The link's target, the name, or the text of the line."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class IndexReport:
 
     @cached_property
     def fallen(self) -> tuple[IndexLink, ...]:
-        """The links below the cut, which the agent does not load."""
+        """The links after the loaded part, which the agent does not load."""
         return tuple(entry for entry in self.entries if falls_off(self.cut, entry.line))
 
 
 def cut_of(text: str) -> Cut:
-    """Compute the part of an index that the agent loads."""
+    """Return the limits of the part of an index that the agent loads."""
     # Late: no index is open in a window that starts.
     from reverie.agents.claude.instruction_text import loaded_lines
 
@@ -157,15 +157,15 @@ def cut_of(text: str) -> Cut:
 
 
 def falls_off(cut: Cut, line: int) -> bool:
-    """Return whether a line is not, or not completely, loaded."""
+    """Return whether a line is not loaded, or not completely."""
     return cut.line is not None and line >= cut.line
 
 
 def links(text: str, rel: str = INDEX) -> tuple[IndexLink, ...]:
     """Return the links to memories in a file `rel`, in order.
 
-    These are relative Markdown links to files inside the memory directory, and `[[slugs]]`; not links in
-    code, to the web, to a heading, or out of the directory.
+    These are relative Markdown links to files inside the memory directory, and `[[slugs]]`. Links in code, to
+    the web, to a heading, or out of the directory are not included.
     """
     return tuple(_links(text, posixpath.dirname(rel)))
 
@@ -177,7 +177,10 @@ def _links(text: str, folder: str) -> Iterator[IndexLink]:
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines outside of code blocks: number from 1, start, and text with code blanked out."""
+    """Yield number (from 1), start position and text of each line outside of code blocks.
+
+    Inline code in the text is replaced by spaces.
+    """
     at, fence = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
         start, at = at, at + len(line) + 1
@@ -277,7 +280,7 @@ def is_conflict_copy(rel: str) -> bool:
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return the file with the same path in other code points (`ü` as one or two); None for none or `rel`."""
+    """Return another file whose path differs only in code points (`ü` as one or two); None without one."""
     if rel in there or rel.isascii():
         return None
     wanted = unicodedata.normalize("NFC", rel)
@@ -295,7 +298,7 @@ def respelled(text: str, line: int, there: Collection[str]) -> str:
 
 
 def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
-    """Return the file that each `[[slug]]` leads to; where several match, the first one counts.
+    """Return the file that each `[[slug]]` leads to; if several match, the first one is used.
 
     A slug is a name, a path with or without its ending, or a file name.
     """
@@ -326,7 +329,7 @@ _PLAIN_TARGET = "/-._~!$&'*+,;=:@"
 
 
 class IndexEditError(ValueError):
-    """The edit would change more than it says; a person has to edit the text."""
+    """Raised if an edit would change more than intended; a person has to edit the text."""
 
 
 class FileEdit(Struct, frozen=True):
@@ -340,9 +343,9 @@ class FileEdit(Struct, frozen=True):
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
     """Return the index with a line for a file below its last entry, or else at the end.
 
-    Where that would not be loaded, the line goes above the last loaded entry. It is no longer than
-    recommended, unless title and path alone are. Raises `IndexEditError` if no place in the index is
-    loaded.
+    If the line would not be loaded at this place, it is inserted above the last loaded entry. It is no longer
+    than recommended, unless title and path alone are longer. Raises `IndexEditError` if no place in the index
+    is loaded.
     """
     entries = links(text)
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
@@ -377,7 +380,7 @@ def _inserted(text: str, at: int, line: str, newline: str) -> str:
 
 
 def _among_loaded(text: str, line: str, newline: str) -> str:
-    """Insert a line at the lowest place where it is loaded."""
+    """Return the index with a line inserted at the lowest place at which it is loaded."""
     cut = cut_of(text)
     numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))
     for number in reversed(numbers):
@@ -406,7 +409,7 @@ def without_line(text: str, line: int) -> str:
 def with_shorter_line(text: str, line: int, most: int = RECOMMENDED_CHARS) -> str:
     """Return the index with a line cut to `most` characters (UTF-16), at a word, with an ellipsis.
 
-    Its links stay. Raises `IndexEditError` if those alone are longer.
+    The links of the line are kept. Raises `IndexEditError` if the links alone are longer.
     """
     start, end = _line_span(text, line)
     whole = text[start:end]
@@ -430,8 +433,9 @@ def renamed(
     `files`: the text of every memory, including the index; `moved`: old path -> new path; `names`: the names
     of the memories in front matter.
 
-    `[[slugs]]` change where they name the file, not where they use a name from front matter; titles of links
-    stay. Raises `IndexEditError` for a path that exists already, or a file that is not among `files`.
+    A `[[slug]]` is changed if it is a file name or path, but not if it is a name from front matter; titles of
+    links are kept. Raises `IndexEditError` for a path that exists already, or a file that is not among
+    `files`.
     """
     for old, new in moved.items():
         if old not in files:
@@ -461,7 +465,7 @@ def relinked(
     names: Mapping[str, str],
     kept: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the texts with every link to a renamed or merged memory leading to its new place.
+    """Return the changed texts by path, with every link to a renamed or merged memory updated.
 
     `files`: the texts afterwards; `renames`: old -> new path; `heirs`: path of a merged memory -> path of the
     one that it was merged into; `names`: a merged memory's name in front matter -> name of its heir; `kept`:
@@ -517,7 +521,7 @@ def _new_slug(slug: str, moved: Mapping[str, str], stems: Counter[str]) -> str |
 
 
 def _line_span(text: str, line: int) -> tuple[int, int]:
-    """Return where a line begins, and where the next one does."""
+    """Return the start of a line, and the start of the next line."""
     start = 0
     for _each in range(line - 1):
         start = text.find("\n", start) + 1
@@ -528,7 +532,7 @@ def _line_span(text: str, line: int) -> tuple[int, int]:
 
 
 def _link_end(text: str, link: IndexLink) -> int:
-    """Return the position behind the whole link, whose target ends at `link.end`."""
+    """Return the position after the whole link, whose target ends at `link.end`."""
     close = text.find("]]" if link.rel is None else ")", link.end)
     return close + (2 if link.rel is None else 1)
 
@@ -561,10 +565,11 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 def follow(change: RootChange) -> Mapping[str, str]:
     """Return the texts that change so that the indexes and links match a consolidation, by `rel`.
 
-    A renamed memory keeps its line and its links. A merged one passes its links to the memory that it was
-    merged into, and its line too, unless that one has a line already. The line of a deleted one is removed; a
-    new memory gets one. Only list items are removed: prose that names a memory is for a person to reword.
-    Nothing is added where there is no index; each folder with an index of its own is handled separately.
+    The line and the links of a renamed memory are updated. Links to a merged memory are changed to the memory
+    into which it was merged; its line, too, unless that memory has a line already. The line of a deleted
+    memory is removed; a line for a new memory is added. Only list items are removed, because prose that names
+    a memory must be reworded by a person. Nothing is added if there is no index; each folder with an index of
+    its own is handled separately.
     """
     folders = {posixpath.dirname(rel) for rel in change.files if _is_index(rel)}
     return {
@@ -625,7 +630,7 @@ def _followed(change: RootChange) -> dict[str, str]:
 
 
 def _without(index: str, gone: Collection[str], change: RootChange) -> str:
-    """Return the index without the list items that name deleted files; prose stays."""
+    """Return the index without the list items that name deleted files; prose is kept."""
     slugs = {change.gone[rel].name for rel in gone} | {stem_of(rel) for rel in gone}
     slugs |= {posixpath.basename(stem_of(rel)) for rel in gone}
     slugs -= _names(change.files)

@@ -32,7 +32,8 @@ def never_opened(*paths: Path) -> bool:
 def may_be_named(path: Path, real: Path) -> bool:
     """Return whether a credential may be listed by its name.
 
-    True for one that lies where it is named, not in a directory of credentials or of the system.
+    True if it is at the path by which it is named (no link), and not in a directory of credentials or of the
+    system.
     """
     inside_secrets = any(
         not _FOLDERS.isdisjoint(part.casefold() for part in each.parts[:-1]) for each in (path, real)

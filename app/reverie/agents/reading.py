@@ -1,7 +1,7 @@
 """Bounded reading of files in homes, and conversion of JSON values.
 
-A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Without state, safe from
-any thread. Failure: plain `OSError`, which the caller turns into a sentence about its file.
+A home is written by others: `config.json` may be a pipe, a device or ten gigabytes. Stateless; may be called
+from any thread. Failure: plain `OSError`, which the caller turns into a message that names the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reverie.files.directory import read_regular
 
 
 def entries_in(directory: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries of a directory in no order; nothing if it cannot be listed."""
+    """Yield the entries of a directory, unordered; nothing if it cannot be listed."""
     try:
         with os.scandir(directory) as entries:
             yield from entries
@@ -43,7 +43,7 @@ def as_text(value: Any) -> str:
 
 
 def as_count(value: Any) -> int | None:
-    """Return a value from JSON if it is a whole number from 0 on, else None; true is no number."""
+    """Return a value from JSON if it is a whole number of at least 0, else None (also for true)."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

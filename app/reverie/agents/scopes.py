@@ -1,6 +1,6 @@
-"""Scopes: where memories live in a home, who may change them, and within which limits.
+"""Scopes: the directories of memories in a home, the rules for changing them, and their limits.
 
-Every agent's home describes its memories with these values; nothing here knows an agent.
+Every agent's home describes its memories with these values; nothing here is specific to an agent.
 
 Threading: immutable, so any thread.
 """
@@ -82,7 +82,7 @@ class Caps(Struct, frozen=True):
     front_matter: FrontMatterRules = "strict"
     undescribed: str = ""
     """The files that need no description, such as an index: a regular expression that matches the whole
-    path; empty for none."""
+    path; empty if there is none."""
 
 
 class ScopeContext(Struct, frozen=True):
@@ -102,7 +102,7 @@ class ScopeContext(Struct, frozen=True):
 
     @property
     def covered_project(self) -> str | None:
-        """The project whose coverage record counts here; None for none."""
+        """The project whose coverage record counts here; None if there is none."""
         return self.project_path if self.dreams_as is None else self.dreams_as or None
 
     def for_dreams(self) -> ScopeContext:
@@ -135,14 +135,14 @@ class ScopeRoot(Struct, frozen=True):
     """A regular expression of whole paths, see `newest`."""
     read_only: str = ""
     empty: str = ""
-    """The purpose of this root, as a sentence, where the agent reads nothing that a person writes there.
-    Shown while the root is empty, instead of the offer to create a memory."""
+    """For a root in which the agent reads nothing that a person writes: a sentence on its purpose. It is
+    shown while the root is empty, instead of the offer to create a memory."""
     headed: str = ""
-    """The files (a regular expression that matches the whole path) whose first heading describes them, where
-    no front matter does; empty for none."""
+    """The files (a regular expression that matches the whole path) that are described by their first heading
+    if their front matter has no description; empty if there are none."""
 
     def leaves_out(self, rel: str) -> bool:
-        """Return whether `rel` is none of this root's memories."""
+        """Return whether `rel` is not one of this root's memories."""
         if not self.without:
             return False
         parts = rel.split("/")
@@ -181,7 +181,7 @@ EDITABLE = FileRule()
 
 
 class Refusal(Struct, frozen=True):
-    """The reason why Reverie writes nothing into a store. Reading goes on."""
+    """The reason why Reverie writes nothing into a store, although it reads the store."""
 
     reason: Literal["unknown-layout", "not-in-use"]
     """A machine-readable word: Reverie does not know this layout or version, or the agent does not use this

@@ -17,9 +17,9 @@ HELD = 200
 class Pairing:
     """The messages of one stream, with tool calls paired with their results.
 
-    Results come later than their calls. Messages leave in order; one that waits for its result holds back at
-    most `HELD` others, so memory stays bounded, and a later result becomes a message of its own. Numbers are
-    assigned when messages leave.
+    Results come later than their calls. Messages are yielded in order. A call that waits for its result holds
+    back at most `HELD` other messages, so that memory is bounded; a result that comes later becomes a message
+    of its own. Messages are numbered when they are yielded.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Pairing:
     def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
         """Accept a result and yield the messages that are ready.
 
-        `late` is the message to show where its call has left already or never came.
+        `late` is the message to yield if the call was yielded already or never came.
         """
         place = self._waiting.pop(call_id, None)
         if place is None:
@@ -58,7 +58,7 @@ class Pairing:
         yield from self._ready()
 
     def mark_failed(self, call_id: str) -> bool:
-        """Mark a call as failed; return False if it has left already or never came."""
+        """Mark a call as failed; return False if the call was yielded already or never came."""
         place = self._places.get(call_id, -1)
         if place < self._left:
             return False

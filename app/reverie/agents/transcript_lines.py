@@ -23,7 +23,7 @@ from reverie.files.directory import open_regular
 LINE_BYTES = 16 * 1024 * 1024
 _PIECE = 1 << 20
 _PACKED_PIECE = 1024
-"""Small, because a few bytes may unpack to many, all of which are in memory at once."""
+"""Compressed bytes read at once; small, because a few bytes may unpack to many, which are all in memory."""
 
 
 def opened_transcript(path: Path) -> BinaryIO:
@@ -40,7 +40,7 @@ def opened_transcript(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def reading_transcript(path: Path) -> Iterator[BinaryIO]:
-    """Open a transcript for reading, as a context manager.
+    """Context manager: open a transcript for reading and yield the file.
 
     Raises `FileNotFoundError`, and `Unavailable` for any other failure.
     """
@@ -74,7 +74,7 @@ def transcript_lines(
 
 
 _RECORD_KEYS = frozenset({"timestamp", "uuid", "sessionId", "leafUuid", "metadata"})
-"""Each record of an agent has one of these keys; objects inside of a record have none."""
+"""Each record of an agent has one of these keys; objects inside of a record do not."""
 _AROUND = "\ufeff\0 \t\r\n"
 _MOST_STARTS = 64
 _DECODER = json.JSONDecoder()
@@ -188,8 +188,8 @@ def _compressed(
 def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield every row in order and count the lines in `reading`.
 
-    Counts those that are broken, too long or half-written as well. `end`: read only the first bytes of the
-    file. Raises `FileNotFoundError`, `Unavailable`.
+    Broken, too long and half-written lines are counted as well. `end`: read only the first bytes of the file.
+    Raises `FileNotFoundError`, `Unavailable`.
     """
 
     def too_long() -> None:

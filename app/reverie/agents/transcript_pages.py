@@ -35,7 +35,7 @@ class TranscriptStatistics(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """Messages in order, numbered without a gap. `at_end`: none follows for now."""
+    """Consecutive messages, in order. `at_end`: no message follows for now."""
 
     messages: tuple[Message, ...]
     at_end: bool
@@ -87,7 +87,7 @@ class PagedTranscript:
         return Page(tuple(found), at_end, facts)
 
     def last(self, check: Check, *, messages: int = PAGE_MESSAGES) -> Page:
-        """Return the last messages."""
+        """Return the last page: at most `messages` messages."""
         self._begin()
         kept: deque[Message] = deque(maxlen=messages)
         while (message := self._take()) is not None:
@@ -103,9 +103,9 @@ class PagedTranscript:
         return Page(tuple(kept), True, self._facts())
 
     def find(self, wanted: Wanted, number: int, check: Check, *, back: bool = False) -> int | None:
-        """Return the number of the next wanted message after `number`, wrapping around at the end.
+        """Return the number of the next message after `number` for which `wanted` is true, wrapping around.
 
-        With `back`, searches before `number`. None: no message is wanted.
+        With `back`, the search goes backwards from `number`. None: there is no such message.
         """
         nearest: int | None = None
         other: int | None = None

@@ -1,11 +1,11 @@
 """Transcripts of any agent: messages for a person, turns and boundaries, and events while they grow.
 
-Each agent's reader (`agents.mux.transcript` and the like) makes these values; nothing else knows its format.
-Texts are untrusted and may be large: a reader streams, and cuts no text silently (`cut` counts what was left
-out).
+Each agent's reader (`agents.mux.transcript` and the like) makes these values; only the reader depends on the
+agent's format. Texts are untrusted and may be large: a reader streams, and does not cut text silently (`cut`
+is the number of characters left out).
 
 Threading: values; a reader belongs to one thread at a time, never the GUI's. Failure: `Unavailable` if the
-file cannot be read at all; a line that cannot be read is counted in `ReadStatistics` and hides no other.
+file cannot be read at all; a line that cannot be read is counted in `ReadStatistics` and skipped.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Citation(Struct, frozen=True):
     """One place in the agent's memory that an answer claims to have used."""
 
     path: str
-    """As the agent writes it, relative to its memory."""
+    """The path as the agent writes it, relative to its memory."""
     first: int = 0
     """First line, from 1; 0 when no lines are named."""
     last: int = 0
     note: str = ""
-    """Its purpose, in the agent's words."""
+    """The purpose of the citation, in the agent's words."""
 
 
 class Message(Struct, frozen=True):
@@ -71,7 +71,7 @@ class Message(Struct, frozen=True):
 
     @property
     def folded(self) -> bool:
-        """Whether it is closed at first when a conversation is shown."""
+        """Whether the message is collapsed at first when a conversation is shown."""
         return self.kind not in ("message", "summary") or self.undone
 
 
@@ -112,7 +112,7 @@ class ReadableTranscript(Protocol):
     def messages(self, reading: ReadStatistics) -> Iterator[Message]:
         """Stream every message in order from the start of the file.
 
-        A half-written last line is left for the next time. Memory stays bounded by the longest line.
+        A half-written last line is not read. Memory use is bounded by the longest line.
         """
 
 

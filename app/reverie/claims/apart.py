@@ -1,19 +1,19 @@
 """Reads untrusted repositories in a separate process.
 
 A repository may lie on a network share that hangs, have a pipe in place of a file of git, crash libgit2, or
-expand to more than fits into memory; and libgit2 holds the interpreter while it waits. A thread that opens
-such a repository may never return, so only the process of `main` opens repositories. `ProjectClaims` is one
-project, and `RepositoryIdentities` identifies the repository at a path. Both start the process with the first
-question and keep it, so that after a commit only new objects are read.
+expand to more than fits into memory; and libgit2 holds the GIL while it waits. A thread that opens such a
+repository may never return, so only the process of `main` opens repositories. `ProjectClaims` is one project,
+and `RepositoryIdentities` identifies the repository at a path. Both start the process at the first request
+and leave it running, so that after a commit only new objects are read.
 
 The process sends a sign of life at least every second. If it is silent for `SILENT_S`, or has no answer after
-`TOTAL_S`, it is killed, and the repository counts as one that does not answer. It may use at most
-`MOST_MEMORY` (on Linux). It ends with its parent, or after `IDLE_S` without a question, even if it hangs,
-except on Windows (`files.child`).
+`TOTAL_S`, it is killed, and the repository counts as not responding. It may use at most `MOST_MEMORY` (on
+Linux). It ends with its parent, or after `IDLE_S` without a question, even if it hangs, except on Windows
+(`files.child`).
 
 Frames are JSON, which can represent the unpaired surrogates that names and texts may contain.
 
-Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not answer,
+Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not respond,
 `Unavailable` with the reason `NO_ANSWER`.
 """
 
@@ -122,7 +122,7 @@ class _Times(Struct, frozen=True, tag=True):
 
 
 class _Unwanted(Struct, frozen=True, tag=True):
-    """A notice that the answer is no longer wanted."""
+    """A notice that the parent no longer wants the answer."""
 
 
 class ProjectState(Struct, frozen=True):
@@ -139,7 +139,7 @@ class _Alive(Struct, frozen=True, tag=True):
 
 
 class _TimesWanted(Struct, frozen=True, tag=True):
-    """A question to the parent: when the lines of this note were written."""
+    """A request to the parent for the times at which the lines of this note were written."""
 
     path: str
 
@@ -186,7 +186,7 @@ class _ReaderProcess:
         self._command = own_command("_repository", str(silent_s), str(most_memory))
         self._child: Child | None = None
         self._owes = False
-        """Whether the process still owes an answer for which nobody waits."""
+        """Whether the process is still working on an abandoned request, whose answer will be dropped."""
 
     @property
     def is_running(self) -> bool:
@@ -259,7 +259,7 @@ class _ReaderProcess:
     ) -> _Answered | _Problem | _Crash | None:
         """Receive the next frame and return it if it is the answer, else None.
 
-        With `times` None nobody wants the answer any more.
+        `times` None: the answer will be dropped, and no line times are sent.
         """
         left = until - time.monotonic()
         if left <= 0:
@@ -394,7 +394,7 @@ class ProjectClaims:
 
 
 class RepositoryIdentities:
-    """Identifies the repositories at paths; one that did not answer is not asked again."""
+    """Identifies the repositories at paths; a repository that did not respond is not tried again."""
 
     def __init__(self, silent_s: float = SILENT_S) -> None:
         self._process = _ReaderProcess(silent_s)
@@ -406,7 +406,7 @@ class RepositoryIdentities:
     ) -> Identity | None:
         """Return what `claims.identity.read_identity` returns.
 
-        None also if the repository does not answer.
+        Also returns None if the repository does not respond.
         """
         with self._lock:
             if path in self._silent or not has_repository(path):

@@ -1,9 +1,9 @@
 """Checks whether the claims of notes hold, are gone, have moved or changed, and finds the commit responsible.
 
-A claim is stale only if it held when its line was written and does not hold now. A line was written in the
-commit since which it stands in the note, or, for a note outside the repository, in the last commit before the
-time of writing. A claim that never held as far as can be seen, that is muted (`claims.finding`), ignored or
-in a submodule is unknown.
+A claim is stale only if it held when its line was written and does not hold now. A line counts as written in
+the commit that added it to the note or, for a note outside the repository, in the last commit before the line
+was written. A claim is unknown if it never held in the known history, or if it is muted (`claims.finding`),
+ignored or in a submodule.
 
 Threading: as in `claims.repository`. Failure: none of its own; data that cannot be read proves nothing.
 """
@@ -114,7 +114,7 @@ class _Known(Struct):
     words: frozenset[str]
     names: frozenset[str]
     beside: int
-    """A hash of the notes beside it, which its links may name."""
+    """A hash of the names of the notes beside it, to which its links may lead."""
     checked: tuple[CheckedClaim, ...] | None = None
 
 
@@ -123,7 +123,10 @@ _HOLDS = _Fate(ClaimState.HOLDS)
 
 
 def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
-    """Check the claims of a note without a repository: an existing path holds, and nothing is stale."""
+    """Check a note's claims in a project without a repository.
+
+    A claim holds if its path exists; no claim is stale.
+    """
     checked = []
     for claim in find_claims(note.text, note.path):
         holds = claim.kind in _PATHS and os.path.lexists(project / claim.value)

@@ -1,12 +1,13 @@
-"""Reads a project's repository through its objects: its states and the changes between them.
+"""A project's repository, read from its object database: its states and the changes between them.
 
 No hook, filter or program of the repository runs, the `git` program is never started, the person's
 configuration is not read, and nothing is written, neither in the checkout nor in `.git`. A repository is
-untrusted: large blobs are not loaded, names that are not UTF-8 stay bytes (surrogates), and history is
-followed for a limited number of commits and changed files; `limits` says what was left out.
+untrusted: large blobs are not loaded, names that are not UTF-8 are decoded with surrogate escapes, and
+history is followed for a limited number of commits and changed files; `limits` reports data that was left
+out.
 
-Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever lies
-in place of a file of git, even a pipe or a file on a hanging share, and holds the interpreter meanwhile.
+Threading: one thread at a time, in a separate process (`claims.apart`), because libgit2 opens whatever is in
+the place of one of git's files, even a pipe or a file on a hanging share, and holds the GIL while it waits.
 Failure: `Unavailable` if the repository cannot be opened; a missing object (in a shallow or partial clone)
 counts as empty.
 """
@@ -36,18 +37,18 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 20_000
 MOST_COMPARED = 20_000_000
-"""The number of directory entries that are read to follow the history: about ten seconds."""
+"""Maximum number of directory entries that are read to follow the history: about ten seconds."""
 MOST_BLOB = 1 << 20
 MOST_ENTRIES = 400_000
-"""The number of files and directories in one state, and of differences between two."""
+"""Maximum number of files and directories in one state, and of differences between two states."""
 MOST_CHANGES = 2_000_000
-"""The number of changed files that are cached, over all commits."""
+"""Maximum number of changed files that are cached, over all commits."""
 _LONGEST_PATH = 4_096
 """The longest path in characters; no checkout can have a longer one."""
 MOST_CANDIDATES = 300
-"""The number of added files with which a deleted one is compared."""
+"""Maximum number of added files with which a deleted file is compared."""
 SIMILAR = 0.5
-"""The share of common bytes from which a file counts as renamed, as in git."""
+"""Minimum share of common bytes for which a file counts as renamed, as in git."""
 _KEPT_TEXTS = 400
 _KEPT_ENTRIES = 100_000
 _CACHE_BYTES = 16 << 20
@@ -73,7 +74,7 @@ class FileDelta(NamedTuple):
     """`A` for added, `D` for deleted, `M` for changed."""
     path: str
     raw: bytes
-    """The id of the blob: the new one of an added file, else the old one."""
+    """The id of the blob: the new blob of an added file, else the old blob."""
 
     @property
     def blob(self) -> str:
@@ -180,7 +181,7 @@ def has_repository(project: Path) -> bool:
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
     """Return directories with the names of files that change when the repository moves to another commit.
 
-    That happens by a commit, a checkout or a pull. Empty if there is no repository.
+    The repository moves by a commit, a checkout or a pull. Empty if there is no repository.
     """
     try:
         place = _git_directory(project)
@@ -601,7 +602,7 @@ class ProjectRepository:
     def changes(self, at: int) -> tuple[FileDelta, ...]:
         """Return the changes of a commit against its first parent.
 
-        All files if a shallow clone lacks the parent.
+        If a shallow clone lacks the parent, these are all files of the commit.
         """
         commit = self._commit(at)
         known = self._diffs.get(str(commit.id))
@@ -626,7 +627,7 @@ class ProjectRepository:
         )
 
     def origins(self, path: str, lines: set[str]) -> dict[str, HistoryCommit]:
-        """Return, for each of these (stripped) lines of the file, the commit since which it stands there.
+        """Return for each of these (stripped) lines the commit that added it to the file, by line.
 
         A line that the newest version lacks is left out. A line older than the history that was followed is
         attributed to the oldest commit of that history.
@@ -746,7 +747,7 @@ class ProjectRepository:
         return self._most_like(path, mine, added) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
-        """Return a similar file of the same name that another commit than the deleting one added.
+        """Return a similar file of the same name that a commit other than the deleting commit added.
 
         Empty if there is none.
         """
@@ -763,7 +764,7 @@ class ProjectRepository:
     def _most_like(self, path: str, mine: str, others: list[tuple[str, str]]) -> str:
         """Return the path among `others` (path and blob) that is the renamed `path` with the blob `mine`.
 
-        Else empty.
+        Empty if no file is similar enough.
         """
         name = path.rpartition("/")[2]
 
@@ -803,7 +804,8 @@ class ProjectRepository:
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
         """Return the directory to which most files of `path` moved and the commit that emptied it.
 
-        The directory is empty text if there is no clear one.
+        The directory is an empty string if no directory received most of the files; the commit is None if
+        none was deleted.
         """
         files = self.files_below(since, path)
         newest: int | None = None
@@ -854,7 +856,8 @@ class _IgnoreRule(Struct, frozen=True):
     negated: bool
     only_dirs: bool
     anchored: bool
-    """Whether the rule matches paths relative to the directory of its file; else names at any depth."""
+    """True: the rule matches paths relative to the directory of its file. False: it matches names at any
+    depth."""
 
 
 @lru_cache(512)

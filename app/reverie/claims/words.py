@@ -1,6 +1,6 @@
 """The names and numbers that occur in the texts of a repository: symbols, environment variables, ports.
 
-Prose, lock files and minified code do not count, because a note that names a thing does not prove that it
+Prose, lock files and minified code are not searched, because a note that names a thing does not prove that it
 exists. Results are cached by object, so that after a commit only new objects are read.
 
 Threading: as in `claims.repository`. Failure: none; texts beyond a limit are left out, which `limits`

@@ -1,6 +1,6 @@
 """The command line: every job is a command, and only the window imports Qt (design.md section 5).
 
-Threading: a command has its process to itself and blocks; Ctrl+C cancels a run (`cli.runs`). Failure:
+Threading: a command runs alone in its process and blocks; Ctrl+C cancels a run (`cli.runs`). Failure:
 `cli.main` reports an error that a person can fix and exits with 1, or with 2 if the call was ambiguous.
 """
 

@@ -1,8 +1,8 @@
 """The output of commands: text for people or JSON for programs on stdout, one line per problem on stderr.
 
-Characters that stdout cannot encode are escaped. A closed stdout is fine, because nobody wants the answer. A
-stdout that accepts nothing, as on a full disk, raises `AnswerLostError`; the command has done its work all
-the same.
+Characters that stdout cannot encode are escaped. A closed stdout is no error, because nobody wants the
+output. If stdout accepts no data, as on a full disk, `AnswerLostError` is raised; the work of the command is
+done by then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
 class AnswerLostError(Exception):
-    """Raised when the answer of a command could not be written."""
+    """Raised when the output of a command could not be written."""
 
 
 def print_json(value: Any) -> None:
@@ -45,12 +45,12 @@ def print_block(text: str) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether stdout is a terminal, which would obey control sequences in the answer."""
+    """Return whether stdout is a terminal, which would interpret control sequences in the output."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 _ON_ONE_LINE = 3
-"""The number of choices that fit into one sentence; more get a line each."""
+"""The largest number of choices that are listed in one sentence; more get a line each."""
 
 
 def print_table(rows: Iterable[tuple[str, ...]]) -> None:
@@ -66,7 +66,7 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
 def local_time(at_ms: int) -> str:
     """Return a time as `2026-08-17 09:13` in the zone of this machine.
 
-    Empty for a time outside the calendar.
+    Empty for a time that the calendar cannot represent.
     """
     from datetime import datetime
 
@@ -101,14 +101,14 @@ def trouble(line: str) -> None:
 
 
 def with_next_step(summary: str, next_step: str) -> str:
-    """Return the summary followed by the next step, unless it contains that already."""
+    """Return the summary followed by the next step, unless the summary already contains it."""
     return summary if next_step in summary else f"{summary} {next_step}"
 
 
 def ended(*, succeeded: bool, text: str, next_step: str) -> int:
-    """Return the exit code of a run that ended.
+    """Return the exit code for the end of a run.
 
-    For a failure, print the reason and the next step on stderr.
+    After a failure, print the reason and the next step on stderr.
     """
     if succeeded:
         return DONE
@@ -155,7 +155,10 @@ def flush() -> None:
 
 
 def give_up_stdout() -> None:
-    """Redirect stdout to nowhere, since Python would otherwise try to write the rest at its end."""
+    """Redirect stdout to the null device.
+
+    Otherwise Python would try to write the rest of the output when it exits.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def failures(session: Invocation) -> int:
-    """Run the requested action; exit 1 if nothing could be recorded, resolved or redacted."""
+    """Carry out the requested action; return 1 if nothing could be recorded, resolved or redacted."""
     arguments = session.arguments
     if arguments.action == "record":
         return _record(session)
@@ -69,7 +69,10 @@ def _block(session: Invocation) -> int:
 
 
 def _redact(session: Invocation, path: Path) -> int:
-    """Print the crash record in `path` in its redacted form; a minimal record if it cannot be read."""
+    """Print the crash record in `path` in redacted form.
+
+    If it cannot be read, a minimal record is printed.
+    """
     from reverie.agents.loki.records import read_object
     from reverie.failures.crash import minimal, scrubbed
     from reverie.failures.record import places_of
@@ -147,7 +150,10 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 
 
 def _resolve(session: Invocation) -> int:
-    """Write into its episode how an error was fixed, under the store's lock; the history has the old text."""
+    """Write the solution of an error into its episode.
+
+    This is done under the store's lock; the history has the old text.
+    """
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts
     from reverie.services.failures import RecordEdits, resolution
@@ -182,7 +188,7 @@ def _resolve(session: Invocation) -> int:
 
 
 def _project(session: Invocation) -> Path:
-    """Return the project that was named. Raises `Ambiguous` if there is none."""
+    """Return the project that the command names. Raises `Ambiguous` if it names none."""
     if not session.arguments.project:
         raise Ambiguous("Which project?", choices=(), next_step="Name it with --project DIR.")
     return Path(session.arguments.project)

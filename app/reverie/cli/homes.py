@@ -47,7 +47,7 @@ log = logging.getLogger("reverie.engine")
 
 NO_HOME = "No home of an agent was found."
 MOST_CHOICES = 50
-"""The number of workspaces listed in a question."""
+"""The largest number of workspaces that a list of choices has."""
 NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
@@ -60,7 +60,7 @@ class AskedHomes(Struct, frozen=True):
 
 
 def every_home(session: Invocation) -> AskedHomes:
-    """Return the homes that were named, else all that are found, including those in projects."""
+    """Return the homes that the command names, else all that are found, including those in projects."""
     if session.arguments.home:
         return AskedHomes(tuple(session.arguments.home))
     found = look_for_homes()
@@ -93,7 +93,10 @@ def from_each(
 
 
 def only_home(given: list[Path] | None) -> Path:
-    """Return the one home that was named. Raises `Ambiguous`."""
+    """Return the one home that the command names.
+
+    Raises `Ambiguous` if it names none or several.
+    """
     if given is None or len(given) != 1:
         raise Ambiguous(
             "Which home?", choices=tuple(map(str, given or ())), next_step="Give --home DIR once."
@@ -104,7 +107,7 @@ def only_home(given: list[Path] | None) -> Path:
 def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
     """Open the one home that a command works on.
 
-    `clock` replaces the command's own. Raises `Ambiguous`, or `Unavailable` if there is none.
+    `clock` replaces the command's own clock. Raises `Ambiguous`, or `Unavailable` if there is no home.
     """
     container = open_parts(_only_root(session), session.profile, clock or session.clock)
     session.opened(container)
@@ -144,7 +147,7 @@ _ANSWER_S = 2.0
 
 
 def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
-    """Return the services of this home, from a running engine of the profile or from this process."""
+    """Return the workbench of this home, from a running engine of the profile or in this process."""
     if not session.looked_for_engine:
         session.engine, session.looked_for_engine = _find_engine(session, parts), True
     if session.engine is None:
@@ -153,10 +156,10 @@ def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
 
 
 def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
-    """Return the running engine of this profile and environment, else None; starts none.
+    """Return a client of the running engine of this profile and environment; None if there is none.
 
-    An engine is not used if it has another version or does not answer, nor if the command has its own clock
-    or log.
+    Never starts an engine. An engine is not used if it has another version or does not respond, nor if the
+    command has its own clock or log.
     """
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
@@ -202,7 +205,7 @@ def _environment(parts: HomeContainer) -> dict[str, str | None]:
 def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
     """Return the scope context that `--workspace` and `--project` name.
 
-    Raises `Ambiguous` if the home has several workspaces and none was named.
+    Raises `Ambiguous` if the home has several workspaces and neither was given.
     """
     home, workspace, project = parts.home, session.arguments.workspace, session.arguments.project
     if workspace is not None:
@@ -258,7 +261,7 @@ def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = Tr
 
 
 _TITLES = 500
-"""The number of unknown titles that one call reads."""
+"""The largest number of unknown titles that one call reads."""
 _TITLE_CHARS = 60
 
 
@@ -304,7 +307,10 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """Return the title of a workspace as in lists of choices, and its time of last use if known."""
+    """Return the title of a workspace as in lists of choices, and the time of its last use.
+
+    The time is empty if the home does not know it.
+    """
     title = " ".join((workspace["title"] or workspace["name"]).split())
     shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
     used = workspace["updatedAt"]

@@ -1,11 +1,11 @@
-"""The entry point of all commands: parses, runs, answers.
+"""The entry point of all commands: parses the command line, runs the command, reports errors.
 
 Exit code 0 means done; 1 failed, skipped, held or in conflict; 2 wrong usage. Each command is one function
 from an `Invocation` to an exit code. A `UserError` becomes one line on stderr (and `reason` in the JSON); a
 bug becomes a traceback. This module imports little, because an agent's runner waits for `reverie failures`;
 `cli.homes` chooses the home and context.
 
-Threading: the main thread; `patience` adds one that checks whether the homes answer.
+Threading: the main thread; `patience` adds one that checks whether the homes respond.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Invocation:
-    """One invocation: its options, clock and profile, and the homes that it opened."""
+    """One invocation of the program: its options, clock and profile, and the homes that it opened."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -53,7 +53,7 @@ class Invocation:
 
     @cached_property
     def profile(self) -> Profile:
-        """The profile of `--profile`, else the user's own."""
+        """The profile that `--profile` names, else the user's own."""
         # Late: `failures` needs no profile, and an agent's runner waits for it.
         from reverie.profile import Profile
 
@@ -61,11 +61,11 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Ignore these places, so that the command does not wait for them."""
+        """Do not check these places for responses, because the command does not use them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command works on, so that `overwritten` checks the writes made there."""
+        """Register a home that the command writes to, so that `overwritten` checks the writes made there."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:
@@ -113,8 +113,8 @@ _WITH_RUN = ("diff", "revert")
 def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
     """Return the parser of the command line; without a command the window opens.
 
-    `commands` are the commands that can be parsed; building the parsers of all takes longer than some
-    commands run.
+    `commands` are the commands that can be parsed; building all parsers would take longer than some commands
+    run.
     """
     parser = argparse.ArgumentParser(
         prog="reverie",
@@ -149,7 +149,10 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the options and the command, if any. A wrong command line ends the program."""
+    """Parse the command line; return the options and the command, if any.
+
+    If the command line is wrong, the program exits.
+    """
     if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
         with suppress(argparse.ArgumentError):  # reported below, with all commands
             options, others = build_parser(()).parse_known_args(argv)
@@ -159,7 +162,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
-    """Add the options of the command `name` that not all commands have."""
+    """Add those options of the command `name` that are not common to all commands."""
     add = command.add_argument
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)
@@ -338,10 +341,10 @@ def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
 
 @contextmanager
 def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Write Reverie's log to stderr within the block, if the environment asks for it.
+    """Context manager: write Reverie's log to stderr, if the environment requests it.
 
-    `REVERIE_DEBUG=1` or `REVERIE_LOG_LEVEL=debug` (or `info`) does. Other libraries stay silent, because they
-    might log what they send.
+    `REVERIE_DEBUG=1` or `REVERIE_LOG_LEVEL=debug` (or `info`) does. Other libraries log nothing, because they
+    might log the data that they send.
     """
     env = os.environ if env is None else env
     if not any(name in env for name in ("REVERIE_DEBUG", "REVERIE_LOG_LEVEL")):
@@ -414,7 +417,10 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
-    """Watch the homes of the command for answers; the window does that itself."""
+    """Return a context manager that checks whether the homes of the command respond.
+
+    The window has its own check.
+    """
     # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own.
     if session.arguments.command in (None, "failures", "engine"):
         return nullcontext()
@@ -484,7 +490,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),
 }
-"""The module in this package and the function of each command."""
+"""Command -> the module in this package and the function that carries it out."""
 
 
 def _command(name: str | None) -> Callable[[Invocation], int]:

@@ -2,8 +2,8 @@
 
 They show the contents of a home, and `memory` answers memory commands as JSON lines. Each line names its own
 context, actor and time; a bad line gets an answer, and the next line is read. Besides the six commands of an
-agent there are `read`, `save`, `pin` and `index`, as in an editor. Views by an agent count as use, views by
-the user do not (design.md section 5).
+agent there are `read`, `save`, `pin` and `index`, as in an editor. If an agent views a memory, this counts as
+a use; if the user does, it does not (design.md section 5).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ACTORS = ("agent", "user")
 
 
 def memory(session: Invocation) -> int:
-    """Answer the lines of stdin until it ends."""
+    """Carry out the memory commands on stdin, one per line, until it ends; print one result per line."""
     clock = LineClock(session.clock)
     parts = the_home(session, clock)
     lines = MemoryLines(
@@ -73,19 +73,22 @@ def memory(session: Invocation) -> int:
 
 
 class LineClock:
-    """The clock for a session of lines: a line's `now` applies to that line, else the fallback clock."""
+    """The clock for a session of lines.
+
+    If a line has `now`, that time applies to the line; otherwise the fallback clock does.
+    """
 
     def __init__(self, fallback: Any) -> None:
         self._fallback = fallback
         self.now: int | None = None
 
     def __call__(self) -> int:
-        """Return the time, UTC ms."""
+        """Return the current time in UTC ms."""
         return int(self._fallback()) if self.now is None else self.now
 
 
 class MemoryLines:
-    """Answers lines for one home."""
+    """Carries out memory commands, given as lines, in one home."""
 
     def __init__(
         self,
@@ -98,8 +101,8 @@ class MemoryLines:
     ) -> None:
         """Prepare a session of lines.
 
-        `workspace_id` and `project` apply to lines that name none. `warn` receives a sentence about a failure
-        after the lines were answered.
+        `workspace_id` and `project` apply to lines that name none. `warn` gets a sentence about a failure
+        that occurs after the results were returned.
         """
         self._parts = parts
         self._clock = clock
@@ -111,7 +114,10 @@ class MemoryLines:
         self._known: set[str] = set()
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield one answer per line, without blank lines; changes are recorded in the history at the end."""
+        """Yield one result per line, skipping blank lines.
+
+        At the end, the changes are recorded in the history.
+        """
         keep_usage(self._parts)
         try:
             for line in lines:
@@ -123,7 +129,7 @@ class MemoryLines:
     def _note_changes(self) -> None:
         """Record the changes in the history.
 
-        They are made and answered by now; if recording fails, the next snapshot includes them.
+        They have been made and reported by now; if recording fails, the next snapshot includes them.
         """
         try:
             if self._changed:
@@ -136,7 +142,10 @@ class MemoryLines:
             self._warn(f"The change is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
-        """Return the answer to one line; an error that a person or model can fix becomes an answer too."""
+        """Carry out one line; return the result.
+
+        An error that a person or model can fix becomes a result too.
+        """
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):
@@ -193,7 +202,7 @@ class MemoryLines:
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """Return the changes that follow from a rename if the agent keeps an index.
+        """Return the changes that a rename requires in other files, if the agent keeps an index.
 
         None for any other request.
         """
@@ -214,7 +223,7 @@ class MemoryLines:
     def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
         """Update the index and links after a rename.
 
-        Add a sentence to the answer for each that could not be.
+        For each text that could not be updated, a sentence is added to the result.
         """
         from reverie.services.memory_index import IndexService
 
@@ -241,9 +250,9 @@ class MemoryLines:
         return context
 
     def _require_known(self, workspace_id: str) -> None:
-        """Raise `Ambiguous` for a workspace that the home neither lists nor has a store of.
+        """Raise `Ambiguous` if the home neither lists the workspace nor has a store of it.
 
-        A typing error must not create a store without an owner, whether or not a project is named as well.
+        Otherwise a typing error could create a store without an owner, even if a project is named as well.
         """
         if workspace_id in self._known:
             return
@@ -333,7 +342,7 @@ def show_status(session: Invocation) -> int:
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield scopes, directories and memories, indented, followed by pins, use, size and description."""
+    """Yield one line per scope, directory and memory, indented; with pin, usage, size and description."""
     for node in nodes:
         yield from _lines(node, 0)
 
@@ -370,7 +379,8 @@ def status_lines(
 ) -> Iterator[str]:
     """Yield one line per scope, then the harvest, then the agent's own jobs.
 
-    "never" appears only where a run was possible. `without` are scopes that this agent does not have.
+    "never" appears only for a scope in which a run was possible. `without` are the scopes that this agent
+    does not have.
     """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"
@@ -416,7 +426,10 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 
 def search(session: Invocation) -> int:
-    """Update the search index and query it. Finding nothing is not a failure."""
+    """Update the search index and query it.
+
+    Returns 0 even if nothing is found.
+    """
     from reverie.services.search import SearchService
     from reverie.services.views import COUNT, SearchPlace
 
@@ -445,7 +458,7 @@ def search(session: Invocation) -> int:
 
 
 def _directory() -> str | None:
-    """Return the directory in which the command was started, None if it no longer exists."""
+    """Return the directory in which the command was started; None if it no longer exists."""
     try:
         return str(Path.cwd())
     except OSError:

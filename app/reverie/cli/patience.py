@@ -1,4 +1,4 @@
-"""Watches whether the homes of a command answer, so that Ctrl+C works on a network share that is gone.
+"""Checks whether the homes of a command respond, so that Ctrl+C works even if a network share hangs.
 
 Threading: a second thread checks the homes. This module imports little, because each command starts it.
 """
@@ -36,12 +36,12 @@ def patience(
     first_s: float = FIRST_S,
     leave: Callable[[int], None] = os._exit,
 ) -> Iterator[None]:
-    """Watch over the command in the block, which works on `homes`.
+    """Context manager: check whether `homes` respond while the command in the block uses them.
 
-    A network share that is gone blocks its reader in the kernel, where Python cannot handle Ctrl+C. A second
-    thread therefore checks the homes from time to time. If they do not answer, it reports that once and
+    A network share that hangs blocks its reader in the kernel, where Python cannot handle Ctrl+C. A second
+    thread therefore checks the homes from time to time. If they do not respond, it reports that once and
     handles Ctrl+C itself; the next command recovers an interrupted run. `homes` is called only if the command
-    takes long. On a system that cannot wait for signals, Ctrl+C stays as it is.
+    takes long. On a system that cannot wait for signals, Ctrl+C works as usual.
     """
     over = threading.Event()
     looking = threading.Thread(target=_watch_homes, args=(homes, over, first_s, leave), daemon=True)

@@ -82,7 +82,7 @@ def doctor(session: Invocation) -> int:
 
 
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
-    """Yield one line per check with its evidence below, and at the end the finding to look at first.
+    """Yield one line per check with its evidence below, and at the end the finding to solve first.
 
     `command` returns the command that applies the fix of a check.
     """
@@ -141,7 +141,7 @@ def _how(finding: Finding, session: Invocation) -> str:
 def _command(session: Invocation, check: str) -> str:
     """Return the command that applies the fix of a check.
 
-    It repeats the home and workspace that were named, since without them it might mean others.
+    It repeats the home and workspace of this call; without them the command might choose others.
     """
     arguments = session.arguments
     words = ["reverie", *_option("--profile", arguments.profile)]
@@ -180,7 +180,9 @@ _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
-    """Print exactly what the agent of the home would load now, why, and how full its budgets are.
+    """Print exactly the texts that the agent of the home would load now, the reasons, and its budgets.
+
+    For each budget it prints how much is used.
 
     JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
     (empty elsewhere); `parts` has everything that is loaded, for any agent, with the text of each part.
@@ -206,7 +208,7 @@ def context(session: Invocation) -> int:
 
 
 def context_json(view: ContextView) -> dict[str, Any]:
-    """Return the JSON of `context`."""
+    """Return the JSON document that the command `context` prints."""
     return {
         "agent": view.agent,
         "at": view.at,
@@ -219,7 +221,10 @@ def context_json(view: ContextView) -> dict[str, Any]:
 
 
 def context_lines(view: ContextView) -> Iterator[str]:
-    """Yield the same for people: each part with its budgets, entries and text, with a `!` at marked lines."""
+    """Yield the context as lines for people.
+
+    These are each part with its budgets, entries and text, with a `!` at marked lines.
+    """
     for part in view.parts:
         yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
         for note in notes(part):
@@ -346,10 +351,10 @@ _Home = tuple[Workbench, "ScopeContext"]
 
 
 def check(session: Invocation) -> int:
-    """Check the memories and instruction files of a project, fix if asked, and print the stale statements.
+    """Check the memories and instruction files of a project; print the stale statements, or fix them.
 
     JSON: a list with one object per claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`,
-    with `fixed` if `--fix` replaced it; an import that loads nothing has the kind `import`, the state
+    with `fixed` if `--fix` replaced it. An import that loads nothing has the kind `import`, the state
     `not-imported` and a `reason`. Exit 1 if something is stale (gone, moved, changed) or not imported, 0 if
     not, 2 for wrong usage.
     """
@@ -402,7 +407,10 @@ def _import_json(vain: FailedImport) -> dict[str, Any]:
 
 
 def _as_given(project: Path) -> Any:
-    """Return a function that resolves a named file in the project, else in the current directory."""
+    """Return a function that returns the path of a named file.
+
+    The file is searched in the project, then in the current directory.
+    """
 
     def resolved(file: Path) -> Path:
         here = Path(os.path.abspath(file))  # noqa: PTH100 - as typed
@@ -413,7 +421,7 @@ def _as_given(project: Path) -> Any:
 
 
 def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
-    """Yield the memories about the project in the agents' homes, with their reports."""
+    """Yield each of the agents' homes with the report about its memories of the project."""
     asked = every_home(session)
     for root in asked.roots:
         try:

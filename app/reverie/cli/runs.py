@@ -1,7 +1,7 @@
 """The commands that run jobs or show runs: `consolidate` ... `extract`, `runs`, `diff`, `revert`, `watch`.
 
-A run by hand ignores the switch for background runs and the daily budget; the rules of sweeps and harvests
-apply.
+For a run by hand, neither the switch for background runs nor the daily budget applies; the rules of sweeps
+and harvests do.
 
 Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
 `diff` do not need.
@@ -70,7 +70,10 @@ log = logging.getLogger("reverie.engine")
 
 
 def sweep(session: Invocation) -> int:
-    """Run the launch sweep; with `--dry-run` print which workspaces it would consolidate, in which order."""
+    """Run the launch sweep.
+
+    With `--dry-run`, print the workspaces that it would consolidate, in their order.
+    """
     parts = the_home(session)
     if session.arguments.dry_run:
         plan = the_workbench(session, parts).by_hand.sweep_plan()
@@ -134,7 +137,10 @@ def _harvest_json(result: RunResult) -> dict[str, Any]:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl+C sets, so that a run ends as cancelled and not in the middle."""
+    """Context manager: yield an event that Ctrl+C sets.
+
+    Thus a run ends as cancelled, not in the middle.
+    """
     cancel = threading.Event()
     # The handler may run at any point of this thread. Setting the event there could deadlock, because this
     # thread may hold the event's own lock; `SimpleQueue.put` is reentrant.
@@ -279,7 +285,7 @@ def show_diff(session: Invocation) -> int:
 
 
 def revert(session: Invocation) -> int:
-    """Undo a run, or a part of it; exit 1 if somebody changed something since."""
+    """Undo a run, or a part of it; return 1 if files were changed since and therefore left."""
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
@@ -315,7 +321,7 @@ def revert(session: Invocation) -> int:
 def write(session: Invocation) -> int:
     """Run the memory writer once on the latest turns; exit 1 if nothing ran, or it failed.
 
-    Neither its switch counts nor another program that does the same job.
+    The run starts even if the writer is switched off or another program does the same job.
     """
     parts = the_home(session)
     workspace_id = the_context(session, parts).workspace_id
@@ -340,8 +346,8 @@ UNREAD = "Current Claude Code does not read session notes, and deletes them with
 def notes(session: Invocation) -> int:
     """Update the notes of a session; exit 1 if that failed.
 
-    Neither the switch nor the thresholds count. With `--force` even if nothing was said since the last
-    update.
+    The update runs whatever the switch and the thresholds are; with `--force`, even if there are no new
+    messages since the last update.
     """
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
@@ -361,7 +367,10 @@ def notes(session: Invocation) -> int:
 
 
 def _only_session(parts: HomeContainer) -> str:
-    """Return the session if there is only one. Raises `Ambiguous` or `Unavailable`."""
+    """Return the only session of a home.
+
+    Raises `Ambiguous` if there are several, `Unavailable` if there is none.
+    """
     transcripts = parts.home.transcripts
     sources = () if transcripts is None else transcripts.sources()
     found = [source.id for source in sources if source.kind == "session"]
@@ -379,7 +388,7 @@ def _only_session(parts: HomeContainer) -> str:
 def extract(session: Invocation) -> int:
     """Run both stages over the new rollouts of a Codex home; exit 1 if anything failed.
 
-    With `--dry-run` only print which threads would be extracted.
+    With `--dry-run`, only print the threads that would be extracted.
     """
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
@@ -540,10 +549,10 @@ _NO_ENGINE_S = 60.0
 def watch(session: Invocation) -> int:
     """Run the background services of one home without a window until SIGTERM or SIGINT.
 
-    If another process holds the lease of this home, reports its holder and exits 1. With `--json` each change
-    of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`; `hosting` follows
-    once every transcript has been read, so that new turns count from then on. The services run in this
-    process; the engine of the profile is kept running beside it.
+    If another process holds the lease of this home, the command reports that process and exits with 1. With
+    `--json` each change of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`;
+    `hosting` follows once every transcript has been read, so that new turns count from then on. The services
+    run in this process; the engine of the profile is kept running beside it.
     """
     never_unlock()
     parts = the_home(session)
@@ -585,9 +594,10 @@ def watch(session: Invocation) -> int:
 
 @contextmanager
 def _engine_kept(profile: Profile) -> Iterator[None]:
-    """Keep the engine of the profile running for occasional commands, although it ends with its last client.
+    """Context manager: keep the engine of the profile running for occasional commands.
 
-    An engine that dies or cannot be started is retried; the services do not need it.
+    Without this, the engine would end with its last client. An engine that dies or cannot be started is
+    retried; the services do not need it.
     """
     # Late: no other command here starts an engine.
     from reverie.engine.client import EngineClient
@@ -627,7 +637,7 @@ def _first(reasons: SimpleQueue[str]) -> str:
 
 @contextmanager
 def _until_signal(reasons: SimpleQueue[str]) -> Iterator[None]:
-    """Put a reason to stop into `reasons` on SIGTERM and SIGINT."""
+    """Context manager: put a reason to stop into `reasons` on SIGTERM and SIGINT."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda _number, _frame: reasons.put(_SIGNAL)) for number in numbers]
     try:

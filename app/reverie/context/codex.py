@@ -56,7 +56,8 @@ def codex_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> Co
 def _summary_part(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
     """Return the part with the memory summary.
 
-    Present versions load the summary of the whole home; only the first versions loaded that of one directory.
+    Present versions load the summary of the whole home; only the first versions loaded a summary per
+    directory.
     """
     entries: list[ContextEntry] = []
     text = ""

@@ -1,7 +1,7 @@
 """The facts from which an agent's context is assembled: read once, used as often as needed.
 
-`context.gather` reads the facts; everything here is pure, so that an edit, a pin or another time has an
-immediate effect.
+`context.gather` reads the facts. Everything here is pure, so the context can be assembled again at once after
+an edit or a pin, or for another time.
 
 Threading: frozen, safe to pass between threads; may cross the wire. Failure: none; a file that could not be
 read has no data, and the view says so.

@@ -11,7 +11,7 @@ class HasState(Protocol):
 
     @property
     def state(self) -> str:
-        """`pass`, `off`, `warn` or `fail`."""
+        """The state of the result: `pass`, `off`, `warn` or `fail`."""
 
 
 AnyFinding = TypeVar("AnyFinding", bound=HasState)
@@ -22,7 +22,7 @@ def first_cause(findings: Iterable[AnyFinding]) -> AnyFinding | None:
 
     It is the first failure in the order of the gates, else the first warning.
 
-    None means that no reason is known. Something that is only turned off is not a cause.
+    None means that no reason is known. A finding with the state `off` is not a cause.
     """
     found = tuple(findings)
     failed = next((finding for finding in found if finding.state == "fail"), None)

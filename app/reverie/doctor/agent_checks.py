@@ -1,4 +1,4 @@
-"""The agent's own gates (`Home.checks`) as findings."""
+"""The checks of the agent's own conditions (`Home.checks`), as findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SENTENCES: Mapping[Maker, Phrase] = {
 
 
 def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Return the findings of the agent's own gates, in the agent's order."""
+    """Return the findings about the agent's own conditions, in the agent's order."""
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence

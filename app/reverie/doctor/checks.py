@@ -1,4 +1,4 @@
-"""The check of a workspace as a value, and the findings that several lists of checks have in common. Pure."""
+"""`Check`, one check of a workspace, and verdicts that several lists of checks share. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Check(Struct, frozen=True):
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-        """Return the finding for these facts."""
+        """Run the check on these facts; return the finding."""
         return self._made(*self.judge(facts, fixes))
 
     def _made(
@@ -56,7 +56,10 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """Judge a model that was not examined (None), or one with a problem that `fix` solves."""
+    """Return the verdict for a workspace without a usable model.
+
+    `found` is None if no model was examined; otherwise it has a problem that `fix` solves.
+    """
     if found is None:
         return "pass", phrase("The model was not checked: models are unknown here.")
     evidence = phrase("{model}: {problem}", model=found.engine, problem=found.problem)
@@ -72,7 +75,7 @@ def remedy_of(problem: str) -> Remedy:
 
 
 def engine_in_words(found: ModelFacts) -> Phrase:
-    """Return the engine and the reason for it as sentences."""
+    """Return sentences that name the engine and the reason for its choice."""
     if found.engine == RULES:
         return together(phrase("It works by rules, without a model."), found.reason)
     return together(phrase("{model}.", model=found.engine), found.reason)

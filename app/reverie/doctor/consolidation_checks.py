@@ -1,4 +1,7 @@
-"""The gates of consolidations that run in the background (formats/mux.md sections 10 and 11). Pure."""
+"""The checks of background consolidations (formats/mux.md sections 10 and 11). Pure.
+
+A gate is a condition that must be met before a run; each check examines one.
+"""
 
 from __future__ import annotations
 

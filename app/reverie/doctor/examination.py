@@ -1,10 +1,11 @@
-"""Why the writer or a consolidation did not run: every gate in its order, with evidence and a fix.
+"""Finds out why the writer or a consolidation did not run: checks every condition (gate) in its order.
 
-`gather` reads the facts of a workspace, and `judge` runs the checks, which are pure functions of the facts.
-The first failure is the cause: later ones may only follow from it.
+A finding has evidence and may have a fix. `gather` reads the facts of a workspace, and `judge` runs the
+checks, which are pure functions of the facts. The first failure is the cause: later ones may only follow from
+it.
 
 Threading: blocks on disk, and on the network with `with_probe`; any thread but the GUI's. Failure:
-`Unavailable` if the home is gone; anything else that cannot be read is a fact.
+`Unavailable` if the home no longer exists; any other data that cannot be read is itself a fact.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def gather(
 ) -> WorkspaceFacts:
     """Return all facts about a workspace, reading each source once.
 
-    Raises `Unavailable` if the home is gone.
+    Raises `Unavailable` if the home no longer exists.
     """
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
@@ -140,16 +141,19 @@ def gather(
 
 
 def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the project memory, which is the writer's other target.
+    """Return the file of the project memory, the writer's other possible target.
 
-    None with the reason if there is none.
+    If there is none, return None and the reason.
     """
     directory, gap = scope_directory(home, context)
     return (None if directory is None else directory / PROJECT_MEMORY), gap
 
 
 def _tested(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
-    """Return the result of a real test of the model; None if there is nothing to test, empty for rules."""
+    """Return the result of a real test of the model.
+
+    None if there is no model to test; empty for rules.
+    """
     if hooks.probe is None or model is None or model.problem:
         return None
     return () if model.engine == "rules" else hooks.probe(model.engine)
@@ -178,7 +182,7 @@ def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tu
 
 
 def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
-    """Return the newest entries and a sentence about damage to the log."""
+    """Return the newest Activity entries, and a sentence about damage to the log (empty if there is none)."""
     try:
         entries = parts.activity.read(_ACTIVITY_ENTRIES)
     except UserError as error:
@@ -190,7 +194,7 @@ def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
 
 
 def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, tuple[str, ...]]:
-    """Return when the workspace was last consolidated, UTC ms, and problems with the records."""
+    """Return the time of the workspace's last consolidation, in UTC ms, and problems with the records."""
     try:
         coverage = parts.coverage.load()
     except UserError as error:
@@ -202,7 +206,10 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
-    """Return the facts about the file that the writer writes; None with the reason if there is none."""
+    """Return the facts about the file that the writer writes.
+
+    If there is none, return None and the reason.
+    """
     if settings.system1.target == "project-memory":
         path, gap = project_memory_file(home, context)
     else:
@@ -255,7 +262,7 @@ def examine(
 ) -> tuple[Finding, ...]:
     """Run every check of one workspace, in the order of the gates.
 
-    `with_probe` asks the model for real.
+    `with_probe` sends a real request to the model.
     """
     hooks = hooks or DoctorHooks()
     facts = gather(parts, context, hooks, now=now, with_probe=with_probe, env=env)
@@ -263,9 +270,9 @@ def examine(
 
 
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Return the findings for these facts.
+    """Run all checks on these facts; return the findings.
 
-    The writer's gates are judged only if the agent has a memory writer that is on or belongs to its version.
+    The writer's gates are checked only if the agent has a memory writer that is on or belongs to its version.
     """
     checks = CHECKS
     if not facts.has_writer:

@@ -2,7 +2,7 @@
 
 Reading changes nothing in the home, and a transcript of any size costs only its last megabytes. Data that
 cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide the others.
-`Unavailable` is raised only if the whole home is gone.
+`Unavailable` is raised only if the whole home no longer exists.
 
 Threading: blocks on disk; any thread but the GUI's.
 """
@@ -61,10 +61,10 @@ class DoctorHome(Protocol):
     clock: Clock
 
     def read_settings(self) -> Settings:
-        """Return the settings that are in the file now."""
+        """Return the settings as they are in the file now."""
 
     def forget_settings(self) -> None:
-        """Read the settings from the file at their next use."""
+        """Make the settings be read from the file again on next use."""
 
     @property
     def write_guard(self) -> WriteGuard: ...
@@ -81,7 +81,10 @@ class DoctorHome(Protocol):
 
 
 class ModelFacts(Struct, frozen=True):
-    """The model that would be asked and the reason for this choice; `problem` says why it cannot be used."""
+    """The model that would be used, and the reason for this choice.
+
+    `problem` is the reason why it cannot be used; empty if it can.
+    """
 
     engine: str
     reason: str
@@ -89,19 +92,19 @@ class ModelFacts(Struct, frozen=True):
 
 
 class DoctorHooks(Struct, frozen=True):
-    """Functions that the checks call in other parts of the program.
+    """Functions of other parts of the program that the checks call.
 
-    None if unavailable, which the checks report.
+    A function is None if it is not available; the checks report that.
     """
 
     model: Callable[[], ModelFacts] | None = None
     dream_model: Callable[[], ModelFacts] | None = None
     probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
-    """Asks the model for real, which costs money."""
+    """Sends a real request to the model, which costs money."""
     run_writer: Callable[[], None] | None = None
     """Runs the memory writer now."""
     watch: Callable[[], WatchState | None] | None = None
-    """Returns how this window watches the home."""
+    """Returns the state of this window's watcher of the home."""
     set_debug: Callable[[], None] | None = None
     log_level: str = ""
     """The log level of the calling process (see `files.log_file`); empty for that of this process."""
@@ -132,7 +135,7 @@ class StateFacts(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a run started and has not completed since: it is running, or a crash ended it."""
+        """Whether a run started and has not completed since: it is still running, or a crash ended it."""
         return self.started_at is not None and (
             self.completed_at is None or self.completed_at < self.started_at
         )
@@ -148,7 +151,7 @@ class TracedRun(Struct, frozen=True):
 
     @property
     def wrote(self) -> bool:
-        """Whether the run did its job."""
+        """Whether the run wrote memory, or reported that there is nothing to write."""
         return self.verdict.name in ("wrote", "nothing-to-write")
 
 
@@ -196,7 +199,7 @@ class WorkspaceFacts(Struct, frozen=True):
     refusals: tuple[tuple[Refusal, bool], ...] = ()
     """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
-    """The agent's own gates, each with the writer of the directory that it suspects."""
+    """The results of the agent's own checks, each with the writer of the directory that it concerns."""
 
     @property
     def verdict(self) -> Phrase:
@@ -227,7 +230,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
 
 def look_at(path: Path) -> FileFacts:
-    """Return the facts about `path`, following a link."""
+    """Return the facts about `path`; links are followed."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -276,7 +279,10 @@ def free_bytes(path: Path) -> int | None:
 
 
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
-    """Return the holder of a lease; None also if that cannot be read, which `lease_problem` reports."""
+    """Return the holder of a lease; None if there is none or it cannot be read.
+
+    `lease_problem` reports a failure to read.
+    """
     try:
         return leases.holder(name)
     except UserError:
@@ -284,7 +290,7 @@ def holder(leases: Leases, name: str) -> LeaseHolder | None:
 
 
 def lease_problem(leases: Leases) -> str:
-    """Return why the list of leases cannot be read; empty if it can."""
+    """Return the reason why the list of leases cannot be read; empty if it can."""
     try:
         leases.holder("")
     except UserError as error:
@@ -305,15 +311,15 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
 
 
 _RUNS = 5
-"""The number of newest runs, and of newest runs of the agent, to read."""
+"""The number of newest runs to read, and of newest runs by the agent."""
 
 
 MOST_DUMPS = 60
-"""The maximum number of traces opened for that."""
+"""The maximum number of traces that are opened to find these runs."""
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """Return the results of the newest runs, including the newest of the agent's own.
+    """Return the results of the newest runs, including the newest ones of the agent.
 
     A trace that cannot be read counts as damaged.
     """
@@ -340,7 +346,10 @@ def dump_time(path: Path) -> int:
 
 
 def scope_directory(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the directory of the project memories; None with the reason if there is none."""
+    """Return the directory of the project memories.
+
+    If there is none, return None and the reason.
+    """
     try:
         return home.scope_root(context, Scope.PROJECT).directory, ""
     except ScopeUnavailable as gap:

@@ -62,7 +62,7 @@ Verdict = (
     | tuple[State, Phrase, Fix | None, Phrase]
     | tuple[State, Phrase, Fix | None, Phrase | None, Remedy]
 )
-"""State, evidence, fix, a title in place of the check's own, and the setting to change."""
+"""The parts of a verdict: state, evidence, fix, a title that replaces the check's own, remedy."""
 
 
 class Finding(Struct, frozen=True):
@@ -74,7 +74,7 @@ class Finding(Struct, frozen=True):
     """The fact, as a sentence."""
     state: State
     evidence: Phrase
-    """Observations in sentences, with advice if no fix can help."""
+    """Observations as sentences, with advice if no fix can help."""
     fix: Fix | None = None
     remedy: Remedy = ""
 
@@ -85,7 +85,7 @@ class Finding(Struct, frozen=True):
         return FindingView(self.check, self.title, self.state, self.evidence, fix, self.remedy)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON shape of `reverie doctor` (design.md section 5)."""
+        """Return the stable JSON format of `reverie doctor` (design.md section 5)."""
         return {
             "check": self.check,
             # Scripts know three states (design.md section 5); an option that nobody turned on is not a

@@ -1,7 +1,7 @@
-"""The fixes: each changes one thing of Reverie's own, or the mode or name of a file of the writer.
+"""The fixes: each changes one setting or file of Reverie, or the mode or name of a file of the writer.
 
-The agent's configuration is never changed; if only that would help, the evidence says what to do by hand.
-Failure: `Fix.apply` raises `UserError`.
+The agent's configuration is never changed; if only such a change would help, the evidence describes how to
+make it by hand. Failure: `Fix.apply` raises `UserError`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Fixes:
         return Fix(phrase("Write without a model"), lambda: self._system1(model=RULES))
 
     def keep_traces_of_failures(self) -> Fix:
-        """Return the fix that turns traces of failed writer runs on."""
+        """Return the fix that makes Reverie store traces of failed writer runs."""
         return Fix(phrase("Keep traces of failures"), lambda: self._system1(traces="failures"))
 
     def switch_background_on(self) -> Fix:
@@ -89,7 +89,7 @@ class Fixes:
         return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
 
     def watch_with(self, polling: str) -> Fix:
-        """Return the fix that sets how folders are watched."""
+        """Return the fix that sets the method by which folders are watched."""
 
         def change(settings: Settings) -> Settings:
             return settings.model_copy(
@@ -136,7 +136,7 @@ class Fixes:
         return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
-        """Return the fix for a directory of ours that switches the agent's memory off.
+        """Return the fix for a directory of Reverie that switches the agent's memory off.
 
         Its files are moved out of the home; an empty directory is only removed.
         """
@@ -147,12 +147,12 @@ class Fixes:
         return Fix(title, lambda: take_away(self._parts, directory))
 
     def run_writer(self) -> Fix | None:
-        """Return the fix that runs the memory writer now, None if it cannot be run here."""
+        """Return the fix that runs the memory writer now; None if it cannot be run here."""
         act = self._hooks.run_writer
         return None if act is None else Fix(phrase("Run the memory writer now"), act)
 
     def debug_logging(self) -> Fix | None:
-        """Return the fix that turns debug logging on, None if that is not possible here."""
+        """Return the fix that turns debug logging on; None if that is not possible here."""
         act = self._hooks.set_debug
         return None if act is None else Fix(phrase("Turn on debug logging"), act)
 

@@ -1,6 +1,6 @@
 """The way in which Reverie was installed, and the command that repairs it.
 
-An unknown way counts as pip, whose advice is right for every other.
+If it is unknown, pip is assumed, because the advice for pip works in all other cases.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Kind = Literal["checkout", "deb", "folder", "pipx", "pip"]
 
 
 _PACKAGED = Path("/usr/lib/reverie")
-"""The directory of the program in the Debian package (`packaging/package.py`)."""
+"""The program's directory in the Debian package (`packaging/package.py`)."""
 
 
 class Installation(Struct, frozen=True):
@@ -52,10 +52,10 @@ def installation(
     prefix: Path | None = None,
     source: str | None = None,
 ) -> Installation:
-    """Return the installation that is running.
+    """Return the installation of the running program.
 
-    Each argument replaces a value of the interpreter. `source` is where pip says the program came from; empty
-    if it does not say.
+    Each argument replaces a value of the interpreter. `source` is the file or address from which pip
+    installed the program; empty if unknown.
     """
     program = executable or Path(sys.executable)
     if getattr(sys, "frozen", False) if frozen is None else frozen:

@@ -1,4 +1,7 @@
-"""The check that Reverie knows the layout and versions of the stores in use, and so may write. Pure."""
+"""The check whether Reverie knows the layout and versions of the stores, so that it may write to them.
+
+Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Directories of Reverie in a home that switch the agent's memory off by their existence.
 
 If every file in such a directory is as Reverie wrote it, the files are copied into Reverie's own directory,
-compared, and each is removed if it is still the same, under the agent's lock. Files of anybody else stay.
+compared, and each is removed if it is still the same, under the agent's lock. Files that another program
+wrote are never moved.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _MOST_FILES = 10_000
 
 
 def maker_of(actors: WriteLog, directory: Path) -> Maker:
-    """Return who wrote the files in a directory.
+    """Return the writer of the files in a directory.
 
-    `reverie` means that all files are as Reverie wrote them; `nobody` that there are none; `others` anything
-    else, including files that cannot be read.
+    `reverie`: all files are as Reverie wrote them; `nobody`: there are no files; `others`: anything else,
+    including files that cannot be read.
     """
     try:
         contents = {path: sha256_of_bytes(path.read_bytes()) for path in _files(directory)}
@@ -37,9 +38,10 @@ def maker_of(actors: WriteLog, directory: Path) -> Maker:
 
 
 def take_away(parts: DoctorHome, directory: Path) -> None:
-    """Move the files of a directory that is ours into Reverie's own directory, under the agent's own lock.
+    """Move the files of a directory of Reverie out of the home, under the agent's own lock.
 
-    Raises `Busy` while the agent holds that lock, and `StoreError` if the directory has files of others.
+    They are moved into Reverie's own directory. Raises `Busy` while the agent holds that lock, and
+    `StoreError` if the directory has files of others.
     """
     _refuse_others(parts, directory)
     root = ScopeRoot(Scope.GLOBAL, "", directory, None)
@@ -75,8 +77,8 @@ def _take_away(parts: DoctorHome, directory: Path) -> None:
 def _files(directory: Path) -> Iterator[Path]:
     """Yield every entry that is not a directory.
 
-    Raises `OSError` for an entry that cannot be a file of ours: a link, a device, or more files than a person
-    writes.
+    Raises `OSError` for a link or a device, which cannot be a file of Reverie, and if there are more files
+    than a person writes.
     """
     if directory.is_symlink():
         raise OSError(f"{directory} is a symbolic link")

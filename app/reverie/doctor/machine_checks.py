@@ -1,4 +1,4 @@
-"""The conditions around the gates: the host of the services, the watcher, disk, clock and log. Pure."""
+"""The checks of the environment of runs: the host of the services, the watcher, disk, clock and log. Pure."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def space_state(free: int) -> State:
-    """Return the state for `free` bytes of disk space."""
+    """Return the state for this amount of free disk space, in bytes."""
     return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
 
 
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
     """Judge whether the clock is behind.
 
-    A wrong clock falsifies every age: debounce, retention and the order of runs.
+    A wrong clock makes every age wrong: debounce, retention and the order of runs.
     """
     stamps = [
         (turn.timestamp, phrase("Turn {id}", id=turn.id))

@@ -1,4 +1,4 @@
-"""Times and sizes in the words of the findings. Pure functions."""
+"""Times and sizes as text for findings. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _MIB = 1 << 20
 
 
 def ago(now: int, then: int) -> Phrase:
-    """Return the age of `then` (both UTC ms) in the largest unit that fits."""
+    """Return how long ago `then` was, in the largest unit that fits.
+
+    Both times are in UTC ms.
+    """
     age = now - then
     if age < -MINUTE_MS:
         return phrase("{length} in the future", length=_length(-age))

@@ -1,6 +1,7 @@
 """Checks of Reverie itself: its folders, settings, libraries and limits. Reads only; creates nothing.
 
-Threading: blocks on disk; any thread but the GUI's. Failure: anything that cannot be examined is a finding.
+Threading: blocks on disk; any thread but the GUI's. Failure: if something cannot be examined, that is a
+finding.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def examine_self(
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """Return a finding; it is shown only on the command line, so its texts are not translated."""
+    """Return a finding.
+
+    It is only printed by a command, so its texts are not translated.
+    """
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
 
@@ -207,6 +211,6 @@ def _homes(count: int) -> _Seen:
 
 
 def _built() -> int:
-    """Return when the program was installed on this disk, minus one day of tolerance, UTC ms."""
+    """Return when the program was installed on this disk, less one day of tolerance, in UTC ms."""
     # A file that also exists as such in a packaged build, where the modules are in an archive.
     return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

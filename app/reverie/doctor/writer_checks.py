@@ -1,7 +1,7 @@
-"""The gates of the memory writer, in the order in which it meets them (formats/mux.md section 14).
+"""The checks of the memory writer's conditions (gates), in the writer's own order.
 
-Pure: facts in, a finding out. A closed gate is a failure, with a fix if one click opens it; an open gate with
-something odd about it is a warning.
+The order is that of formats/mux.md section 14. Pure: facts in, a finding out. A condition that is not met is
+a failure, with a fix if one click can solve it; a condition that is met, but in an unusual way, is a warning.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"
 def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
     """Judge the last runs of the agent's own writer.
 
-    A failed run leaves a trace; a run without a failure is known only from the state file.
+    A failed run leaves a trace; a successful run is visible only in the state file.
     """
     runs = facts.agent_runs
     if not runs and len(facts.dumps) > MOST_DUMPS:
@@ -266,7 +266,7 @@ def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 
 
 def _answers(facts: WorkspaceFacts) -> list[Turn]:
-    """Return the assistant's own messages, oldest first."""
+    """Return the turns that are messages of the assistant, oldest first."""
     return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
 
 
@@ -287,7 +287,7 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
 
 
 def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge a readable state file, in the order of a run's life."""
+    """Judge a readable state file; the checks are in the order of the steps of a run."""
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
     if state.file.kind == "missing":
@@ -328,7 +328,7 @@ def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> V
 
 
 def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
-    """Judge whether a turn was lost or a run did not begin; None if neither happened."""
+    """Judge whether a turn was not counted or a run did not start; None if neither happened."""
     k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
     if state.turns > k or (state.turns == k and missed):
         evidence = phrase(
@@ -380,8 +380,8 @@ def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict
 def _uncounted(facts: WorkspaceFacts, state: StateFacts) -> int:
     """Return the number of finished turns that are clearly newer than the last change of the state file.
 
-    Without a state file, turns since the start of the services that should have counted them. Turns dated in
-    the future are ignored.
+    Without a state file, turns since the start of the services count, because the services should have
+    counted them. Turns dated in the future are ignored.
     """
     if state.file.kind == "file":
         since = state.file.changed_at

@@ -1,1 +1,1 @@
-"""The engine: one process per profile that does the work, and the wire by which it is asked."""
+"""The engine: one process per profile that does the work, and its connections to clients."""

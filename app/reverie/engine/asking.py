@@ -1,10 +1,10 @@
 """Requests to an engine that a job awaits instead of blocking a thread.
 
-`ask` makes a `Request` of a remote method. A job awaits it; the driver of the job posts it and resumes the
-job with the answer. Nothing of the connection is imported here, so that a window starts quickly.
+`ask` makes a `Request` of a remote method. A job awaits the request; the driver of the job posts it and
+resumes the job with the result. Nothing of the connection is imported here, so that a window starts quickly.
 
-Threading: a request is posted on the thread of its job, and answered on another. Failure: an error of the
-call is raised where it is awaited; `CallCancelled` after a cancellation.
+Threading: a request is posted on the thread of its job; its result arrives on another thread. Failure: an
+error of the call is raised where it is awaited; `CallCancelled` after a cancellation.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Ended = Callable[[Any, BaseException | None], None]
 
 
 class CallCancelled(Exception):
-    """The call was cancelled and has no result."""
+    """Raised if a call was cancelled, so that it has no result."""
 
 
 class Askable:
-    """A method that can be asked without waiting."""
+    """A method that can be called without waiting for its result."""
 
     def post(self, arguments: tuple[Any, ...], named: dict[str, Any], ended: Ended) -> Callable[[], None]:
         """Call the method and return a function that cancels the call.
@@ -35,7 +35,7 @@ class Askable:
 
 
 class _Threads(threading.local):
-    """The rules of the current thread."""
+    """The rules of the current thread: whether it may wait."""
 
     never_waits = False
 
@@ -44,12 +44,12 @@ _threads = _Threads()
 
 
 def may_wait() -> bool:
-    """Return whether the current thread may wait for an answer."""
+    """Return whether the current thread may wait for the result of a call."""
     return not _threads.never_waits
 
 
 def never_wait() -> None:
-    """Forbid the current thread to wait for answers, because other work needs it."""
+    """Forbid the current thread to wait for results, because other work needs the thread."""
     _threads.never_waits = True
 
 
@@ -81,6 +81,6 @@ class Request(Awaitable[T]):
 def ask(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Request[T]:
     """Return a request that calls `method` of a remote home or service.
 
-    `cancel` and `check` are not needed: the driver of the job cancels the request.
+    The arguments `cancel` and `check` are not needed, because the driver of the job cancels the request.
     """
     return Request(method, arguments, named)

@@ -1,15 +1,15 @@
 """The messages between an engine and its clients, and the frames that carry them.
 
-A frame is four bytes of length and one message. Arguments, results and progress travel inside a message as
-bytes of their own: only whoever knows the method's signature reads them, so a process in between hands them
-on unread. A connection begins with `Hello`, answered by `WelcomeMessage` or by `Refused` and an end. Then the
-client sends `CallMessage` and `Cancel`; the engine sends for each call any number of `ProgressMessage`, then
-exactly one of `Done`, `Failed`, `Stopped`, `Bug`. In between come events of the homes that the client
-watches; while a client does not read, those of a kind become one.
+A frame is four bytes of length and one message. Arguments, results and progress are encoded separately, as
+bytes inside a message: decoding them requires the method's signature, so a process in between passes them on
+undecoded. A connection begins with `Hello`; the reply is `WelcomeMessage`, or `Refused` and the end of the
+connection. Then the client sends `CallMessage` and `Cancel`; the engine sends for each call any number of
+`ProgressMessage`, then exactly one of `Done`, `Failed`, `Stopped`, `Bug`. The engine also sends events of the
+homes that the client watches; while a client does not read, events of the same kind are merged into one.
 
-Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `WireError` for a
-frame that is too large or no message: the connection is of no use then, and both ends close it.
-`ConnectionLost` where the other end is gone.
+Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `WireError` if a
+frame is too large or is not a message; both ends then close the connection. `ConnectionLost` if the other end
+has closed the connection.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from reverie.values import Struct, field, replace
 
 PROTOCOL = 4
 LARGEST_FRAME = 256 << 20
-"""Bytes. The trees of 1,000,000 memories fit; what is larger is a fault or an attack."""
+"""The largest size of a frame in bytes.
+
+The trees of 1,000,000 memories fit. A larger frame is a fault or an attack.
+"""
 _LENGTH = struct.Struct(">I")
 _HELLO_BYTES = 4096
 
 
 class ConnectionLost(Exception):
-    """The other end closed the connection, or died."""
+    """Raised if the other end closed the connection or was killed."""
 
 
 class Hello(Struct, frozen=True, tag=True):
@@ -47,14 +50,17 @@ class Hello(Struct, frozen=True, tag=True):
 
 
 class WelcomeMessage(Struct, frozen=True, tag=True):
-    """The engine's answer to a client it can serve."""
+    """The engine's reply to a client that it can serve."""
 
     version: str
     pid: int
 
 
 class Refused(Struct, frozen=True, tag=True):
-    """Why the engine, this process, does not serve this client, as a sentence. The connection ends."""
+    """The engine's reply to a client that it does not serve; then the connection ends.
+
+    It has the reason as a sentence, and names the engine's process.
+    """
 
     sentence: str
     pid: int
@@ -62,67 +68,73 @@ class Refused(Struct, frozen=True, tag=True):
 
 
 class CallMessage(Struct, frozen=True, tag=True):
-    """A request to do one thing for one home."""
+    """A request to call one method of a home, or of the engine."""
 
     id: int
     home: Path
     home_id: str
-    """The identity of the home at that place; empty for what is asked of the engine itself."""
+    """The identity of the home at that path; empty for a call to the engine itself."""
     method: str
     """The method by its dotted name in the interface: `save`, `timeline.page`."""
     arguments: bytes = encode({})
     deadline_ms: int = 0
-    """Milliseconds after which the engine cancels the call; 0: never."""
+    """The time in milliseconds after which the engine cancels the call; 0 means never."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """For a run: the values of these variables in its process, keys among them; None: it has no such one."""
+    """For a run: the values of these environment variables in its process, including keys.
+
+    None means that the process has no such variable.
+    """
 
     def __repr__(self) -> str:
-        """Leave out the environment, which holds keys."""
+        """Return the representation without the environment, which contains keys."""
         return f"CallMessage(id={self.id}, home={self.home}, method={self.method!r})"
 
 
 class Cancel(Struct, frozen=True, tag=True):
-    """The client does not want the answer of this call any more."""
+    """The client no longer wants the result of this call."""
 
     id: int
 
 
 class ProgressMessage(Struct, frozen=True, tag=True):
-    """A call reports something on its way."""
+    """Progress of a call."""
 
     id: int
     value: bytes
 
 
 class Done(Struct, frozen=True, tag=True):
-    """A call has its result."""
+    """The end of a call that succeeded, with its result."""
 
     id: int
     value: bytes
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """A call failed with an error that a person can fix."""
+    """The end of a call that failed with an error that a person can fix."""
 
     id: int
     error: UserError
 
 
 class Stopped(Struct, frozen=True, tag=True):
-    """A call was cancelled and has no result."""
+    """The end of a call that was cancelled, without a result."""
 
     id: int
 
 
 class Bug(Struct, frozen=True, tag=True):
-    """A call met a bug of ours."""
+    """The end of a call that failed because of a bug of ours."""
 
     id: int
     trace: str
 
 
 class HomeEvent(Struct, frozen=True):
-    """News of a home, which clients get without asking. Whoever receives one decides whether it matters."""
+    """An event of a home, which the engine sends unrequested.
+
+    The client decides whether it is relevant.
+    """
 
     home: Path
 
@@ -134,14 +146,17 @@ class HomeChanged(HomeEvent, frozen=True, tag=True):
 
 
 class Recorded(HomeEvent, frozen=True, tag=True):
-    """The changes seen in a home are in its history now."""
+    """The changes that the watcher saw are now in the history of the home."""
 
     pins_kept: int
-    """How many pins and uses the agent overwrote and were put back; 0 where this was announced already."""
+    """The number of pins and use counts that the agent overwrote and that were restored.
+
+    0 if they were reported before.
+    """
 
 
 class Overwritten(HomeEvent, frozen=True, tag=True):
-    """Another program overwrote saves in a home; drafts keep their texts."""
+    """Another program overwrote saves in a home; their texts are kept as drafts."""
 
     saves: tuple[LostSave, ...]
 
@@ -153,15 +168,21 @@ class Notice(HomeEvent, frozen=True, tag=True):
 
 
 class IndexChanged(HomeEvent, frozen=True, tag=True):
-    """The search index of a home is being updated, or is up to date now. Every client gets it."""
+    """An update of the search index of a home has started, progressed or ended.
+
+    Every client gets this event.
+    """
 
     files_read: int
-    """New and changed files that this update has read so far."""
+    """The number of new and changed files that this update has read so far."""
     is_ready: bool
 
 
 class HostChanged(HomeEvent, frozen=True, tag=True):
-    """The background services of a home have another state. Clients that ask for them get it."""
+    """The state of the background services of a home has changed.
+
+    Clients that requested these services get this event.
+    """
 
     status: HostStatus
 
@@ -179,9 +200,9 @@ _MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
 
 
 def merged(event: Event, later: Event) -> Event:
-    """Return one event for two of a kind and a home, for a client that does not read as fast as they come.
+    """Merge two events of the same kind and home, for a client that reads more slowly than they occur.
 
-    Where there is no rule the later one counts.
+    If there is no rule for the kind, return the later one.
     """
     rule = _MERGED.get(type(event))
     return later if rule is None else cast(Event, rule(event, later))
@@ -197,8 +218,8 @@ FromEngine = WelcomeMessage | Refused | ProgressMessage | Done | Failed | Stoppe
 class Channel:
     """One connection: frames over a pair of streams.
 
-    `incoming` is the union of what may be received. `shut` and `close` do what the methods of these names
-    say.
+    `incoming` is the union of the messages that may be received. The methods `shut` and `close` call the
+    functions of these names.
     """
 
     def __init__(
@@ -219,9 +240,9 @@ class Channel:
         self._largest = _HELLO_BYTES
 
     def send(self, message: Any) -> None:
-        """Send a message, however long the other end does not read.
+        """Send a message; block as long as the other end does not read.
 
-        Raises `ConnectionLost`, or `WireError` where the message is too large.
+        Raises `ConnectionLost`, or `WireError` if the message is too large.
         """
         data = encode(message)
         if len(data) > LARGEST_FRAME:
@@ -234,10 +255,10 @@ class Channel:
             raise ConnectionLost from error
 
     def receive(self) -> Any:
-        """Wait for the next message.
+        """Wait for the next message and return it.
 
-        Raises `ConnectionLost` at the end, `WireError` for what is no message. The first message must be
-        short, so that a stranger cannot fill the memory.
+        Raises `ConnectionLost` at the end of the connection, `WireError` for data that is not a message. The
+        first message must be short, so that an unknown peer cannot fill the memory.
         """
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         if length > self._largest:
@@ -249,13 +270,13 @@ class Channel:
     def shut(self) -> None:
         """Make `receive` and `send` fail from now on, at both ends.
 
-        Any thread; calling it again is harmless.
+        Any thread; repeated calls are harmless.
         """
         with contextlib.suppress(OSError, ValueError):  # it is gone already
             self._shut()
 
     def close(self) -> None:
-        """Close the streams. Only for the thread that receives."""
+        """Close the streams. Must be called on the thread that receives."""
         self.shut()
         with contextlib.suppress(OSError, ValueError):  # what was still to be sent goes nowhere
             self._close()

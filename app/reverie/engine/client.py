@@ -1,13 +1,13 @@
-"""A client of an engine: sends calls, waits for their results or not, and receives events.
+"""A client of an engine: sends calls, waits for their results if required, and receives events.
 
-`EngineClient` is one connection. `services` and `home` offer the methods of the engine and of an open home;
-each call is a `RemoteCall`, a future with progress. When the engine dies, calls under way fail with
+`EngineClient` is one connection. `services` and `home` provide the methods of the engine and of an open home;
+each call is a `RemoteCall`, a future with progress. If the engine dies, calls in progress fail with
 `EngineGone`; the next call connects to a new engine.
 
 Threading: every method from any thread but the GUI's, several calls at once. `on_event`, `on_again` and the
 callbacks of a posted call run on the thread that reads the connection. Failure: a call raises the `UserError`
-of the engine; `CallCancelled` once it was cancelled; `EngineBug` for a bug there; `EngineGone`
-(`Unavailable`) where there is no engine.
+of the engine; `CallCancelled` if it was cancelled; `EngineBug` for a bug in the engine; `EngineGone`
+(`Unavailable`) if there is no engine.
 """
 
 from __future__ import annotations
@@ -56,11 +56,17 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.engine")
 
 Answer = ProgressMessage | Done | Failed | Stopped | Bug | UserError
-"""Progress of a call, or its end, of which there is one. `UserError`: there is no engine."""
+"""Progress of a call, or its end, which comes exactly once.
+
+A `UserError` means that there is no engine.
+"""
 
 _CHECK_S = 0.05
 _SIGNAL_S = 0.5
-"""How often a thread that waits wakes up for signals, which the system may have handed to another thread."""
+"""The interval, in seconds, at which a waiting thread wakes up to handle signals.
+
+The system may have delivered a signal to another thread.
+"""
 # Pauses before the next try to reach an engine.
 _AGAIN_S = (0.0, 0.05, 0.2, 0.5)
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -68,16 +74,16 @@ _CALM_S = 60.0
 
 
 class EngineBug(Exception):
-    """A bug in the engine; the text is its traceback."""
+    """Raised for a bug in the engine; the text is the engine's traceback."""
 
     @property
     def trace(self) -> str:
-        """The traceback in the engine, which the crash path shows in place of the one here."""
+        """The traceback in the engine; crash reports show it instead of the local one."""
         return str(self)
 
 
 class EngineGone(Unavailable):
-    """The engine ended with the call under way, or cannot be started."""
+    """Raised if the engine ended during the call, or cannot be started."""
 
     reason = "engine"
 
@@ -90,17 +96,17 @@ class EngineGone(Unavailable):
 
 
 class EngineClient:
-    """One connection to an engine, made when it is first needed.
+    """One connection to an engine, opened on first use.
 
-    `connect` opens a channel, or raises `UserError`. `on_event` is called with each event. With `on_again` a
-    lost connection is made anew at once, and it is called then, so that a view can be read again. Neither may
-    block.
+    `connect` opens a channel, or raises `UserError`. `on_event` is called with each event. With `on_again`, a
+    lost connection is restored at once, and then `on_again` is called, so that a view can be read again.
+    Neither may block.
 
-    `environment` is asked for the variables that a run is done with, instead of the engine's.
+    `environment` returns the variables with which a run is carried out, instead of the engine's.
 
-    `explain` is given for an engine on another machine: the error for a greeting that failed, or for a
-    connection that was lost (None). Reaching such a machine may take long, so calls fail with that error
-    while the connection is made again, which goes on until it succeeds; `on_lost` is called with it.
+    `explain` is for an engine on another machine: it returns the error for a greeting that failed, or for a
+    connection that was lost (None). Reaching such a machine may take long; while the connection is being
+    restored, which is tried until it succeeds, calls fail with that error, and `on_lost` is called with it.
     """
 
     def __init__(
@@ -143,20 +149,20 @@ class EngineClient:
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is an engine, as far as is known."""
+        """Whether there is a connection, as far as is known."""
         return self._channel is not None
 
     def connect(self) -> None:
-        """Connect unless there is a connection. Raises `UserError`."""
+        """Connect if there is no connection. Raises `UserError`."""
         with self._lock:
             self._connected()
 
     def post(self, message: CallMessage, accept: Callable[[Answer], None] | None = None) -> RemoteCall:
-        """Send a call, which gets its id here.
+        """Send a call, which gets its id here; return it.
 
-        With `accept` this blocks for no longer than a message takes to be sent: each progress and then the
-        one end of the call go to `accept`, on another thread. Without it this waits for the connection, and
-        the answers wait for `RemoteCall.result`.
+        With `accept`, this blocks only as long as sending the message takes: each progress and then the end
+        of the call are passed to `accept`, on another thread. Without `accept`, this waits for the
+        connection, and `RemoteCall.result` returns the result.
         """
         call = RemoteCall(self, message, accept)
         if accept is None:
@@ -166,9 +172,10 @@ class EngineClient:
         return call
 
     def _begin(self, call: RemoteCall, *, may_connect: bool = True) -> bool:
-        """Send a new call, on a new connection if need be.
+        """Send a new call; open a connection if necessary.
 
-        Without `may_connect` return False at once where there is none.
+        Returns False only if there is no connection and `may_connect` is False; nothing is sent then. If
+        sending fails, the call ends with the error.
         """
         try:
             if may_connect and self._is_lost:
@@ -185,9 +192,9 @@ class EngineClient:
         return True
 
     def _registered(self, call: RemoteCall, may_connect: bool) -> Channel | None:
-        """Give the call its id and return its connection.
+        """Give the call its id; return its connection, or None if there is none and none may be opened.
 
-        From here on it gets an end, whatever becomes of that.
+        From now on the call is certain to get an end, whatever happens to the connection.
         """
         if not self._lock.acquire(blocking=may_connect):
             return None
@@ -203,7 +210,7 @@ class EngineClient:
     def end(self, call: RemoteCall, answer: Answer | None) -> None:
         """Cancel a call that has been sent.
 
-        With `answer` it ends with that at once, else when the engine says so.
+        With `answer` the call ends with that at once, otherwise when the engine reports the end.
         """
         known = self._waiting.get(call.id) if answer is None else self._waiting.pop(call.id, None)
         channel = self._channel
@@ -216,7 +223,7 @@ class EngineClient:
                 channel.send(Cancel(call.id))
 
     def leave(self, failure: WireError) -> UserError:
-        """Close the connection to an engine that sent nonsense, and return the error of the call."""
+        """Close the connection to an engine that sent invalid data; return the error for the call."""
         log.warning("the engine sent nonsense and is left: %s", failure)
         channel = self._channel
         if channel is not None:
@@ -224,7 +231,10 @@ class EngineClient:
         return self._gone()
 
     def stop(self) -> None:
-        """Close the connection; calls under way end as gone. Calling it again is harmless."""
+        """Close the connection; calls in progress fail with `EngineGone`.
+
+        Repeated calls are harmless.
+        """
         self._stopping.set()
         greeting = self._greeting
         if greeting is not None:
@@ -238,7 +248,7 @@ class EngineClient:
             reader.join(2)
 
     def _connected(self) -> Channel:
-        """Return the connection, made now if there is none. Raises `UserError`."""
+        """Return the connection; open it if there is none. Raises `UserError`."""
         if self._stopping.is_set():
             raise EngineGone("The program is ending.")
         if self._channel is not None:
@@ -264,7 +274,7 @@ class EngineClient:
         return channel
 
     def _welcomed(self) -> tuple[Channel, Any]:
-        """Connect as `_greeted`, again while the engine that is reached ends or was killed a moment ago."""
+        """Connect as `_greeted` does; try again if the engine is just ending or was just killed."""
         for pause_s in _AGAIN_S:
             try:
                 return self._greeted()
@@ -276,7 +286,10 @@ class EngineClient:
             raise self._gone(error) from error
 
     def _greeted(self) -> tuple[Channel, Any]:
-        """Connect, and return the answer to the greeting, too. Raises `UserError` and `ConnectionLost`."""
+        """Connect; return the channel and the reply to the greeting.
+
+        Raises `UserError` and `ConnectionLost`.
+        """
         channel = self._greeting = self._connect()
         if self._stopping.is_set():
             channel.shut()
@@ -338,14 +351,17 @@ class EngineClient:
             self._reconnect(first_pause_s)
 
     def _pause_after_bug(self) -> float:
-        """Return a longer pause each time: the first call on the next connection may meet the same bug."""
+        """Return how long to wait before reconnecting, in seconds; longer each time.
+
+        The first call on the next connection may meet the same bug.
+        """
         now = time.monotonic()
         self._bugs = self._bugs + 1 if now - self._bug_at < _CALM_S else 0
         self._bug_at = now
         return _PAUSES_S[min(self._bugs, len(_PAUSES_S) - 1)]
 
     def _reconnect(self, first_pause_s: float) -> None:
-        """Connect again without a call, since a client that watches may make none."""
+        """Connect again without a call, because a client that only watches may make none."""
         forever = itertools.repeat(_PAUSES_S[-1]) if self._explain is not None else ()
         for pause_s in itertools.chain((first_pause_s,), _PAUSES_S, forever):
             if self._stopping.wait(pause_s):
@@ -362,12 +378,12 @@ class EngineClient:
 
 
 class RemoteCall:
-    """One call under way, as a future: progress, then one end."""
+    """One call in progress, as a future: progress, then one end."""
 
     def __init__(
         self, client: EngineClient, message: CallMessage, accept: Callable[[Answer], None] | None
     ) -> None:
-        """See `EngineClient.post`."""
+        """Prepare the call; for the arguments see `EngineClient.post`."""
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self.accept = self._answers.put if accept is None else accept
         """Takes each answer, on the thread that reads the connection."""
@@ -379,7 +395,7 @@ class RemoteCall:
         self._at_once: Answer | None = None
 
     def send(self, channel: Channel) -> None:
-        """Send the message with the id of this call. Where that fails, the call ends."""
+        """Send the message with the id of this call; if that fails, end the call."""
         try:
             channel.send(replace(self._message, id=self.id))
         except ConnectionLost:
@@ -390,9 +406,9 @@ class RemoteCall:
             self._client.end(self, self._at_once)
 
     def cancel(self, at_once: Answer | None = None) -> None:
-        """Cancel the call: one that could not be sent yet is cancelled as soon as it is.
+        """Cancel the call; if it was not sent yet, it is cancelled right after it is sent.
 
-        With `at_once` it ends with this answer now, else when the engine says so.
+        With `at_once` the call ends with that now, otherwise when the engine reports the end.
         """
         if self._is_cancelled and at_once is None:
             return
@@ -403,10 +419,10 @@ class RemoteCall:
     def result(
         self, report: Callable[[bytes], None] = lambda _value: None, check: Callable[[], None] | None = None
     ) -> bytes:
-        """Wait for the end and return the encoded result.
+        """Wait for the end; return the encoded result.
 
         Raises the error of the call. `report` is called with each progress, `check` every few milliseconds;
-        either may raise to give the answer up.
+        either may raise to stop waiting.
         """
         try:
             while True:
@@ -445,7 +461,10 @@ class RemoteService:
         *,
         rest: Callable[[], type] | None = None,
     ) -> None:
-        """`rest` loads the class of what `interface` does not have."""
+        """Offer the methods of `interface` whose names begin with `prefix`.
+
+        `rest` loads the class that has the methods which `interface` lacks.
+        """
         self._client = client
         self._interface = interface
         self._home = home
@@ -467,7 +486,7 @@ class RemoteService:
         return remote() if may_load and remote.is_property else remote
 
     def _found(self, full: str) -> Method:
-        """Return the method of this dotted name. Raises `AttributeError`."""
+        """Return the method with this dotted name. Raises `AttributeError`."""
         interface = self._interface
         if self._rest is not None and not is_offered(interface, full):
             interface = self._rest()
@@ -480,8 +499,8 @@ class RemoteService:
 class RemoteMethod(Askable):
     """One method of a home, of the engine, or of one of their services.
 
-    Called, it waits for the result; `ask` makes a `Request` of it. `find` looks its signature up, which may
-    load the module that has it.
+    Calling it waits for the result; `ask` makes a `Request` of it. `find` returns its signature, which may
+    import the module that defines it.
     """
 
     def __init__(
@@ -497,11 +516,11 @@ class RemoteMethod(Askable):
 
     @property
     def is_property(self) -> bool:
-        """Whether it is asked for without being called."""
+        """Whether it is a property of the remote object, so that its value is read without a call."""
         return self._method.is_property
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call the method and wait for its result. Raises what it raises."""
+        """Call the method; return its result. Raises the exceptions of the method."""
         assert may_wait(), f"{self._address[2]} would hold up a thread that others need"
         own, message, report = self._packed(arguments, named)
         call = self._client.post(message)
@@ -551,7 +570,7 @@ class RemoteMethod(Askable):
     def _packed(
         self, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[dict[str, Any], CallMessage, Callable[[bytes], None]]:
-        """Return the arguments that stay here, the message, and a function that takes encoded progress."""
+        """Return three items: the local arguments, the message, and a function for encoded progress."""
         named = self._method.named(arguments, named)
         own = {key: named.pop(key) for key in self._method.local if key in named}
         progress = own.get("progress")
@@ -566,7 +585,7 @@ class RemoteMethod(Askable):
 
 
 def result_of(answer: Answer) -> bytes:
-    """Return the encoded result of a call that has ended. Raises its error."""
+    """Return the encoded result of a call that has ended, or raise its error."""
     if isinstance(answer, Done):
         return answer.value
     if isinstance(answer, Failed):

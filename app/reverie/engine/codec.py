@@ -38,7 +38,7 @@ _CONTAINERS = frozenset(
 
 
 class WireError(Exception):
-    """The bytes or the value do not fit the wire."""
+    """Raised if bytes or a value do not conform to the wire format."""
 
 
 def encode(value: Any) -> bytes:

@@ -1,7 +1,8 @@
-"""The Doctor of an open home: sends findings to clients as values, and applies fixes.
+"""The Doctor of an open home: returns findings to clients as values, and applies fixes.
 
-A fix is found again by the finding that the client shows, so that only what the user saw is applied. Facts of
-the client (its log level, the results of a test of the model) come with each call; nothing is stored.
+To apply a fix, the client sends the finding that it shows, so that only a fix that the user saw is applied.
+Facts of the client (its log level, the results of a test of the model) come with each call; nothing is
+stored.
 
 Threading: blocks on disk, with `with_probe` on the network; any thread. Failure: `UserError`.
 """

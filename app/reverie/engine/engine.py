@@ -89,12 +89,14 @@ class Listener(Struct, frozen=True):
     """Callbacks of a `HistoryRecorder`."""
 
     recorded: Callable[[int], None]
-    """The changes are in the history, so marks of what was seen may have changed. The argument is the number
-    of pins and uses that were restored and not reported before."""
+    """Called once the changes are in the history; the marks of seen memories may have changed.
+
+    The argument is the number of pins and use counts that were restored and not reported before.
+    """
     overwritten: Callable[[tuple[LostSave, ...]], None]
-    """Another program overwrote saves; drafts keep their texts."""
+    """Called if another program overwrote saves; their texts are kept as drafts."""
     notify: Callable[[str], None]
-    """A sentence for the user."""
+    """Called with a sentence for the user."""
 
 
 class HistoryRecorder:
@@ -111,7 +113,10 @@ class HistoryRecorder:
         self._wake = threading.Condition()
 
     def start(self) -> None:
-        """Start to record, first what changed until now. Idempotent; does nothing after `stop`."""
+        """Start recording, first the changes made until now.
+
+        Repeated calls are harmless; does nothing after `stop`.
+        """
         with self._wake:
             if self._thread is None and not self._stopped:
                 self._thread = threading.Thread(target=self._run, name="reverie-history", daemon=True)
@@ -124,7 +129,7 @@ class HistoryRecorder:
             self._wake.notify()
 
     def stop(self) -> None:
-        """Record nothing more, and wait a moment for the present work to end."""
+        """Stop recording, and wait a moment for the present work to end."""
         with self._wake:
             self._stopped = True
             self._wake.notify()
@@ -148,7 +153,7 @@ class HistoryRecorder:
         return not self._caught_up or self._noted is not None or self._pause_s() == 0
 
     def _pause_s(self) -> float | None:
-        """Return the seconds until pins and use are checked again; None if only a change is a reason."""
+        """Return the seconds until pins and usage are checked again; None if only a change starts a check."""
         return None if self._usage_at is None else max(0.0, self._usage_at - time.monotonic())
 
     def _tried(self) -> bool:
@@ -193,7 +198,7 @@ log = logging.getLogger("reverie.engine")
 CLOSE_S = 3.0
 LINT_SLICE_S = 2.0
 _LARGE = 2_000
-"""A home with more files is large."""
+"""The number of files above which a home counts as large."""
 
 
 class HomeWatch:
@@ -211,7 +216,10 @@ class HomeWatch:
         self._lock = threading.Lock()
 
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
-        """Send changes to this client from now on; `context` is the one it shows."""
+        """Send changes to this client from now on.
+
+        `context` is the context that the client shows.
+        """
         with self._lock:
             if has_left(client):
                 raise CallStopped
@@ -225,14 +233,17 @@ class HomeWatch:
             return self._watcher.state()
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
-        """Update the watched places after a client that watches shows `context`, or its places changed."""
+        """Update the watched places.
+
+        Called when a client that watches shows `context`, or when the places of that context have changed.
+        """
         with self._lock:
             if client in self._contexts and self._watcher is not None:
                 self._contexts[client] = context
                 self._watcher.set_targets(self._targets())
 
     def remove(self, client: ClientConnection) -> None:
-        """Send nothing to this client any more; stop the watcher after the last one."""
+        """Stop sending changes to this client; stop the watcher after the last client."""
         with self._lock:
             if client not in self._contexts or self._watcher is None:
                 return
@@ -252,7 +263,10 @@ class HomeWatch:
         return None if watcher is None else watcher.state()
 
     def rescan(self, reason: str) -> None:
-        """Compare everything with the disk."""
+        """Compare all watched files with the disk.
+
+        `reason` is for the log.
+        """
         watcher = self._watcher
         if watcher is not None:
             watcher.request_rescan(reason)
@@ -309,7 +323,7 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathering = threading.Lock()
 
     def keep_for(self, client: ClientConnection) -> None:
-        """Keep this home open until the client has left it."""
+        """Keep this home open until the client leaves it."""
         if client is not NOBODY:
             client.homes.add(self)
 
@@ -352,14 +366,14 @@ class HomeEngine(Workbench, HomeCalls):
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
-        """Read the settings again; the background services follow soon."""
+        """Read the settings again; the background services are updated soon after."""
         self.parts.forget_settings()
         self._hosting.apply_settings()
 
     def run_host(self, *, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-        """Host the background services until `cancel`; each state is reported.
+        """Host the background services until `cancel` is set; report each state.
 
-        This runs in a process of its own. Clients call `host`.
+        This runs in a process of its own. Clients call `host` instead.
         """
         host_until(self.parts, progress, cancel)
 
@@ -370,8 +384,8 @@ class HomeEngine(Workbench, HomeCalls):
     def start_history(self) -> None:
         """See `Workbench.start_history`.
 
-        A process of its own updates a new history, and that of a large home: here it would block the views
-        for seconds.
+        The history of a large home, or a new one, is updated in a process of its own, because here this would
+        block the views for seconds.
         """
         if self._workers is not None and (
             self.parts.snapshots.history.head() is None
@@ -388,7 +402,10 @@ class HomeEngine(Workbench, HomeCalls):
         super().start_history()
 
     def feed_catalogue(self, *, progress: Callable[[int], None], cancel: threading.Event) -> None:
-        """Read the whole home into the catalogue. Progress is the number of files read so far."""
+        """Read the whole home into the catalogue.
+
+        Progress is the number of files read so far.
+        """
         try:
             feed_catalogue(self.parts, None, UpdateObserver(cancel.is_set, progress))
         except UpdateStopped:
@@ -431,8 +448,9 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> TreesUpdate:
         """Return the three trees of a context.
 
-        `known`: the serial of the trees that the client has; then only changes are sent. `dirty`: the changed
-        paths; then only these are read again, if the client was sent this context before.
+        `known`: the serial of the trees that the client already has; if it is the latest, only the changes
+        since then are returned. `dirty`: the changed paths; if given, only these are read again, provided
+        that this context was sent to the client before.
         """
         with self._sending:
             had, before = self._sent.get(client, (0, None))
@@ -464,7 +482,7 @@ class HomeEngine(Workbench, HomeCalls):
             )
 
     def _sent_view(self, context: ScopeContext, client: ClientConnection) -> MemoryView:
-        """Return the trees of a context that the client was last sent; the present ones if there are none."""
+        """Return the trees of a context that were last sent to the client; the present ones if none were."""
         view = self._sent.get(client, (0, None))[1]
         return view if view is not None and view.context == context else self.view(context)
 
@@ -473,7 +491,8 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> GatheredContext:
         """Gather the facts from which the agent's context can be computed for any of `times`.
 
-        The context at the first time counts as seen. Uses the trees that the client was last sent.
+        The context at the first time is marked as seen. The trees are those that were last sent to the
+        client.
         """
         # Late: a client needs the signature only.
         from reverie.context.glances import Glances
@@ -504,7 +523,7 @@ class HomeEngine(Workbench, HomeCalls):
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
     ) -> ContextFacts:
-        """Gather the facts of a context. The caller holds `_gathering`."""
+        """Gather the facts of a context. The caller must hold `_gathering`."""
         from reverie.context.gather import gather  # late, as above
 
         view, before = self._sent_view(context, client), self._gathered
@@ -529,8 +548,9 @@ class HomeEngine(Workbench, HomeCalls):
 class ProfileEngine:
     """All homes of one profile.
 
-    `on_idle` is called when the last client has left. `workers` do the runs; without them they are done in
-    this process. `is_worker`: this process does one run, with the environment that comes with the call.
+    `on_idle` is called when the last client has left. Runs are carried out by `workers`, or in this process
+    if there are none. `is_worker`: this process carries out one run, with the environment that is sent with
+    the call.
     """
 
     def __init__(
@@ -568,13 +588,13 @@ class ProfileEngine:
             return True
 
     def begin_to_end(self) -> bool:
-        """Accept no more clients; return False, and do nothing, if there is a client."""
+        """Stop accepting clients, unless there is one; return whether there was none."""
         with self._lock:
             self._ends = not self._clients
             return self._ends
 
     def leave(self, client: ClientConnection) -> None:
-        """Remove a client and release what is held for it."""
+        """Remove a client; release the resources held for it."""
         try:
             # All at the same time, because the services of a home may take a while to end.
             _in_each(self._open_homes(), lambda home: home.forget_client(client=client))
@@ -597,9 +617,9 @@ class ProfileEngine:
     def target(
         self, root: Path, home_id: str, client: ClientConnection = NOBODY
     ) -> HomeEngine | EngineServices:
-        """Return the object whose methods a call names; a home stays open for its client.
+        """Return the object whose methods a call names.
 
-        Raises `UserError`.
+        The home is kept open for the client. Raises `UserError`.
         """
         if not home_id:
             return EngineServices(self)
@@ -608,9 +628,9 @@ class ProfileEngine:
         return found
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Do a run in a process of its own and return its encoded result.
+        """Carry out a run in a process of its own; return its encoded result.
 
-        None if the call is no run or there are no workers. Raises `UserError`.
+        None if the call is not a run or there are no workers. Raises `UserError`.
         """
         if not call.home_id or call.method not in RUNS:
             return None
@@ -624,7 +644,10 @@ class ProfileEngine:
         return self._workers.run(control, home.parts.run_dependencies)
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """Return an open home. Raises `Unavailable` if another home is in its place now."""
+        """Return an open home.
+
+        Raises `Unavailable` if another home is in its place now.
+        """
         found = self._homes.get((root, home_id))
         if found is None:
             found = self.open(root)
@@ -645,7 +668,10 @@ class ProfileEngine:
         return load_settings(self.profile.settings_file)[0]
 
     def set_debug(self, client: ClientConnection, *, on: bool) -> None:
-        """Turn the debug log on or off for this client. It is on while any client wants it."""
+        """Turn the debug log on or off for this client.
+
+        The log is on while any client has turned it on.
+        """
         with self._lock:
             before = bool(self._debugging)
             (self._debugging.add if on and not client.is_gone else self._debugging.discard)(client)
@@ -678,7 +704,10 @@ class ProfileEngine:
                 return self._homes.setdefault(key, found)
 
     def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
-        """Return the open ones of these homes; of a home that was moved, its latest place."""
+        """Return those of these homes that are open.
+
+        If a home was moved, the one at its latest path is returned.
+        """
         found = {home.home_id: home.parts for home in self._open_homes() if home.home_id in home_ids}
         return list(found.values())
 
@@ -702,7 +731,7 @@ def _put(name: str, value: str | None) -> None:
 
 
 def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
-    """Call `act` with all of these homes at the same time, and wait."""
+    """Call `act` with all of these homes at the same time; wait until all calls end."""
     threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in homes]
     for thread in threads:
         thread.start()
@@ -711,7 +740,7 @@ def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> 
 
 
 class EngineServices(EngineCalls):
-    """The calls to the engine itself."""
+    """The calls that concern the engine itself, not one home."""
 
     def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine

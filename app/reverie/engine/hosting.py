@@ -1,12 +1,12 @@
-"""Hosting the background services of a home for all clients that want them.
+"""Hosts the background services of a home for all clients that request them.
 
-Services run while a client asks for them, none of those that ask has paused them, and the settings want them;
-they end with the last of these clients. The host is a process of its own (`HostApart`), so that a busy run
-slows no view and no search; it watches what it needs, such as transcripts, by itself. When it dies, the runs
-it had under way are recovered, and it is started again.
+Services run while at least one client has requested them, none of these clients has paused them, and the
+settings enable them; they end with the last of these clients. The host is a process of its own (`HostApart`),
+so that a busy run does not slow down views or searches; it has its own watcher for the files that it needs,
+such as transcripts. If the process dies, its unfinished runs are recovered, and it is started again.
 
 Threading: starting a host returns at once, stopping one blocks for up to about three seconds, and they
-exclude each other; a client gets the states in their order. Failure: what the host cannot do is in its status
+exclude each other; a client gets the states in their order. Failure: a problem of the host is in its status
 and in Activity, and is tried again.
 """
 
@@ -31,12 +31,12 @@ PAUSED_ELSEWHERE = phrase("The background services are paused in another window.
 STARTING = phrase("The background services are being started.")
 FAILED = phrase("The background services failed and will be restarted. The log says why.")
 PURPOSE = "the window"
-"""The host as a person is told of it: the engine works for its windows."""
+"""The host's name as people see it: the engine works for its windows."""
 _CHECK_S = 0.2
 
 
 def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-    """Host the services of a home in this process until `cancel`; each state is reported."""
+    """Host the services of a home in this process until `cancel` is set; report each state."""
     host = Host(parts, purpose=PURPOSE)
     reported: HostStatus | None = None
     try:
@@ -52,7 +52,10 @@ def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], can
 
 
 class HostApart:
-    """The host of one home in a process of its own. `on_status` is called with each state."""
+    """The host of one home, in a process of its own.
+
+    `on_status` is called with each state.
+    """
 
     def __init__(
         self, parts: HomeContainer, workers: RunProcesses, *, on_status: Callable[[HostStatus], None]
@@ -65,7 +68,7 @@ class HostApart:
         self.status = HostStatus("stopped")
 
     def start(self) -> HostStatus:
-        """Start the host unless it was started. Returns its state for now."""
+        """Start the host if it is not started; return its state for now."""
         if self._control is None:
             home = self._parts.home
             call = CallMessage(0, home.root, self._parts.home_id, "run_host")
@@ -80,7 +83,7 @@ class HostApart:
         return self.status
 
     def stop(self) -> None:
-        """End the host and its runs. Calling it again is harmless."""
+        """End the host and its runs. Repeated calls are harmless."""
         control, self._control = self._control, None
         if control is not None:
             control.cancel.set()
@@ -115,7 +118,10 @@ class HostApart:
 
 
 class HomeHost:
-    """The host of one home for the clients that ask for it; without `workers` it is in this process."""
+    """The host of one home for the clients that request it.
+
+    Without `workers` it runs in this process.
+    """
 
     def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
         self._parts = parts
@@ -129,9 +135,9 @@ class HomeHost:
         )
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
-        """Host the services for this client from now on, or while `paused` do not.
+        """Host the services for this client from now on, or pause them while `paused`.
 
-        Returns the state that the client sees.
+        Returns the state as this client sees it.
         """
         with self._lock:
             # A client that left meanwhile will not be forgotten a second time.
@@ -141,13 +147,13 @@ class HomeHost:
             return self._seen_by(client, self._host.status)
 
     def forget(self, client: ClientConnection) -> None:
-        """Host nothing for this client any more, and lift its pause."""
+        """Stop hosting for this client; if it has paused the services, end that pause."""
         with self._lock:
             if self._paused.pop(client, None) is not None:
                 self._apply_quietly()
 
     def apply_settings(self) -> None:
-        """Start or stop the services as the settings say now. Returns at once."""
+        """Start or stop the services as the settings require now. Returns at once."""
         threading.Thread(target=self._apply_settings, name="reverie-settings", daemon=True).start()
 
     def _apply_settings(self) -> None:
@@ -180,9 +186,9 @@ class HomeHost:
             client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
 
     def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
-        """Return the state for one client.
+        """Return the state as one client sees it.
 
-        A client that has not paused the services is told that another one has.
+        A client that has not paused the services sees that another client has.
         """
         if self._held_up and not self._paused.get(client, True):
             return HostStatus("waiting", message=PAUSED_ELSEWHERE)

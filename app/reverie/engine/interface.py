@@ -1,12 +1,12 @@
 """The signatures of the calls that a window makes, and the values for its trees.
 
 `EngineCalls` and `HomeCalls` are signatures without bodies: the engine implements them (`engine.engine`), and
-a window loads none of that. mypy and a test compare both. Everything else that an engine offers is a public
-method of its classes, which a client loads at the first call that is not here.
+a window does not import that implementation. mypy and a test compare both. The other methods of an engine are
+public methods of its classes; a client imports these classes at the first call that is not declared here.
 
-Trees are sent as a whole the first time, later only the changes. The engine remembers what it sent each
-client last. A client names the serial of the trees that it has; if that is not the last one, it gets
-everything.
+Trees are sent as a whole the first time, later only the changes. The engine stores the trees that it last
+sent to each client. A client sends the serial of the trees that it has; if that is not the last one, the
+client gets the whole trees.
 
 Threading and failure: as of the engine.
 """
@@ -64,7 +64,7 @@ class TreesUpdate(Struct, frozen=True):
     serial: int
     """The number of this update for one client."""
     view: MemoryView
-    """Without the files of the scopes in `changes`."""
+    """The trees, without the files of the scopes that are in `changes`."""
     changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
 
 
@@ -120,14 +120,14 @@ class NamesUpdate(Struct, frozen=True):
     """The trees with the names of the files only, which are quick to list."""
 
     view: MemoryView
-    """Without files."""
+    """The trees, without their files."""
     names: Mapping[Scope, tuple[str, ...]]
     others: Mapping[Scope, tuple[MemoryFile, ...]]
-    """Files with more data than the path."""
+    """The files that have more data than their path."""
 
 
 def names_of(view: MemoryView) -> NamesUpdate:
-    """Return a view of names in the form that is sent."""
+    """Convert a view of names to the form that is sent."""
     names: dict[Scope, tuple[str, ...]] = {}
     others: dict[Scope, tuple[MemoryFile, ...]] = {}
     scopes = {scope: replace(listing, files=()) for scope, listing in view.scopes.items()}
@@ -138,7 +138,7 @@ def names_of(view: MemoryView) -> NamesUpdate:
 
 
 def named(update: NamesUpdate) -> MemoryView:
-    """Return the view that was sent as `update`."""
+    """Convert a sent `update` back to the view."""
     scopes = {
         scope: replace(
             listing, files=tuple(in_order((*map(name_only, update.names[scope]), *update.others[scope])))
@@ -159,7 +159,7 @@ class Opened(Struct, frozen=True):
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed; None for an unchanged part."""
+    """The parts of one context's views that have changed; a part that has not changed is None."""
 
     info: HomeInfo | None
     trees: TreesUpdate | None
@@ -182,16 +182,22 @@ class HomeCalls(HomeServices):
 
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
-        """Return the activity service; a run of another client is not `ours` to the caller."""
+        """Return the activity service.
+
+        A run of another client is not marked `ours` for the caller.
+        """
         from reverie.services import activity as module
 
         return module.ActivityService
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
-        """Return the context of a workspace, else of a project, else of the global memory only."""
+        """Return the context of a workspace, else of a project, else of the global memory only.
+
+        An argument of None means that there is no such part.
+        """
 
     def names(self, context: ScopeContext) -> NamesUpdate:
-        """Return the three trees without opening a file."""
+        """Return the trees of the three scopes, made without opening a file."""
 
     def refresh(
         self,
@@ -204,39 +210,49 @@ class HomeCalls(HomeServices):
     ) -> HomeUpdate:
         """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
 
-        With `everything` all parts are read again; with `marks` at least the trees, with the marks of what
-        was seen. `known`: the serial of the trees that the client has; then only changes are sent.
+        With `everything`, all parts are read again. With `marks`, the trees are always included, with their
+        seen marks. `known` is the serial of the trees that the client already has; if it is the latest, only
+        the changes since then are sent.
         """
 
     def status(self, context: ScopeContext) -> StatusView:
-        """See `Workbench.status`. A run that another client started is not `ours` to the caller."""
+        """Return the footer of a context; see `Workbench.status`.
+
+        A run that another client started is not marked `ours` for the caller.
+        """
 
     def watch_for(self, context: ScopeContext | None) -> WatchState:
-        """Send changes of the home to this client from now on; `context` is the one it shows."""
+        """Send changes of the home to this client from now on.
+
+        `context` is the context that the client shows.
+        """
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """See `Workbench.learn_titles`."""
 
     def host(self, paused: bool) -> HostStatus:
-        """Run the background services of this home for this client as the settings say; not while `paused`.
+        """Run the background services for this client if the settings enable them; pause while `paused`.
 
-        The settings are read again. `HostChanged` reports another state. There is one host for all clients: a
-        pause by one client counts for all, until that client lifts it or leaves.
+        The settings are read again. `HostChanged` reports each change of state. There is one host for all
+        clients: a pause by one client applies to all, until that client ends the pause or leaves.
         """
 
     def stop_hosting(self) -> None:
         """End the background services for this client; they stop with the last client."""
 
     def rescan(self, reason: str) -> None:
-        """Compare everything with the disk, because events may have been missed."""
+        """Compare all watched files with the disk, because events may have been missed.
+
+        `reason` is for the log.
+        """
 
     def forget_client(self) -> None:
-        """Release what is held for the calling client, which has left or closed this home."""
+        """Release the resources held for the calling client, which has left or closed this home."""
 
     def findings(
         self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
     ) -> LintResult:
-        """Return the findings of `lint` for a context, in the trees that the client was last sent.
+        """Return the findings of `lint` for the trees of a context that were last sent to the client.
 
         `dirty`: changed paths, which are read again.
         """
@@ -244,7 +260,7 @@ class HomeCalls(HomeServices):
     def loaded(self, context: ScopeContext) -> Mapping[str, LoadState] | None:
         """Return how much of each memory the agent would load if it started now, by memory path.
 
-        None if that is unknown for this agent. Marks nothing as seen.
+        None if that is unknown for this agent. This does not mark anything as seen.
         """
 
     def mark_opened(self, context: ScopeContext) -> None:
@@ -296,11 +312,11 @@ class HomeCalls(HomeServices):
 
 
 class EngineCalls:
-    """The calls to the engine itself."""
+    """The calls that concern the engine itself, not one home."""
 
     @service_made_by(lambda services, kind: kind(services._engine.read_settings))
     def models() -> type[ModelsWithoutHome]:
-        """Return the service for models without an open home."""
+        """Return the service for models that can be used without an open home."""
         from reverie.services import models as module
 
         return module.ModelsWithoutHome
@@ -312,7 +328,7 @@ class EngineCalls:
         """Open the home at `path` as the known home that was moved there, with its history."""
 
     def find_homes(self) -> DiscoveredHomes:
-        """Return the agents' homes of this user, and the places that could not be searched."""
+        """Return the agents' homes of this user, together with the places that could not be searched."""
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
         """Return the stores in the projects that these homes list."""
@@ -323,7 +339,7 @@ class EngineCalls:
     def set_debug(self, on: bool) -> None:
         """Turn the debug log of the engine, and of runs started from now on, on or off for this client.
 
-        It is on while any connected client wants it.
+        The log is on while any connected client has turned it on.
         """
 
     def search(
@@ -335,10 +351,11 @@ class EngineCalls:
         progress: Callable[[SearchAnswer], None],
         cancel: threading.Event,
     ) -> SearchAnswer:
-        """Search for `text` in the homes with these ids, best match first; `place` limits it to one place.
+        """Search for `text` in the homes with these ids; return the hits, best first.
 
-        A search for a pattern reports intermediate results. If the answer is not `complete`, `IndexChanged`
-        announces when to search again.
+        `place` is where the person is: its notes come first among equally good ones. A search for a pattern
+        reports intermediate results. If the answer is not `complete`, `IndexChanged` announces when to search
+        again.
         """
 
 

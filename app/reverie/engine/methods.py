@@ -4,8 +4,8 @@ The class is the workbench of a home, whose larger subjects are services of thei
 window reads the signatures in `engine.interface`, so that it loads nothing of the engine. A method is not
 offered if its values cannot be sent, or if it uses a type that its module imports for type checkers only; a
 test holds the list of the offered ones. Parameters with the names in `LOCAL` are not sent; each end has its
-own: `progress` is called with each progress value; `cancel` is an event that is set, and `check` raises, once
-the answer is no longer wanted; `client` is the connection of the caller.
+own: `progress` is called with each progress value; once the result is no longer wanted, the event `cancel` is
+set and `check` raises; `client` is the connection of the caller.
 
 Threading: pure. Failure: `WireError` for arguments that the method does not have.
 """
@@ -40,7 +40,7 @@ class Method(Struct, frozen=True):
     """The names of all parameters, including `local`, in the order of their declaration."""
     result: Any
     progress: Any
-    """The type hint of its progress values; None if it reports none."""
+    """The type hint of the values of progress; None if the method reports no progress."""
     is_property: bool = False
 
     def named(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,10 @@ def method_of(interface: type, name: str) -> Method | None:
 
 
 def is_offered(interface: type, name: str) -> bool:
-    """Return whether `interface` has the first part of this dotted name. Imports nothing."""
+    """Return whether `interface` has the first part of this dotted name.
+
+    Imports nothing.
+    """
     return hasattr(interface, name.partition(".")[0])
 
 

@@ -1,16 +1,16 @@
 """The engine as a process: one per profile and environment, found by its socket and started when needed.
 
 The process that holds the engine's lock file in the profile is the engine. It listens on a socket that only
-its user can reach: in a private directory, mode 0600, and the peer's user is compared. A socket without a
-holder of the lock belongs to a dead engine and is replaced. Where a system has no such sockets, and for an
-engine on another machine, standard input and output carry the same messages (`--stdio`): such an engine has
-one client.
+its user can reach: in a private directory, mode 0600, and the peer's user is compared. If there is a socket
+but no holder of the lock, the socket belongs to a dead engine and is replaced. On a system without such
+sockets, and for an engine on another machine, the messages are sent over standard input and output
+(`--stdio`); such an engine has one client.
 
-The engine ends a moment after its last client has left, and when nobody comes within half a minute. Runs are
-done by processes of their own (`engine.workers`), which end with it.
+The engine ends a moment after its last client has left, or if no client connects within half a minute. Runs
+are carried out by processes of their own (`engine.workers`), which end with the engine.
 
 Threading: `serve` blocks; each client has a thread. `connect` blocks, on any thread but the GUI's. Failure:
-`Unavailable` where no engine can be started or reached, with what the engine printed.
+`Unavailable` if no engine can be started or reached, with the output of the engine.
 """
 
 from __future__ import annotations
@@ -68,14 +68,22 @@ LOOK_S = 0.1
 _READY = "ready"
 _POLL_S = 0.01
 _SWITCH_S = 0.0005
-"""Thread switch interval, seconds. A search releases the GIL hundreds of times, and during a scan waits up to
-this long to get it back."""
+"""The thread switch interval in seconds.
+
+A search releases the GIL hundreds of times, and during a scan waits up to this long to get it back each time.
+"""
 LOOK_AGAIN_S = 1.5
-"""Seconds; less than a worker is given to end."""
+"""How long a worker that ends waits for the thread that checks the coverage record, in seconds.
+
+It is shorter than the time that a worker gets to end.
+"""
 
 
 class EngineRuns(Busy):
-    """Another process is the engine of this profile already. `pid`: 0 where it does not answer."""
+    """Raised if another process is already the engine of this profile.
+
+    `pid` is 0 if that engine does not respond.
+    """
 
     def __init__(self, pid: int) -> None:
         super().__init__(f"Process {pid or 'unknown'} is the engine of this profile already.")
@@ -91,10 +99,10 @@ def serve(
     linger_s: float = LINGER_S,
     nobody_s: float = NOBODY_S,
 ) -> None:
-    """Be the engine of `profile` until nobody needs one.
+    """Run the engine of `profile` until no client needs it.
 
-    That is when no client came for `nobody_s`, or the last one left `linger_s` ago. `ready` is called once
-    the engine can be reached. Raises `EngineRuns`.
+    It ends if no client came for `nobody_s`, or the last one left `linger_s` ago. `ready` is called once the
+    engine can be reached. Raises `EngineRuns`.
     """
     make_secret(profile)
     file = engine_lock(profile)
@@ -112,10 +120,10 @@ def serve(
 
 
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
-    """As `serve`, in a process of its own that belongs to nobody; returns once that can be reached.
+    """Run `serve` in a detached process; return once the engine can be reached.
 
-    Whoever starts an engine need not stay its parent: a window that ends leaves it to the others, and one
-    that stays has no dead child to bury.
+    The process that starts an engine does not stay its parent: if that process ends, the engine continues for
+    other clients; if it stays, it does not have to reap a dead child.
     """
     answer, telling = os.pipe()
     if os.fork():
@@ -146,14 +154,17 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
 
 def serve_streams(profile: Profile) -> None:
-    """Be the engine of one client, over standard input and output, until it is gone."""
+    """Run an engine for one client, over standard input and output, until the client has left."""
     sys.setswitchinterval(_SWITCH_S)
     workers = Workers(_worker_command(profile))
     _serve_one(ProfileEngine(profile, system_clock, workers=workers))
 
 
 def serve_worker(profile: Profile) -> NoReturn:
-    """Be a worker: do what one engine asks, until that is gone; then end, whatever is under way."""
+    """Run a worker: carry out the requests of one engine until that engine is gone.
+
+    Then the process ends at once, even in the middle of a run.
+    """
     _serve_one(ProfileEngine(profile, system_clock, is_worker=True))
     for thread in threading.enumerate():
         if thread.name == LOOK_AGAIN:
@@ -204,7 +215,7 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
 
 
 def _listening(profile: Profile) -> tuple[socket.socket, Path]:
-    """Open a socket at the first place of `socket_places` that can be made ours.
+    """Open a socket at the first place of `socket_places` that this user can own; return it and its path.
 
     The socket of a dead engine is replaced. Raises the `UserError` of the first place if there is none.
     """
@@ -238,7 +249,7 @@ def _listening_at(path: Path) -> socket.socket:
 
 
 def _pid_of_engine(profile: Profile) -> int:
-    """Return the process of the engine that runs; 0 where it does not answer."""
+    """Return the process id of the running engine; 0 if the engine does not respond."""
     with contextlib.suppress(OSError, ConnectionLost, WireError):
         channel = reach(profile)
         try:
@@ -261,10 +272,10 @@ def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
 
 
 def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Event) -> None:
-    """Serve whoever connects until `ended` is set.
+    """Serve each client that connects, until `ended` is set.
 
-    What the system refuses meanwhile (descriptors, memory, threads) is tried again: an engine that no longer
-    listens would keep its lock for nobody.
+    If the system refuses resources (descriptors, memory, threads), this is tried again: an engine that
+    stopped listening would hold its lock without being reachable.
     """
     failing = False
     while True:
@@ -291,7 +302,7 @@ def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Ev
 
 
 def inline_channel(engine: ProfileEngine) -> Channel:
-    """Return a channel to an engine in this process, which works as one between processes."""
+    """Return a channel to an engine in this process. It works like a channel between processes."""
     ours, theirs = socket.socketpair()
     client = ClientConnection(socket_channel(theirs, FromClient), engine)
     threading.Thread(target=client.serve, name="reverie-client", daemon=True).start()
@@ -310,14 +321,17 @@ def _log_into(file: Path) -> None:
 
 
 def _log_dead_thread(of: threading.ExceptHookArgs) -> None:
-    """Nobody reads the standard error of an engine."""
+    """Log the exception that ended a thread, because nobody reads the standard error of an engine."""
     if of.exc_value is not None and not isinstance(of.exc_value, SystemExit):
         name = of.thread.name if of.thread is not None else "unknown"
         log.error("the thread %s ended", name, exc_info=of.exc_value)
 
 
 def main(arguments: list[str]) -> int:
-    """`reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, as this program starts itself."""
+    """Run `reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, as this program starts itself.
+
+    Returns the exit code.
+    """
     profile = Profile(*map(Path, arguments[:4]))
     threading.excepthook = _log_dead_thread
     with contextlib.suppress(OSError, UserError):  # a full or read-only disk: an engine without a log

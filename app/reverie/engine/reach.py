@@ -1,12 +1,13 @@
 """Reaching an engine of this machine.
 
-That of a profile is reached by its socket and started if need be, one of our own by its standard streams.
+The engine of a profile is reached through its socket and started if necessary; an engine that serves only
+this process is reached through its standard streams.
 
 Where an engine listens follows from the profile and from the environment (`engine_name`): processes that see
 other homes, or have other keys, have another engine.
 
-Threading: everything that connects blocks; any thread but the GUI's. Failure: `Unavailable` where no engine
-can be started or reached, with what it printed.
+Threading: everything that connects blocks; any thread but the GUI's. Failure: `Unavailable` if no engine can
+be started or reached, with its output.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from reverie.files.directory import ensure_private, is_link
 from reverie.profile import Profile
 
 _LONGEST_PATH = 100
-"""Bytes of a socket's path; systems take 104 to 108."""
+"""The largest length of a socket's path in bytes.
+
+Systems allow 104 to 108.
+"""
 AGENT_VARIABLES = frozenset(
     {
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
@@ -56,19 +60,25 @@ AGENT_VARIABLES = frozenset(
         "XUM_ROOT",
     }
 )
-"""What Reverie reads of the environment to find and understand the agents' homes. Their other variables do
-not count: an agent sets some for whatever it starts, such as a command of Reverie."""
+"""The environment variables by which Reverie finds and understands the agents' homes.
+
+The agents' other variables do not count, because an agent sets some of them for every program that it starts,
+such as a command of Reverie.
+"""
 _OF_MODELS = ("_API_KEY", "_API_TOKEN", "_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
-"""How variables end that say how a model service is asked. Those that only the settings name are not here."""
+"""The endings of the variables that determine how a model service is reached.
+
+Variables that only the settings name are not included.
+"""
 
 
 def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
     """Return the name of the engine for a profile and an environment.
 
     It follows from the variables that name the agents' homes and from those of the model services. Any user
-    can read the path of a socket, so the name is made with a secret of the profile, lest keys and passwords
-    be guessed from it. The first engine makes the secret (`make_secret`); until then the name is that of no
-    engine.
+    can read the path of a socket, so the name is made with a secret of the profile; otherwise keys and
+    passwords could be guessed from the name. The first engine makes the secret (`make_secret`); until then
+    the name is that of no engine.
     """
     counted = sorted(
         (name, value)
@@ -84,10 +94,10 @@ def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
 
 
 def make_secret(profile: Profile) -> None:
-    """Make the secret of `engine_name` unless there is one.
+    """Create the secret of `engine_name` unless it exists.
 
-    It is the target of a symbolic link, which is made whole and by one process alone. A disk without such
-    links, or a full one, has none. Raises `UserError`.
+    It is the target of a symbolic link, because a link is created atomically and by one process only. On a
+    disk without such links, or a full one, there is no secret. Raises `UserError`.
     """
     profile.ensure(profile.locks)
     with contextlib.suppress(OSError):
@@ -99,17 +109,18 @@ def _secret_link(profile: Profile) -> Path:
 
 
 def engine_lock(profile: Profile) -> Path:
-    """Return the file whose lock the engine of this profile and environment holds."""
+    """Return the path of the lock file that the engine of this profile and environment holds."""
     return profile.locks / f"engine-{engine_name(profile)}.lock"
 
 
 def socket_places(profile: Profile) -> list[Path]:
     """Return the paths where the engine of this profile and environment may listen, best first.
 
-    Nothing is made.
+    Nothing is created.
 
-    The engine takes the first whose folder it can make its own; a client looks at all of them, because what
-    can be used may have changed since. The last is in the profile itself, where nobody else can come first.
+    The engine uses the first path whose folder it can make its own; a client tries all of them, because
+    another path may be usable now. The last path is in the profile itself, where no other user can create it
+    first.
     """
     name = engine_name(profile)
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -121,16 +132,20 @@ def socket_places(profile: Profile) -> list[Path]:
 
 
 def make_ours(path: Path) -> None:
-    """Make the folder of a socket, or see that it is this user's own and no link. Raises `UserError`."""
+    """Create the folder of a socket, or check that it belongs to this user and is not a link.
+
+    Raises `UserError`.
+    """
     if is_link(path.parent):
         raise Unavailable(f"{path.parent} is a symbolic link, which could lead elsewhere at any time.")
     ensure_private(path.parent)
 
 
 def is_ours(connection: socket.socket) -> bool:
-    """Tell whether the process at the other end of a connected socket is this user's.
+    """Return whether the process at the other end of a connected socket belongs to this user.
 
-    Where the system does not tell, the modes of the folder and of the socket decide alone.
+    If the system does not report that user, only the modes of the folder and the socket protect the
+    connection.
     """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
@@ -149,9 +164,10 @@ _ATTEMPTS = 5
 def connect(
     profile: Profile, *, command: Sequence[str] | None = None, starting: StartingEngine | None = None
 ) -> Channel:
-    """Return a channel to the engine of `profile`, which is started if need be.
+    """Return a channel to the engine of `profile`; start the engine if necessary.
 
-    `command`: how it is started; `starting`: one that was started already. Raises `Unavailable`.
+    `command`: the command that starts it; `starting`: an engine that was started already. Raises
+    `Unavailable`.
     """
     if not hasattr(socket, "AF_UNIX"):
         return stdio_channel(profile)
@@ -170,9 +186,9 @@ def connect(
 
 
 def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
-    """Start an engine for this client alone and return a channel over its standard streams.
+    """Start an engine for this client alone; return a channel over its standard streams.
 
-    `program`: another `reverie` than this one. Raises `Unavailable`.
+    `program`: the command of another `reverie` than this one. Raises `Unavailable`.
     """
     try:
         process = ChildProcess([*engine_command(profile, program), "--stdio"])
@@ -184,7 +200,8 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
 def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
     """Return a channel over the standard streams of a process that is, or leads to, an engine.
 
-    The process ends with the channel; after `end_s` it is killed, which is logged with `level`.
+    When the channel is closed, the process ends; after `end_s` seconds it is killed, which is logged with
+    `level`.
     """
     # Closing waits for a message that is on its way, and that one for a process that may not read.
     breaker = threading.Timer(end_s, _kill, (process, level))
@@ -222,7 +239,7 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
 
 
 def running_channel(profile: Profile) -> Channel:
-    """Return a channel to the engine that runs, as `reach`. Raises `Unavailable`."""
+    """Return a channel to the running engine, as `reach` does. Raises `Unavailable`."""
     try:
         return reach(profile)
     except OSError as error:
@@ -230,9 +247,10 @@ def running_channel(profile: Profile) -> Channel:
 
 
 def reach(profile: Profile) -> Channel:
-    """Return a channel to the engine of `profile` that runs.
+    """Return a channel to the running engine of `profile`.
 
-    Raises `OSError` where there is none, or only one of another user: it would be sent the keys of models.
+    Raises `OSError` if there is none, or only one of another user; the keys of models must not be sent to
+    that one.
     """
     refusal: OSError | None = None
     for place in socket_places(profile):

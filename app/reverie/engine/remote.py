@@ -1,12 +1,12 @@
 """Reaching an engine on another machine over the standard streams of the system's `ssh`.
 
-`ssh` is the person's own: its configuration, agent and known hosts count. It may ask nothing, since there is
-no terminal to ask in. A failure that a person must fix is not provoked again for a minute, because a machine
-may shut out clients that try too often.
+`ssh` uses the person's own configuration, agent and known hosts. It must not prompt, because there is no
+terminal. After a failure that a person must fix, no attempt is made for a minute, because a machine may block
+clients that try too often.
 
 Threading: `connect` blocks until `ssh` has started, and the greeting of `engine.client` until the machine
-answers; any thread but the GUI's. Failure: `Unavailable`; `RemoteMachine.explain` says in sentences why a
-machine cannot be used, from what `ssh` printed, of which a few kilobytes are kept.
+responds; any thread but the GUI's. Failure: `Unavailable`; `RemoteMachine.explain` returns the reason why a
+machine cannot be used, in sentences, derived from the last kilobytes of the output of `ssh`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from reverie.errors import Unavailable, UserError
 from reverie.files.child import ChildProcess
 
 REFUSED = "machine-refused"
-"""Reason of an error that a person has to fix; see `RemoteMachine.hurry`."""
+"""The reason of an error that a person has to fix; see `RemoteMachine.hurry`."""
 LOST = "machine-lost"
-"""Reason of an error that may pass."""
+"""The reason of an error that may be temporary."""
 INSTALL = "pipx install reverie"
 AGAIN_S = 60.0
 SSH_END_S = 1.0
@@ -48,13 +48,13 @@ _COMMAND = """exec sh -c 'PATH="$PATH:$HOME/.local/bin" exec reverie engine --st
 
 
 def ssh_command(address: MachineAddress, program: Sequence[str] = ("ssh",)) -> list[str]:
-    """Return the command that is run here to have an engine there."""
+    """Return the command that runs on this machine to start an engine on the other one."""
     port = ("-p", str(address.port)) if address.port else ()
     return [*program, *_OPTIONS, *port, "--", address.name, _COMMAND]
 
 
 class _Printed:
-    """The end of the output of a program, read in a thread."""
+    """The end of the output of a program, read on a thread."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._kept = b""
@@ -67,13 +67,20 @@ class _Printed:
                 self._kept = (self._kept + piece)[-_MOST_PRINTED:]
 
     def text(self) -> str:
-        """Return what was printed. A process that the program left behind may hold the stream open."""
+        """Return the end of the output.
+
+        Waits only a short time for the output to end, because a process that the program left behind may keep
+        the stream open.
+        """
         self._thread.join(SSH_END_S)
         return self._kept.decode("utf-8", "replace")
 
 
 class RemoteMachine:
-    """Another machine. `program`: the command for `ssh`."""
+    """Another machine, reached through `ssh`.
+
+    `program`: the command for `ssh`.
+    """
 
     def __init__(self, address: MachineAddress, program: Sequence[str] = ("ssh",)) -> None:
         self.address = address
@@ -86,7 +93,7 @@ class RemoteMachine:
         self._not_before = 0.0
 
     def connect(self) -> Channel:
-        """Start an engine there and return a channel to it. Raises `Unavailable`."""
+        """Start an engine on the machine; return a channel to it. Raises `Unavailable`."""
         if self._last is not None and time.monotonic() < self._not_before:
             raise _again(self._last)
         try:
@@ -108,13 +115,13 @@ class RemoteMachine:
         return process_channel(process, SSH_END_S, logging.INFO)
 
     def hurry(self) -> None:
-        """Allow the next attempt at once, since a person asks for it."""
+        """Allow the next attempt at once, because a person has requested it."""
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:
         """Return the error for the last channel of `connect`, which is closed by now.
 
-        `failure`: how the greeting failed; None: the connection was lost later.
+        `failure`: the reason why the greeting failed; None if the connection was lost later.
         """
         if failure is None:
             return self._lost("") if self._last is None else _again(self._last)
@@ -199,7 +206,7 @@ _SAID_BY_SSH = (
         "Check the name and the network.",
     ),
 )
-"""Output of `ssh` and the sentences for it; the first that fits counts."""
+"""Output of `ssh` and the sentences for it; the first entry that matches is used."""
 
 
 def _refused(title: str, cause: str, step: str) -> UserError:

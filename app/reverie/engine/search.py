@@ -32,16 +32,19 @@ from reverie.services.views import SearchAnswer, SearchPlace
 log = logging.getLogger("reverie.engine")
 
 FIRST_S = 2.0
-"""Seconds from opening a home to indexing it, unless it is searched before: the views come first."""
+"""The seconds from opening a home to indexing it, unless it is searched before.
+
+The views come first.
+"""
 FEW = 100
-"""The engine itself reads up to this many changed files, and homes of up to this many."""
+"""The number of changed files, or of files in a home, up to which the engine itself reads them."""
 _STOP_S = 2.0
 
 
 class EngineSearch:
     """The catalogue of all homes of an engine.
 
-    `tell` sends an event to every client. `workers` read large homes; without them the engine reads
+    `tell` sends an event to every client. `workers` read large homes; without workers the engine reads
     everything itself.
     """
 
@@ -59,12 +62,12 @@ class EngineSearch:
         self._retried: dict[ClientConnection, str] = {}
 
     def add(self, parts: HomeContainer) -> None:
-        """Index a home soon, completely, because it was not watched until now."""
+        """Index a home completely and soon, because it was not watched until now."""
         self._service.add(parts)
         self._update_in(FIRST_S)
 
     def remove(self, home_id: str) -> None:
-        """Stop updating a home that is no longer watched; its index remains."""
+        """Stop updating a home that is no longer watched; its index is kept."""
         self._service.remove(home_id)
 
     def note(self, home_id: str, changes: Changes) -> None:
@@ -85,8 +88,8 @@ class EngineSearch:
     ) -> SearchAnswer:
         """See `SearchService.search`.
 
-        Homes that are not up to date are indexed at once; if a client repeats a search, only the first time.
-        Raises `SearchStopped`.
+        Homes that are not up to date are indexed at once; if a client repeats a search, this happens only the
+        first time. Raises `SearchStopped`.
         """
         for parts in homes:
             if not self._service.has(parts):
@@ -102,11 +105,11 @@ class EngineSearch:
         return answer
 
     def forget_client(self, client: ClientConnection) -> None:
-        """Release what is held for a client that has left."""
+        """Release the resources held for a client that has left."""
         self._retried.pop(client, None)
 
     def close(self) -> None:
-        """End the update under way; the next one continues there. Calling it again is harmless."""
+        """End the update in progress; the next one continues from there. Repeated calls are harmless."""
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
@@ -205,7 +208,7 @@ class EngineSearch:
 
 
 def _is_much(parts: HomeContainer, dirty: Collection[Path] | None) -> bool:
-    """Return whether more than `FEW` files are to be read. A directory counts as one."""
+    """Return whether more than `FEW` files must be read. A directory counts as one file."""
     if dirty is not None:
         return len(dirty) > FEW
     count = parts.catalogue.count(parts.home_id)

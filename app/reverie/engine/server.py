@@ -1,12 +1,13 @@
-"""Clients served by an engine: their calls, each done on a thread of its own, and the events for them.
+"""Serves the clients of an engine: carries out their calls and sends them events.
 
 One `ClientConnection` is one client. It may call the methods that the interface names
-(`engine.methods.Method`); a client that sends anything else is shut out, since only a fault or an attack
-does.
+(`engine.methods.Method`); a client that sends anything else is disconnected, because that is a fault or an
+attack.
 
-Threading: `serve` blocks its thread until the client is gone; each call has its own. Sending to a client that
-does not read blocks that client's calls, and no others; events are merged meanwhile. Failure: a `UserError`
-and a bug go to the client that asked; the calls of a client that is gone are cancelled.
+Threading: `serve` blocks its thread until the client has left; each call has its own thread. Sending to a
+client that does not read blocks only that client's calls; its events are merged meanwhile. Failure: a
+`UserError` and a bug are sent to the client that made the call; the calls of a client that has left are
+cancelled.
 """
 
 from __future__ import annotations
@@ -50,58 +51,61 @@ if TYPE_CHECKING:
 log = logging.getLogger("reverie.engine")
 
 MOST_CALLS = 256
-"""Calls of one client at once; a window has a dozen."""
+"""The largest number of simultaneous calls of one client; a window has a dozen."""
 LEAVE_S = 1.5
 
 
 class Nonsense(Exception):
-    """A client asks for what no client of ours asks for; it is shut out."""
+    """Raised if a client sends something that no client of ours sends; the client is disconnected."""
 
 
 class CallStopped(Exception):
-    """The client does not want the answer any more."""
+    """Raised if the client no longer wants the result."""
 
 
 class Server(Protocol):
-    """What a connection needs of the engine around it."""
+    """The functions of the engine that a connection needs."""
 
     def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
-        """Return the object whose methods are called: a home, or without an id the engine.
+        """Return the object whose methods are called: a home, or the engine if `home_id` is empty.
 
         Raises `UserError`.
         """
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Do a call in a process of its own and return its encoded result; None for any other call."""
+        """Carry out a run in a process of its own; return its encoded result, or None if it is not a run."""
 
     def join(self, connection: ClientConnection) -> bool:
-        """Add a client; False: too late, the engine ends."""
+        """Add a client; return False if it is too late because the engine is ending."""
 
     def leave(self, connection: ClientConnection) -> None:
-        """Remove a client that is gone."""
+        """Remove a client that has left."""
 
 
 class RunProcesses(Protocol):
-    """What an engine needs of its `engine.workers.Workers`."""
+    """The functions of `engine.workers.Workers` that an engine needs."""
 
     def warm_up(self) -> None:
         """Prepare for a run that may soon be wanted. Returns at once."""
 
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Do the run and return its encoded result."""
+        """Carry out the run; return its encoded result."""
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Do a run while nobody else needs the processor. Without `home` there is nothing to recover."""
+        """Carry out a run at the lowest priority.
+
+        `home` is None if the run leaves nothing to recover.
+        """
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Tell whether this process does a run of another client than this one."""
+        """Return whether this process is carrying out a run for a different client."""
 
     def close(self) -> None:
         """End all runs."""
 
 
 class Cancellation(threading.Event):
-    """The event that a call is not wanted any more, and what is to be done at once then."""
+    """An event that is set when a call is no longer wanted; it can call functions at that moment."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +113,7 @@ class Cancellation(threading.Event):
         self._acting = threading.Lock()
 
     def set(self) -> None:
-        """Set the event, and do what `calling` was given."""
+        """Set the event; call the functions that were passed to `calling`."""
         with self._acting:
             super().set()
             acts, self._acts = self._acts, []
@@ -118,9 +122,9 @@ class Cancellation(threading.Event):
 
     @contextlib.contextmanager
     def calling(self, act: Callable[[], None]) -> Iterator[None]:
-        """Call `act` when the event is set within the block, on the thread that sets it.
+        """Context manager: call `act` when the event is set during the block, on the thread that sets it.
 
-        It is called at once if the event is set already.
+        If the event is already set, `act` is called at once.
         """
         with self._acting:
             is_late = self.is_set()
@@ -137,7 +141,10 @@ class Cancellation(threading.Event):
 
 
 class CallControl:
-    """One call under way. `accept` takes its encoded progress in place of the client."""
+    """One call in progress.
+
+    `accept` gets the encoded progress instead of the client.
+    """
 
     def __init__(
         self, connection: ClientConnection, call: CallMessage, accept: Callable[[bytes], None] | None = None
@@ -148,12 +155,12 @@ class CallControl:
         self._accept = accept
 
     def check(self) -> None:
-        """Raise `CallStopped` once the answer is not wanted any more."""
+        """Raise `CallStopped` if the result is no longer wanted."""
         if self.cancel.is_set():
             raise CallStopped
 
     def report(self, value: bytes) -> None:
-        """Send progress that is encoded already."""
+        """Send progress that is already encoded."""
         if self._accept is not None:
             self._accept(value)
             return
@@ -162,9 +169,9 @@ class CallControl:
 
 
 class ClientConnection:
-    """One client.
+    """One client of the engine.
 
-    `pid`: the process of this machine that lives as long as the client does; 0: the process that the client
+    `pid`: a process on this machine that lives as long as the client does; 0: the process that the client
     names in its greeting.
     """
 
@@ -183,11 +190,11 @@ class ClientConnection:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the client has left, so that nothing may be kept for it any more."""
+        """Whether the client has left, so that nothing may be stored for it any more."""
         return self._gone
 
     def serve(self) -> None:
-        """Serve the client until it is gone."""
+        """Serve the client until it has left."""
         try:
             # No welcome from an engine that ends: the client looks for the next one then.
             if self._is_understood() and self._server.join(self):
@@ -275,7 +282,7 @@ class ClientConnection:
         return _perform(target, method, control)
 
     def tell(self, event: Event) -> None:
-        """Send an event soon, after those of before; several of a kind that wait become one.
+        """Send an event soon, after the earlier ones; waiting events of the same kind are merged.
 
         Any thread; returns at once.
         """
@@ -313,21 +320,24 @@ class ClientConnection:
 def _without_frames(error: UserError) -> UserError:
     """Remove the frames that an error came through.
 
-    They hold the arguments of a call, which may be large, and its answer, which holds the error: all would
-    stay until the next full garbage collection.
+    They refer to the arguments of a call, which may be large, and to the result, which refers to the error;
+    all of these would stay in memory until the next full garbage collection.
     """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
 
 NOBODY = cast(ClientConnection, None)
-"""What a method has for its client where it is called through the wire: the connection takes its place."""
+"""The default of a method's parameter `client`.
+
+For a call through a connection, the connection is passed instead.
+"""
 
 
 def has_left(client: ClientConnection) -> bool:
-    """Tell whether nothing may be kept for this client.
+    """Return whether the client has left, so that nothing may be stored for it.
 
-    A call that stores something for its client checks this afterwards, since the client may have left in
+    A call that stores something for its client checks this afterwards, because the client may have left in
     between.
     """
     return client is not NOBODY and client.is_gone
@@ -341,7 +351,7 @@ def _other_version(version: str) -> str:
 
 
 def _perform(target: Any, method: Method, control: CallControl) -> bytes:
-    """Call a method with the arguments of a call and return its encoded result."""
+    """Call a method with the arguments of a call; return the encoded result."""
     name = control.call.method
     if method.is_property:
         return encode(attrgetter(name)(target))

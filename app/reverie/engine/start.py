@@ -35,7 +35,10 @@ def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
 
 
 class StartingEngine:
-    """An engine that is starting. Its process detaches from this one once it can be reached."""
+    """An engine that is being started.
+
+    Its process detaches from this one once the engine can be reached.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start the engine. Raises `Unavailable`."""
@@ -75,13 +78,13 @@ class MachineAddress(Struct, frozen=True):
     """The address of a machine: `ssh://user@host:port/path`."""
 
     host: str
-    """A name, an address, or an alias from the configuration of `ssh`."""
+    """A host name, an address, or an alias from the configuration of `ssh`."""
     user: str = ""
-    """Empty: from the configuration of `ssh`."""
+    """The user; empty for the user in the configuration of `ssh`."""
     port: int = 0
-    """0: from the configuration of `ssh`."""
+    """The port; 0 for the port in the configuration of `ssh`."""
     path: Path | None = None
-    """The home to open; None for all homes that are found there."""
+    """The home to open; None to open all homes that are found on the machine."""
 
     @property
     def url(self) -> str:
@@ -92,7 +95,7 @@ class MachineAddress(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name to show."""
+        """The name of the machine, as people see it."""
         return f"{self.user}@{self.host}" if self.user else self.host
 
 

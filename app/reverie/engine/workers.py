@@ -1,16 +1,15 @@
-"""Runs in processes of their own, so that a busy run slows nobody and a cancel is always heard.
+"""Carries out runs in separate processes, so that a busy run slows nothing down and can always be cancelled.
 
-A worker is this program as the engine of one client, the engine that started it, over its standard input and
-output. It does one run, with arguments and progress handed on unread, and ends. One that is idle is kept
-ready, so that a run starts at once. A worker whose input ends, as it does with its engine however that ends,
-stops its run and ends within two seconds.
+A worker is this program as an engine with one client, the engine that started it, over its standard input and
+output. It carries out one run and ends; arguments and progress are passed on undecoded. One idle worker is
+kept ready, so that a run starts at once. If the input of a worker ends, as it does whenever its engine ends,
+the worker stops its run and ends within two seconds.
 
-A worker that dies, or has not ended some seconds after it was told to stop and is killed, leaves a journal;
-what that says is put in order before the client gets its answer.
+A worker that dies, or that is killed because it has not ended some seconds after a cancel, leaves a journal;
+the run is recovered from it before the client gets the result.
 
-Threading: every method from any thread; `run` blocks until the run has its end. Failure: `run` raises the
-run's own `UserError`, `CallStopped` for one that was stopped before it had a result, `RunEnded` for one whose
-process is gone.
+Threading: every method from any thread; `run` blocks until the run has ended. Failure: `run` raises the run's
+own `UserError`, `CallStopped` if the run was stopped before it had a result, `RunEnded` if its process ended.
 """
 
 from __future__ import annotations
@@ -34,26 +33,32 @@ from reverie.runs.run import RunDependencies, recover
 log = logging.getLogger("reverie.engine")
 
 CANCEL_S = 3.0
-"""How long a run that was cancelled may take to put back what it did; then its process is ended."""
+"""How long a cancelled run may take to restore its files, in seconds; then its process is killed."""
 WARM_S = 5.0
-"""After this time one is started to be ready: a window that opens, or a run, needs the processor first."""
+"""The seconds after which an idle worker is started.
+
+A window that opens, or a run, needs the processor first.
+"""
 TERMINATE_S = 0.5
 _LOWEST = 19
-"""The priority of what nobody waits for."""
+"""The priority of runs for which nobody waits."""
 
 
 class RunEnded(Unavailable):
-    """The process of a run is gone before the run had its result."""
+    """Raised if the process of a run ended before the run had its result."""
 
     reason = "run-ended"
 
 
 class _OverdueError(Unavailable):
-    """The run was cancelled and goes on."""
+    """Raised if a cancelled run does not end in time."""
 
 
 class Workers:
-    """The workers of one engine. `command` starts one; `spare`: keep one ready."""
+    """The workers of one engine.
+
+    `command` starts a worker; `spare`: keep one ready.
+    """
 
     def __init__(self, command: Sequence[str], *, spare: bool = True, cancel_s: float = CANCEL_S) -> None:
         self._command = tuple(command)
@@ -67,7 +72,7 @@ class Workers:
         self._closed = False
 
     def warm_up(self, after_s: float = WARM_S) -> None:
-        """Have one ready after a while, if that is wanted; returns at once."""
+        """Start an idle worker after a while if one is to be kept ready; return at once."""
         with self._lock:
             if self._keeps_spare and self._warming is None and self._spare is None and not self._closed:
                 self._warming = threading.Timer(after_s, self._start_spare)
@@ -85,14 +90,17 @@ class Workers:
                     log.warning("a process for runs could not be started: %s", error)
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """As `run`, for what nobody waits for: one at a time, and everything else on this machine first."""
+        """Do the same as `run`, for runs that nobody waits for.
+
+        One at a time, at the lowest priority.
+        """
         with self._aside:
             return self.run(control, home, aside=True)
 
     def run(self, control: CallControl, home: RunDependencies | None = None, *, aside: bool = False) -> bytes:
-        """Do the run that was called for; its encoded result.
+        """Carry out the run of a call; return its encoded result.
 
-        `home`: what it works on, for recovery; None for work that leaves nothing to put in order.
+        `home`: the home of the run, for recovery; None if the run leaves nothing to recover.
         """
         worker = self._taken(control.client)
         if aside:
@@ -113,16 +121,16 @@ class Workers:
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
 
     def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Whether this process is a worker that does a run of another client than this one.
+        """Return whether this process is a worker that carries out a run for a different client.
 
-        What the engine has done for itself, such as the recovery of a run, is nobody's.
+        Work of the engine itself, such as recovering a run, belongs to no client.
         """
         with self._lock:
             of = next((of for worker, of in self._at_work.items() if worker.pid == pid), NOBODY)
         return of not in (client, NOBODY)
 
     def close(self) -> None:
-        """End all of them. What is under way fails."""
+        """End all workers; runs in progress fail."""
         with self._lock:
             self._closed = True
             if self._warming is not None:
@@ -157,7 +165,7 @@ class Workers:
 
 
 class _RunProcess(ChildProcess):
-    """One worker."""
+    """The process of one worker."""
 
     def __init__(self, command: Sequence[str]) -> None:
         super().__init__(command)
@@ -166,16 +174,16 @@ class _RunProcess(ChildProcess):
         count_as_ours(self.pid)
 
     def yield_to_others(self) -> None:
-        """Have the processor only while nobody else wants it."""
+        """Lower the priority of the process, so that it runs only while no other process needs the CPU."""
         if hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):  # it is gone already
                 os.setpriority(os.PRIO_PROCESS, self.pid, _LOWEST)
 
     def run(self, control: CallControl, cancel_s: float) -> bytes:
-        """Do the run and return its encoded result.
+        """Carry out the run; return its encoded result.
 
-        Raises its error, `CallCancelled`, `EngineGone`, and `_OverdueError` where it has not ended `cancel_s`
-        seconds after it was cancelled.
+        Raises the run's error, `CallCancelled`, `EngineGone`, and `_OverdueError` if the run has not ended
+        `cancel_s` seconds after it was cancelled.
         """
         if is_debug():
             self._client.services.set_debug(True)
@@ -194,7 +202,7 @@ class _RunProcess(ChildProcess):
             overdue.cancel()
 
     def end(self, *, kill: bool) -> None:
-        """End the process and wait for that. Calling it again is harmless."""
+        """End the process and wait until it has ended. Repeated calls are harmless."""
         with self._ending:
             if not self.stop(TERMINATE_S if kill else END_S, terminate=kill):
                 log.warning("the process %d of a run did not end and is killed", self.pid)
@@ -207,7 +215,7 @@ class _RunProcess(ChildProcess):
 
 
 def _ended(title: str, home: RunDependencies | None) -> RunEnded:
-    """Recover a run whose process is gone and return the error for it."""
+    """Recover a run whose process has ended; return the error for it."""
     if home is None:
         return RunEnded(title)
     open_runs = [record.id for record in home.runs.unsettled()]

@@ -1,1 +1,1 @@
-"""loki-mode's failures: crash records, redaction, lessons and the block of them that is injected."""
+"""loki-mode's failures: crash records, redaction, lessons, and the injected block of lessons."""

@@ -1,10 +1,11 @@
 """Crash records: their form, names, and reading existing ones (formats/loki.md section 10).
 
-A record leaves `scrubbed` with fifteen keys and nothing else, each checked for its form after the redaction:
-whatever fails on the way, the answer is the minimal record, never the input. Records on disk are read without
+`scrubbed` returns a record with fifteen keys and nothing else; the format of each value is checked after the
+redaction. If anything fails, it returns the minimal record, never the input. Records on disk are read without
 trusting them, and grouped by fingerprint.
 
-Pure but for reading. Failure: `scrubbed` never raises; files that cannot be read become problems in words.
+Pure except for reading. Failure: `scrubbed` never raises; a file that cannot be read adds a sentence to the
+problems.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def phase_of(value: object) -> str | None:
 def exit_code_of(value: object) -> int | None:
     """Return a whole number as loki-mode reads it; None for anything else, including booleans.
 
-    A text counts too, as shells pass it, and so does a fraction, which is cut.
+    A text is accepted, because shells pass one, and so is a fraction, which is truncated.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -139,7 +140,8 @@ def exit_code_of(value: object) -> int | None:
 def friction_of(value: object, *, stored: bool) -> str | None:
     """Return a known kind of friction, or None.
 
-    `stored`: the record was scrubbed before; then a kind of a later version is kept if it is plain words.
+    `stored`: whether the record was scrubbed before; if so, an unknown kind (of a later version) is accepted
+    if it is plain words.
     """
     if not isinstance(value, str):
         return None
@@ -176,7 +178,7 @@ def _symbol_of(line: str) -> str:
 
 
 def _checked(name: str) -> str:
-    """Return a function name without its location; empty if it is no name."""
+    """Return a function name without its location; empty if the text is no function name."""
     name = _LOCATION.sub("", name.strip(), count=1).strip()
     if name in ("anonymous", "(anonymous)"):
         return "<anonymous>"
@@ -257,7 +259,7 @@ def _when(crash: Crash) -> int:
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
-    """Return names with mtime in ns, the last written first; equal ones by name, last first."""
+    """Return names and mtimes (ns) of the files, last written first; at equal times by name, descending."""
     found = []
     try:
         with os.scandir(directory) as entries:

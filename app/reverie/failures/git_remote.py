@@ -1,6 +1,6 @@
 """Names of a project's git repository, read without git, for the privacy of crash records.
 
-Blocking, any thread. Failure: nothing raises; an unreadable file has no remotes.
+Blocking, any thread. Failure: none; an unreadable file counts as having no remotes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
 
 
 def remote_of(project: Path) -> str:
-    """Return the address of the remote `origin`, or else of the first; empty for none.
+    """Return the address of the remote `origin`, or else of the first; empty if there is none.
 
-    Only `.git/config` is read, without git; nothing raises, and an unreadable file has no remotes.
+    Only `.git/config` is read, without git. Never raises; an unreadable file counts as having no remotes.
     """
     config = _git_directory(project) / "config"
     try:
@@ -41,7 +41,7 @@ def remote_of(project: Path) -> str:
 
 
 def normalised(remote: str) -> str:
-    """Return `host/path` of a remote, the host in lower case; empty for none.
+    """Return `host/path` of a remote, the host in lower case; empty if there is none.
 
     Without scheme, user, port and `.git`.
     """
@@ -53,9 +53,9 @@ def normalised(remote: str) -> str:
 
 
 def project_id_hash(remote: str) -> str:
-    """Return the project id of crash records: SHA-256 of its remote as loki-mode spells it.
+    """Return the project id of crash records: the SHA-256 of its remote in loki-mode's notation.
 
-    Without a remote, the hash is of `no-remote`. Unlike `normalised`, that spelling keeps user and port of an
+    Without a remote, `no-remote` is hashed. Unlike `normalised`, this notation includes user and port of an
     address with a scheme.
     """
     return hashlib.sha256((_spelt(remote) or "no-remote").encode("utf-8", "replace")).hexdigest()

@@ -3,9 +3,8 @@
 The only writer of this package (formats/loki.md sections 3, 7, 11). Stored data was scrubbed before: only
 fields of a crash record are kept, and goal and task go through the same redaction. Files are written whole,
 under the store's own locks; concurrent changes by another writer are kept. The index and the timeline are
-updated as the agent does it, as far as they can be read: they are derived, so a damaged one is left to its
-owner. No folder on the way to a file may be a symbolic link: a repository can hold links that lead out of the
-project.
+updated as by the agent. They are derived files, so a damaged one is not changed but left to the agent. No
+folder on the way to a file may be a symbolic link: a repository can hold links that lead out of the project.
 
 Blocking, any thread. Failure: `UserError`; an unreadable crash record never blocks.
 """
@@ -45,9 +44,9 @@ _DERIVED_WAIT_S = 2.0
 
 
 class Failure(Struct, frozen=True):
-    """An agent hook's report of an iteration.
+    """The report of a failed iteration by an agent's hook.
 
-    `crash`: the record to attach; None: the newest in the store.
+    `crash`: the crash record to attach; None: the newest record in the store.
     """
 
     phase: str
@@ -60,8 +59,8 @@ class Failure(Struct, frozen=True):
 class RecordedFailure(Struct, frozen=True):
     """The result of recording a failure.
 
-    `path` None: nothing was stored, and `reason` is why; `crash`: the record that was attached; `problems`
-    are sentences.
+    If `path` is None, nothing was stored, and `reason` says why. `crash`: the crash record attached to the
+    failure. `problems`: sentences on what could not be done meanwhile.
     """
 
     path: Path | None
@@ -73,14 +72,14 @@ class RecordedFailure(Struct, frozen=True):
 
 
 def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
-    """Return the private facts about a project."""
+    """Return the paths and names that identify a project and its user, which must be redacted."""
     return PrivatePlaces(os.path.abspath(project), str(home_dir), names_of(remote_of(project)))  # noqa: PTH100
 
 
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> RecordedFailure:
-    """Store a failed episode.
+    """Store a failed iteration as an episode, unless recording is off; return where, or why not.
 
     Raises `Unavailable` if there is no project.
     """
@@ -210,7 +209,7 @@ def _episode(
 def _phase(failure: Failure, places: PrivatePlaces) -> str:
     """Return the phase in upper case, as the agent writes any.
 
-    Redacted first, because paths and tokens are recognised by case.
+    The phase is redacted before, because paths and tokens are recognised by case.
     """
     said = " ".join(failure.phase.split())
     return phase_of(said) or redact_text(said, places)[0].upper()
@@ -225,7 +224,7 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Update timeline and index, and return the failures in words."""
+    """Update timeline and index, and return a sentence for each failure."""
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
     )
@@ -293,7 +292,7 @@ def _in_index(document: dict[str, Any], episode: Mapping[str, Any], now: str) ->
 
 
 def is_switched_off(store: Path) -> bool:
-    """Return whether the store's own settings switch it off; unreadable settings do so, too."""
+    """Return whether the store's own settings switch recording off; True if they are unreadable."""
     problems: list[str] = []
     settings = read_object(store / "config.json", problems)
     memory = (settings or {}).get("memory")
@@ -302,7 +301,7 @@ def is_switched_off(store: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(top: Path, directory: Path) -> Iterator[Directory]:
-    """Open the directory below `top`, creating it.
+    """Context manager: open the directory below `top`, creating it if missing, and yield it.
 
     Raises `EscapesRoot` if a name on the way is a link: git stores links, and their target is not the
     agent's store.

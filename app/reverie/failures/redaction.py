@@ -1,10 +1,9 @@
 """Redaction of crash records: secrets, paths, addresses and names (formats/loki.md section 10).
 
-Secrets go first, then paths, then mail addresses, network addresses and repository names; at last everything
-that Reverie's own redactor recognises (`text.redact`). Every rule leaves a
-mark in square brackets that no other rule reads, so redacting twice changes nothing. Linear time: patterns
-begin behind a boundary. No possessive quantifiers or atomic groups: Python before 3.11.5 matches them
-wrongly.
+Secrets are removed first, then paths, then mail addresses, network addresses and repository names, and
+finally everything that Reverie's own redactor recognises (`text.redact`). Every rule inserts a mark in square
+brackets that no other rule matches, so redacting twice changes nothing. Linear time: patterns begin behind a
+boundary. No possessive quantifiers or atomic groups: Python before 3.11.5 matches them wrongly.
 
 Pure; any thread.
 """
@@ -89,7 +88,7 @@ _SPELLINGS = 3
 class PrivatePlaces(Struct, frozen=True):
     """The private facts about the present machine and project.
 
-    The project's directory, the home directory, and names of the repository (its owner, its name).
+    These are the project's directory, the home directory, and names of the repository (its owner, its name).
     """
 
     project: str = ""
@@ -167,7 +166,7 @@ def _letters(text: str) -> str:
 
 
 def _plainly(text: str) -> str:
-    """Return the text without one layer of disguise, as a reader or a program would understand it."""
+    """Return the text with one layer of escapes and look-alike characters decoded."""
     shown = _letters(text)
     shown = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), shown)
     return _SLASHES.sub("/", shown)
@@ -214,7 +213,7 @@ def _headers(text: str) -> tuple[str, int]:
 
 
 def _spellings(place: str) -> list[str]:
-    """Return the spellings of a directory in a text; the root of the disk has none."""
+    """Return the ways in which a text may write a directory; empty for the root of the disk."""
     trimmed = place.rstrip("/\\")
     found = [trimmed]
     if len(trimmed) > 1 and "\\" in trimmed:
@@ -229,7 +228,7 @@ def _place(directory: str, short: str) -> _Rule:
 
 
 def _named_after(place: str, short: str) -> list[_Rule]:
-    """Return rules for directories that Claude Code and others name after a directory."""
+    """Return rules for names that Claude Code and other programs make from the path of a directory."""
     name = re.sub(r"[^A-Za-z0-9]", "-", place.rstrip("/\\"))
     if name.count("-") < 2:
         return []  # `-root` is an option, too
@@ -237,9 +236,9 @@ def _named_after(place: str, short: str) -> list[_Rule]:
 
 
 def _repository(name: str) -> _Rule:
-    """Return the rule for a name of the repository as a word of its own, except in a mark.
+    """Return the rule that removes a name of the repository if it is a separate word and not in a mark.
 
-    A module of that name has other separators, or none.
+    The parts of the name may be joined by other separators or none, as in the name of a module.
     """
     joined = "[-_. ]?".join(re.escape(part) for part in re.split(r"[-_. ]+", name) if part)
     pattern = re.compile(rf"(?i)(\[REDACTED(?::[A-Z_]+)?\])|(?<![A-Za-z0-9]){joined}(?![A-Za-z0-9])")
@@ -285,9 +284,9 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _anything_else(text: str) -> tuple[str, int]:
-    """Remove everything that Reverie's own redactor recognises beyond these rules.
+    """Remove everything else that Reverie's own redactor recognises, and return the number of removals.
 
-    For example, keys of other providers.
+    This covers, for example, keys of other providers.
     """
     marks = [(match.start(), match.end()) for match in _MARK.finditer(text)]
     pieces, position, count = [], 0, 0

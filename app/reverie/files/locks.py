@@ -243,7 +243,7 @@ def this_process() -> ProcessId:
 
 
 def process_id(pid: int) -> ProcessId:
-    """Return the identity of the process that has this id now; if there is none, one that is never alive."""
+    """Return the identity of the process that now has this id; without one, a never living identity."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 
@@ -281,7 +281,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether any process with this id runs here, for other programs' files that store only the id."""
+    """Return whether any process with this id runs here; for other programs' files, which store only ids."""
     return pid > 0 and _started(pid) is not None
 
 

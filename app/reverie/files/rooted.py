@@ -487,7 +487,7 @@ class RootedDirectory:
                 raise
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file, symlink or directory, creating missing parents. Never replaces: raises Conflict."""
+        """Move a file, symlink or directory; create missing parents. Raises Conflict if the target exists."""
 
         if new_rel == rel or new_rel.startswith(rel + "/"):
             raise StoreError(

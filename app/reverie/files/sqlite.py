@@ -159,7 +159,7 @@ class Database:
         self._otherwise = otherwise
 
     def rows(self, table: str, columns: Sequence[str], *, limit: int = 10_000) -> tuple[Row, ...]:
-        """Return rows of a table with those of `columns` that it has; a missing table has none.
+        """Return up to `limit` rows of a table with those of `columns` that exist; none for a missing table.
 
         Raises `Unavailable`.
         """

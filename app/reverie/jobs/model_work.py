@@ -1,7 +1,7 @@
-"""Base classes of jobs that ask a model: the draft of one file, and runs of the agent loop with one account.
+"""Base classes of jobs that use a model: the draft of one file, and runs of the agent loop with one account.
 
-A job that asks several times (another attempt, one part of a transcript after another) has one account. Every
-end other than a completed run is raised as its own error. The usage and the traces are recorded in either
+A job that runs the loop several times (for another attempt, or for the parts of a transcript) has one
+account. If the loop does not complete, its error is raised. The usage and the traces are recorded in either
 case.
 
 Threading: one run, one event loop. Failure: `ProviderError` and the other `UserError`s, `TimedOut`, and
@@ -33,14 +33,14 @@ class FileDraft(ABC):
     """Draft of one file: the content on disk with the edits of one run applied.
 
     `read` returns the current bytes of the file, None if there is no file. Subclasses decide which texts are
-    allowed and word the refusals.
+    allowed, and write the messages of refusals.
 
-    The draft remembers every edit and applies it again if another program writes the file meanwhile. The
-    run's transaction then compares and swaps against exactly that version (`runs.run`). An edit that no
-    longer applies is an error and is never forced. An edit cannot add a secret that the file does not hold
-    already, whatever a model does, because each later session reads the file.
+    The draft records every edit and applies it again if another program writes the file meanwhile. The run's
+    transaction then writes by compare-and-swap against exactly that version (`runs.run`). An edit that no
+    longer applies is an error and is never forced. No edit can add a secret that is not yet in the file,
+    because each later session reads the file.
 
-    Not thread-safe: one run, one draft. Failure: `StoreError`, from which a model can recover.
+    Not thread-safe: each run has its own draft. Failure: `StoreError`, from which a model can recover.
     """
 
     def __init__(self, read: Callable[[], bytes | None]) -> None:
@@ -58,7 +58,7 @@ class FileDraft(ABC):
 
     @property
     def base(self) -> str:
-        """The text on disk that the draft builds on."""
+        """The text on disk to which the edits are applied."""
         return self._base
 
     @property
@@ -68,7 +68,7 @@ class FileDraft(ABC):
 
     @property
     def before(self) -> bytes | None:
-        """The bytes on disk that the draft builds on, None if there is no file."""
+        """The bytes on disk to which the edits are applied; None if there is no file."""
         return self._before
 
     @property
@@ -84,8 +84,7 @@ class FileDraft(ABC):
     def refresh(self) -> None:
         """Read the file again and, if it has changed, apply the edits to the new version.
 
-        Raises `StoreError` if an edit no longer applies; the draft then equals the file on disk, without
-        edits.
+        Raises `StoreError` if an edit no longer applies; the draft is then the file on disk, without edits.
         """
         now = self._read()
         if now == self._before:
@@ -101,7 +100,7 @@ class FileDraft(ABC):
         self._text, self._edits = text, edits
 
     def edit(self, edit: Edit) -> None:
-        """Refresh the draft, apply one edit and remember it.
+        """Refresh the draft, apply one edit and record it.
 
         Raises `StoreError` if the edit does not apply, makes the text too long or adds a secret.
         """
@@ -133,7 +132,10 @@ class FileDraft(ABC):
 
 
 def in_newline_style(text: str, old: str, new: str) -> tuple[str, str]:
-    """Return `old` and `new`, with the line ends of `text` if `old` does not occur there as given."""
+    """Return `old` and `new` with the line endings of `text`.
+
+    If `old` occurs in `text` as given, both are returned unchanged.
+    """
     if old in text:
         return old, new
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -152,7 +154,7 @@ _SUMMARY_CHARS = 300
 
 
 class ModelWork:
-    """Base class of an engine that asks a model, and the account of its requests.
+    """Base class of an engine that uses a model, with the account of its requests.
 
     The provider is opened once for each call of `_ask`.
     """
@@ -176,7 +178,7 @@ class ModelWork:
         return self._asking.account(head, self._usage, self._document if self._traces else None)
 
     def _document(self, head: TraceHead) -> Mapping[str, Any]:
-        """Return the trace document to store: by default that of the last request."""
+        """Return the trace document to store; by default that of the last run of the loop."""
         return self._traces[-1].to_document(head)
 
     async def _ask(
@@ -192,9 +194,11 @@ class ModelWork:
         follow_up: Callable[[str], str | None] = lambda _text: None,
         answer_schema: Mapping[str, Any] | None = None,
     ) -> AgentResult:
-        """Run the agent loop once, adding its usage and trace to the account.
+        """Run the agent loop once; add its usage and trace to the account.
 
-        Raises the error that ended the loop, or `TimedOut`.
+        `observer` gets the events of the loop; `follow_up` returns a further message after the model ends, or
+        None; `answer_schema` is the JSON schema of the final answer. Raises the error that ended the loop, or
+        `TimedOut`.
         """
         trace, before = Trace(vault.scrub, clock=self._asking.clock), self._usage
         self._traces.append(trace)
@@ -206,7 +210,10 @@ class ModelWork:
             observer(event)
 
         def stopped() -> bool:
-            """Raise the reason to stop, so that the run ends under its own name; never return True."""
+            """Raise if the run must stop; otherwise return False.
+
+            Raising the reason, instead of returning True, makes it the error of the run.
+            """
             limits.check()
             return False
 
@@ -241,5 +248,5 @@ def last_line(text: str) -> str:
 
 
 def step_of(event: AgentEvent) -> str:
-    """Return the command (or tool) and path of a tool call, as the text of a progress step."""
+    """Return the command (or tool) and path of a tool call, as text for a progress step."""
     return f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()

@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 _CONNECT_S = 10.0
 _IDLE_S = 120.0
 _IDLE_LOCAL_S = 600.0
-"""Longer, because a local model may read a long prompt for minutes before its first word."""
+"""The longest silence of a local service, in seconds.
+
+It is long because a local model may read a long prompt for minutes before its first word.
+"""
 _LIST_S = 10.0
 _OLLAMA_CLOUD = "https://ollama.com"
 
@@ -88,9 +91,9 @@ def parse_model(name: str) -> ModelName:
 
 
 class Catalogue:
-    """The built-in services and those of the settings.
+    """The built-in model services and those of the settings.
 
-    Keys are read from `env` and `keys`; `sleep` makes the pauses between attempts.
+    Keys are read from `env` and `keys`; `sleep` is used for the pauses between attempts.
     """
 
     def __init__(
@@ -107,7 +110,10 @@ class Catalogue:
         self._sleep = sleep
 
     def known(self) -> tuple[ProviderInfo, ...]:
-        """Return every service, built-in ones first. One with incomplete settings has no base URL."""
+        """Return all services, built-in ones first.
+
+        A service with incomplete settings has no base URL.
+        """
         names = dict.fromkeys([*_KNOWN, *self._settings])
         return tuple(
             ProviderInfo(name, entry.wire, _shown(entry.base_url), self._key(name, entry)[1], entry.local)
@@ -176,7 +182,7 @@ class Catalogue:
         return entry, key
 
     def _entry(self, name: str) -> _KnownService:
-        """Return the definition of a service: the settings over the built-in one."""
+        """Return the definition of a service; values in the settings override the built-in ones."""
         known = _KNOWN.get(name, _KnownService("openai", "", ()))
         configured = self._settings.get(name)
         if configured is None:
@@ -267,7 +273,7 @@ def _shown(url: str) -> str:
 
 
 def _models(listed: Any) -> tuple[str, ...] | None:
-    """Return the ids in a list of models; None for a document that is not one."""
+    """Return the ids in a list of models; None if the document is not such a list."""
     rows = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
         # Ollama without a model sends null.

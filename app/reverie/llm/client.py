@@ -1,4 +1,4 @@
-"""Asking a model on behalf of a job: one run of the agent loop, and the account of its usage and cost.
+"""Access to a model for a job: one run of the agent loop, and the account of its usage and cost.
 
 Threading: one run, one event loop. Failure: `ProviderError` if the service cannot be reached at all; any
 other failure of a model is in the result.
@@ -21,18 +21,18 @@ from reverie.values import Struct, field, replace
 
 
 class Account(Struct, frozen=True):
-    """The usage, cost and trace of an engine's work, however it ended."""
+    """The usage, cost and trace of an engine's work, whatever its outcome."""
 
     usage: TokenUsage | None = None
-    """None: no model was asked, or it did not report its usage."""
+    """None if no model was used, or if it did not report its usage."""
     cost_usd: Decimal | None = None
-    """None: the price is not known."""
+    """None if the price is not known."""
     trace: Mapping[str, Any] | None = None
-    """The document of formats/mux.md section 14, or None."""
+    """The trace document (formats/mux.md section 14); None if there is none."""
 
 
 def spent(account: Account) -> tuple[dict[str, int] | None, float | None]:
-    """Return usage and cost in US dollars in the form of a run record."""
+    """Return the usage, and the cost in US dollars, as a run record stores them."""
     usage = account.usage
     if usage is None:
         return None, None
@@ -63,7 +63,7 @@ class EngineResult(Struct, frozen=True):
     """The reason of a `failed` outcome."""
     account: Account = field(default_factory=Account)
     attempts: int = 1
-    """Number of attempts made."""
+    """The number of attempts made."""
 
 
 class ModelClient(Struct, frozen=True):
@@ -71,9 +71,9 @@ class ModelClient(Struct, frozen=True):
 
     name: str
     open_provider: Callable[[], Provider]
-    """Called once per run, inside its event loop."""
+    """A function that opens the provider; called once per run, inside its event loop."""
     cost_of: Callable[[TokenUsage], Decimal | None]
-    """Returns the price of a usage, None where it is not known."""
+    """A function that returns the price of a usage, or None if the price is not known."""
     clock: Clock
 
     def account(
@@ -84,7 +84,7 @@ class ModelClient(Struct, frozen=True):
     ) -> Account:
         """Return the account of a run so far, with its cost.
 
-        `build` makes the trace document from `head`, to which the cost is added; None: no trace.
+        `build` makes the trace document from `head` with the cost added; if it is None, there is no trace.
         """
         cost = None if usage is None else self.cost_of(usage)
         return Account(usage, cost, None if build is None else build(replace(head, cost_usd=cost)))
@@ -103,7 +103,10 @@ class ModelClient(Struct, frozen=True):
         observer: Callable[[AgentEvent], None] = lambda _event: None,
         answer_schema: Mapping[str, Any] | None = None,
     ) -> AgentResult:
-        """Run the agent loop once. Raises `ProviderError`, and exceptions of `cancelled`."""
+        """Run the agent loop once; return its result.
+
+        Raises `ProviderError`, and exceptions of `cancelled`.
+        """
         provider = self.open_provider()
         try:
             return await run_agent(
@@ -124,7 +127,10 @@ class ModelClient(Struct, frozen=True):
 
 
 def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: int = 1) -> EngineResult:
-    """Return the result of a run of the agent loop; reaching one of the model's own limits is a failure."""
+    """Convert the result of the agent loop to the result of an engine.
+
+    Reaching one of the model's own limits counts as a failure.
+    """
     if result.outcome in ("completed", "time-limit", "cancelled"):
         return EngineResult(result.outcome, None, account, attempts)
     error: UserError | None = result.error

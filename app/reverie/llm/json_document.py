@@ -4,9 +4,9 @@ A document on disk is read in parts, because a trace may have 200 MB. `JSON.stri
 every member on a line of its own, indented by two spaces a level, and no string contains a raw line break. So
 a member of level `n` begins at a line that begins with exactly `2n` spaces, and ends where the next one
 begins: one search through the bytes finds the members of a level without decoding them. `layout` recognises
-such documents; any other is decoded whole, up to a limit, and formatted again in memory by its reader. At
-most one chunk (1 MiB) and the requested part are in memory; a file is opened per read, without following a
-link or blocking on a pipe.
+such documents; the reader of any other document decodes it as a whole, up to a limit, and formats it again in
+memory. At most one chunk (1 MiB) and the requested part are in memory; a file is opened for each read,
+without following a link or blocking on a pipe.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `OSError`.
 """
@@ -66,7 +66,10 @@ class FileSource(Struct, frozen=True):
     size: int
 
     def read(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` or the end of the document, opening the file for it."""
+        """Return the bytes from `start` up to `end` or the end of the document.
+
+        The file is opened for each call.
+        """
         with open(_opened(self.path), "rb") as file:
             file.seek(start)
             return file.read(max(0, min(end, self.size) - start))
@@ -98,7 +101,10 @@ class JsonNode(Struct, frozen=True):
 
 
 def layout(source: JsonSource) -> JsonNode | None:
-    """Return the root of a document that is an object indented with two spaces a level, else None."""
+    """Return the root of a document that is an object indented with two spaces a level.
+
+    None for any other document.
+    """
     head = source.read(0, CHUNK)
     if not re.match(rb'(?:\xef\xbb\xbf)?\{\r?\n  "', head):
         return None
@@ -110,7 +116,10 @@ def layout(source: JsonSource) -> JsonNode | None:
 def children(
     source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
 ) -> tuple[tuple[JsonNode, ...], bool]:
-    """Return at most `limit` members of a container, starting with number `skip`, and whether more follow."""
+    """Return at most `limit` members of a container, starting with number `skip`.
+
+    The second value is whether more members follow.
+    """
     if not node.is_container:
         return (), False
     found: list[JsonNode] = []
@@ -158,7 +167,7 @@ def _cut_text(raw: bytes) -> str:
 
 
 def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
-    """Yield the starts of a container's members (the line break before each)."""
+    """Yield the position at which each member of a container starts: the line break before it."""
     pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
     overlap = 2 * (node.level + 1) + 4
     position = node.start
@@ -189,7 +198,10 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 
 
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
-    """Return `end` without the comma, and for the last member without the container's closing bracket."""
+    """Return the end of a member's value: `end` without the comma.
+
+    For the last member, the container's closing bracket is left out too.
+    """
     begin = max(start, end - 256)
     tail = source.read(begin, end).rstrip()
     if last and b"\n" in tail and tail[-1:] in b"]}":
@@ -213,7 +225,7 @@ _AROUND = 60
 
 
 class Excerpt(Struct, frozen=True):
-    """A value, or the beginning of it; a container in the formatting of the document."""
+    """A value, or its beginning if it is long; a container is formatted as in the document."""
 
     node: JsonNode
     text: str
@@ -221,7 +233,10 @@ class Excerpt(Struct, frozen=True):
 
 
 class DocumentPage(Struct, frozen=True):
-    """Some members of a container, each with the beginning of its value; nested containers without."""
+    """Some members of a container, each with the beginning of its value.
+
+    Nested containers have no such beginning.
+    """
 
     members: tuple[Excerpt, ...]
     more: bool
@@ -229,7 +244,10 @@ class DocumentPage(Struct, frozen=True):
 
 
 class DocumentHit(Struct, frozen=True):
-    """One match of a search: the nodes from the root down to it, and the text around it."""
+    """One match of a search.
+
+    It has the nodes from the root down to the match, and the text around it.
+    """
 
     path: tuple[JsonNode, ...]
     excerpt: str
@@ -242,7 +260,7 @@ def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
 
 
 def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
-    """Return a value for reading and copying, cut if it is very long."""
+    """Return a value for reading and copying, truncated if it is very long."""
     if node.kind == "text":
         return Excerpt(node, *text_of(source, node, _VALUE_BYTES))
     raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 _OPEN_TEXT = re.compile(r'\s*"(?P<body>[^"\\]*(?:\\.[^"\\]*)*)\\?\Z', re.DOTALL)
 _MAX_DEPTH = 200
 MORE_FOLLOWS = "more follows after its end"
-"""Start of a problem with a text of which nothing is missing."""
+"""The beginning of the message about a text that is complete but followed by further text."""
 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _MISSING = object()
@@ -28,8 +28,9 @@ _MISSING = object()
 def salvage(text: str) -> tuple[Any, str]:
     """Return the readable beginning of a damaged JSON text, with open brackets closed, and the problem.
 
-    The problem is empty for valid JSON, the value None if nothing could be read. Time and memory are linear
-    in its length; deep nesting ends the reading, not the program.
+    The problem is a message, empty for valid JSON; the value is None if nothing could be read. Time and
+    memory are linear in the length of the text. Nesting that is too deep ends the reading, but does not
+    raise.
     """
     reader = _DamagedJsonReader()
     position = len(text) - len(text.lstrip("\ufeff"))
@@ -55,7 +56,7 @@ def salvage(text: str) -> tuple[Any, str]:
 
 
 class _DamagedJsonReader:
-    """A builder of values from tokens; `value` is the result so far."""
+    """Builds values from tokens; `value` is the result so far."""
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -64,7 +65,7 @@ class _DamagedJsonReader:
         self._keys: list[Any] = []
 
     def take(self, match: re.Match[str]) -> str:
-        """Add one token; return the problem with it, if any."""
+        """Process one token; return a message about the problem with it, or an empty text."""
         if match["mark"]:
             return self._mark(match["mark"])
         if match["text"]:

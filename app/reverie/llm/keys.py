@@ -1,11 +1,11 @@
 """Keys of model services: from the environment, else from the system's keyring.
 
-They are never in a file of Reverie's. The keyring is imported on first use, because its back ends take long
-to load and most commands need no key. It may ask its owner to unlock it, so it is called from a worker
-thread, and has `ASK_S` seconds to answer, in a thread of its own. A keyring that is locked or does not answer
-is reported and left alone for a while; `never_unlock` is for processes without a person to answer its prompt.
-A machine without a keyring counts as one without keys; only storing a key raises `UserError`. No key gets
-into a message.
+Reverie never writes a key to a file of its own. The keyring is imported on first use, because its back ends
+take long to load and most commands need no key. The keyring may prompt its owner to unlock it, so it is
+called from a worker thread, and has `ASK_S` seconds to respond. If it is locked or does not respond, this is
+reported, and the keyring is not used for a while; `never_unlock` is for processes in which no person could
+respond to the prompt. A machine without a keyring counts as a machine without keys; only storing a key raises
+`UserError`. No key is ever part of a message.
 
 Threading: blocking, any thread but the GUI's.
 """
@@ -28,15 +28,21 @@ if TYPE_CHECKING:
 SERVICE = "reverie"
 KeyringProblem = Literal["", "locked", "not responding"]
 ASK_S = 20.0
-"""Seconds that a keyring may take to answer: long enough for a person to unlock it."""
+"""How long a keyring may take to respond, in seconds; long enough for a person to unlock it."""
 NETWORK_VARIABLES = frozenset(
     spelled
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
     for spelled in (name, name.lower())
 )
-"""Environment variables that affect the connection to a service; a proxy's may contain its password."""
+"""The environment variables that affect the connection to a service.
+
+The value of a proxy's variable may contain the proxy's password.
+"""
 _AGAIN_S = 30.0
-"""Seconds until a keyring in trouble is tried again; otherwise each service would open a prompt."""
+"""The seconds after which a keyring is tried again that failed.
+
+Without this pause each service would open a prompt.
+"""
 
 
 class KeyStore(Protocol):
@@ -47,7 +53,7 @@ class KeyStore(Protocol):
 
     @property
     def trouble(self) -> KeyringProblem:
-        """The reason why `get` could not read the store; empty: it could."""
+        """The reason why `get` could not read the store; empty if it could."""
 
     def set(self, provider: str, key: str) -> None:
         """Store the key. Raises `UserError`."""
@@ -57,7 +63,10 @@ class KeyStore(Protocol):
 
 
 class _Ring:
-    """This process's access to the system's keyring, with its last trouble."""
+    """This process's access to the system's keyring.
+
+    It records the last problem.
+    """
 
     def __init__(self) -> None:
         self.may_unlock = True
@@ -70,7 +79,10 @@ class _Ring:
         return self._trouble if self._asked is _keyring() else ""
 
     def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
-        """Return the result of `question` within `ASK_S`; None if there is none or in case of trouble."""
+        """Call `question` with the keyring; return its result within `ASK_S` seconds.
+
+        None if there is no result or the keyring failed.
+        """
         ring = _keyring()
         if self.trouble and time.monotonic() < self._until:
             return None
@@ -81,7 +93,10 @@ class _Ring:
         return text
 
     def forget(self) -> None:
-        """Forget the trouble, so that the next call tries the keyring again: a person changed something."""
+        """Discard the last problem, so that the next call tries the keyring again.
+
+        For use after a person changed something.
+        """
         self._asked = None
 
 
@@ -126,7 +141,7 @@ _RING = _Ring()
 
 
 def never_unlock() -> None:
-    """Never open the keyring's prompt in this process, because there may be no person to answer it."""
+    """Disable the keyring's prompt in this process, because there may be no person to respond."""
     _RING.may_unlock = False
 
 
@@ -134,7 +149,7 @@ class SystemKeys:
     """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
 
     def get(self, provider: str) -> str | None:
-        """Return the key of this provider; None if there is none or the keyring is in trouble."""
+        """Return the key of this provider; None if there is none or the keyring fails."""
         return _RING.ask(lambda ring: ring.get_password(SERVICE, provider) or None)
 
     @property
@@ -142,7 +157,10 @@ class SystemKeys:
         return _RING.trouble
 
     def set(self, provider: str, key: str) -> None:
-        """Store the key. Raises `UserError` for an unusable key, and if the keyring refuses."""
+        """Store the key.
+
+        Raises `UserError` if the key is unusable or the keyring refuses.
+        """
         import keyring.errors
 
         key = key.strip()
@@ -174,7 +192,10 @@ class SystemKeys:
 
 
 class TypedKey:
-    """A store with a newly typed key for one provider, which is not stored yet."""
+    """A key store with a newly typed key for one provider.
+
+    The typed key is not stored yet.
+    """
 
     def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
         self._kept, self._provider, self._key = kept, provider, key
@@ -192,7 +213,10 @@ class TypedKey:
 def find_key(
     provider: str, names: tuple[str, ...], *, needed: bool, env: Mapping[str, str], keys: KeyStore
 ) -> tuple[str | None, KeySource]:
-    """Return the key of a provider and its source; `names` are its environment variables, in order."""
+    """Return the key of a provider (None if there is none) and the source of the key.
+
+    `names` are its environment variables, in the order in which they are tried.
+    """
     for name in names:
         key = env.get(name, "").strip()
         if key:

@@ -1,15 +1,16 @@
 """The agent loop: runs a model with guarded tools and limits, and returns one result and a trace.
 
 Every kind of run that uses a model is this loop with a prompt, tools and a guard of its own. Secrets in
-memory text stay here: the model gets placeholders instead (`llm.vault`). Invariants, each enforced here:
-exactly one outcome; every tool call gets exactly one answer, in order; no text is sent that has not been
-through the vault, and no placeholder reaches a tool; nothing continues past the deadline, the steps, the
-allowed output or a cancel, which is checked every 50 ms beside the model's task and ends that task at once.
+memory text never leave this machine: the model gets placeholders instead (`llm.vault`). Invariants, each
+enforced here: exactly one outcome; every tool call gets exactly one result, in order; no text is sent that
+has not been through the vault, and no placeholder reaches a tool; nothing continues past the deadline, the
+steps, the allowed output or a cancel, which is checked every 50 ms beside the model's task and ends that task
+at once.
 
 Threading: one event loop, in which the tools run too. Failure: a model's mistakes (broken JSON, unknown
-tools, wrong arguments, too many calls, a placeholder that cannot be restored) are answered, so that it can
-recover. Faults of a provider end the run as `failed` and never raise. Bugs, and a cancelled task, are raised
-after the trace is complete.
+tools, wrong arguments, too many calls, a placeholder that cannot be restored) are reported to the model as
+the result of the call, so that it can recover. Faults of a provider end the run as `failed` and never raise.
+Bugs, and a cancelled task, are raised after the trace is complete.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
 
 
 def decoded(call: ToolCall) -> Any:
-    """Return the arguments for the trace and observers: with placeholders; as text if unusable."""
+    """Return the arguments of a call for the trace and observers.
+
+    Placeholders are kept; arguments that cannot be decoded are returned as text.
+    """
     try:
         return decode_arguments(call.arguments)
     except StoreError:
@@ -66,8 +70,8 @@ def decoded(call: ToolCall) -> Any:
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
     """Return the turn without unpaired surrogates and with unique call ids.
 
-    `call_ids` holds the ids of the whole conversation, to which those of the turn are added. Token counts
-    become plausible; arguments that cannot be parsed stay as they are.
+    `call_ids` holds the ids of the whole conversation, to which those of the turn are added. Token counts are
+    limited to plausible values; arguments that cannot be parsed are not changed.
     """
     message = turn.message
     calls: list[ToolCall] = []
@@ -86,27 +90,36 @@ def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
 MAX_CALLS_PER_TURN = 64
 _POLL_S = 0.05
 _GRACE_S = 0.1
-"""Longest wait for a cancelled request; a connection that does not end is left to the event loop's end."""
+"""How long to wait for a cancelled request to end, in seconds.
+
+A connection that does not end is closed with the event loop.
+"""
 _LONG_TOKEN = 8
-"""The length of the longest tokens, which stand for rows of blanks, in multiples of the usual length."""
+"""The length of the longest tokens, in multiples of the usual length.
+
+Such a token stands for a sequence of blanks.
+"""
 _NOT_RUN = "This call was not run: "
 
 _log = logging.getLogger(__name__)
 
 
 class AgentLimits(Struct, frozen=True):
-    """Limits of one run of the loop."""
+    """The limits of one run of the loop."""
 
     max_steps: int
-    """Answers of the model."""
+    """The maximum number of the model's answers."""
     deadline: float
-    """On `time.monotonic`'s clock."""
+    """The end of the time limit, on the clock of `time.monotonic`."""
     max_output_tokens: int = 8_192
-    """Output tokens per answer, counted by the provider or estimated."""
+    """The maximum number of output tokens per answer, counted by the provider or estimated."""
     max_total_output_tokens: int = 65_536
-    """Output tokens of the run, counted by the provider or estimated."""
+    """The maximum number of output tokens in the run, counted by the provider or estimated."""
     attempt_steps: int = 0
-    """Answers before `follow_up` is called even if the model makes calls; 0: no such limit."""
+    """The number of answers after which `follow_up` is called even if the model makes calls.
+
+    0 means no such limit.
+    """
 
 
 class AgentEvent(Struct, frozen=True):
@@ -117,7 +130,7 @@ class AgentEvent(Struct, frozen=True):
 
     `text`: a piece of the answer, in `text`. `tool-begins`: the model starts a call of `tool`. `retry`: a
     request is repeated, for the reason in `text`. `turn`: an answer is complete; `usage` is that of the run
-    so far. `tool`: a call was answered with `text`.
+    so far. `tool`: a call has ended with the result in `text`.
     """
     step: int
     text: str = ""
@@ -134,10 +147,10 @@ class AgentResult(Struct, frozen=True):
     text: str
     """The model's last text, with placeholders."""
     usage: TokenUsage | None
-    """None: no answer reported it."""
+    """None if no answer reported its usage."""
     steps: int
     error: ProviderError | None
-    """The reason of a `failed` outcome, for people."""
+    """The reason of a `failed` outcome, as an error for people."""
     trace: Trace
 
 
@@ -157,11 +170,11 @@ async def run_agent(
 ) -> AgentResult:
     """Run the model until it makes no more calls, or a limit ends the run.
 
-    The loop hides the secrets in everything that it sends. `messages` contain memory text as it is; `system`
-    contains instructions only, which may explain placeholders (`EXAMPLE`). `cancelled` may raise, which ends
-    the run with that exception. `follow_up` gets the text of an answer without calls and returns one more
-    message for the model (a new attempt), or None to finish. Pass a `trace` to have it even when a bug ends
-    the run.
+    The loop hides the secrets in everything that it sends. `messages` contain memory text with its secrets;
+    `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `cancelled` may raise;
+    this ends the run with that exception. `follow_up` gets the text of an answer without calls and returns
+    one more message for the model (a new attempt), or None to finish. A caller that passes a `trace` has it
+    even if a bug ends the run.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
@@ -170,7 +183,7 @@ async def run_agent(
 
 
 class _Stop(Exception):
-    """The end of a run, with its outcome."""
+    """Raised to end a run, with its outcome."""
 
     def __init__(self, outcome: AgentOutcome, error: ProviderError | None = None) -> None:
         super().__init__(outcome)
@@ -303,7 +316,10 @@ class _Run:
             raise _Stop("time-limit")
 
     async def _answer(self, turn: ModelTurn) -> None:
-        """Answer every call of the turn once; after a stop the remaining calls are not run."""
+        """Carry out every call of the turn and add its result once.
+
+        After a stop the remaining calls are not carried out.
+        """
         stop: _Stop | None = None
         for number, call in enumerate(turn.message.tool_calls):
             if stop is None:
@@ -326,7 +342,7 @@ class _Run:
         return None
 
     def _executed(self, call: ToolCall, *, cut: bool) -> ToolOutcome:
-        """Run a call and return its outcome.
+        """Carry out a call; return its outcome.
 
         `cut`: the answer ended at its length limit, perhaps in the middle of this call.
         """
@@ -373,7 +389,10 @@ class _Run:
         return ready
 
     def _give(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        """Add the answer to a call to the conversation and the trace; `outcome` contains no secrets."""
+        """Add the result of a call to the conversation and the trace.
+
+        `outcome` must contain no secrets.
+        """
         result = ToolResult(call.id, call.name, outcome.content, outcome.is_error)
         self._messages.append(result)
         self._trace.result(result)
@@ -421,7 +440,10 @@ def _too_many() -> str:
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
-    """Log a bug of a request that was abandoned; its provider errors are ignored."""
+    """Log the bug of a request that was abandoned.
+
+    Errors of the provider are ignored.
+    """
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)

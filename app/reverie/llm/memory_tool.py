@@ -1,6 +1,6 @@
 """The memory commands as a tool for models, behind the guard of a run.
 
-Threading: the event loop of the run. Failure: a refusal is an answer of the tool, not an exception.
+Threading: the event loop of the run. Failure: a refusal is a result of the tool, not an exception.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
 _RESTORED = frozenset(
     {"file_text", "content", "old_str", "old_string", "new_str", "new_string", "insert_text"}
 )
-"""Arguments that become text of a memory: a placeholder in them is replaced by the hidden text."""
+"""The arguments that become text of a memory.
+
+Placeholders in them are replaced by the text that they stand for.
+"""
 
 
 class CommandGuard(Protocol):
@@ -27,7 +30,7 @@ class CommandGuard(Protocol):
     def remaining(self) -> int: ...
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
-        """Return the answer to one command, like `memory.commands`, for refusals too.
+        """Execute one command like `memory.commands`; return its result, also for a refusal.
 
         `reason` is recorded with the change.
         """
@@ -36,8 +39,8 @@ class CommandGuard(Protocol):
 def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget: int) -> FunctionTool:
     """Return the memory commands as a tool for models, behind the guard of the run.
 
-    A refusal is an answer, from which a model can recover. Viewed text is put between `marks`. `budget` is
-    the number of changes allowed, for the answers.
+    A refusal is a result, so that the model can recover. Text that the model views is put between `marks`.
+    `budget` is the allowed number of changes, which results mention.
     """
 
     def call(arguments: Mapping[str, Any]) -> ToolOutcome:

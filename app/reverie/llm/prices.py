@@ -39,18 +39,21 @@ class Price(Struct, frozen=True):
 
 
 class PriceTable(Struct, frozen=True):
-    """Prices of models. They are estimates, without discounts, batch rates and long-prompt rates."""
+    """Prices of models.
+
+    They are estimates, without discounts, batch rates or long-prompt rates.
+    """
 
     as_of: str
     exact: Mapping[str, Price]
-    """Prices by `provider:model`."""
+    """`provider:model` -> its price."""
     families: tuple[tuple[str, Price], ...]
-    """Prices by prefix of `provider:model`, longest first."""
+    """Prefix of `provider:model` -> the price of these models; longest prefix first."""
     free: frozenset[str]
-    """Providers whose models cost nothing."""
+    """The providers whose models cost nothing."""
 
     def find(self, model: str) -> Price | None:
-        """Return the price of `provider:model`, or None."""
+        """Return the price of `provider:model`; None if it is not known."""
         provider, _, name = model.partition(":")
         if provider == "ollama" and name.endswith(("-cloud", ":cloud")):
             return None
@@ -70,19 +73,25 @@ _NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
 
 
 def cost_usd(model: str, usage: TokenUsage) -> Decimal | None:
-    """Return the cost of `usage` of `provider:model` in US dollars; None: unknown."""
+    """Return the cost of `usage` for `provider:model` in US dollars; None if it is not known."""
     price = price_table().find(model)
     return None if price is None else price.of(usage)
 
 
 @cache
 def price_table() -> PriceTable:
-    """Return the dated table that comes with the program (`resources/prices.json`)."""
+    """Return the dated table of prices that is part of the program (`resources/prices.json`).
+
+    It is read once.
+    """
     return parse_table(resource("prices.json").read_text(encoding="utf-8"))
 
 
 def parse_table(text: str) -> PriceTable:
-    """Return a table from its JSON text. Any exception for an invalid one is a bug."""
+    """Parse a table from its JSON text.
+
+    An exception for an invalid text is a bug.
+    """
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     prices = {
         name: Price(row["input"], row["cached_input"], row["cache_write"], row["output"])

@@ -1,6 +1,6 @@
 """The test of a model: one real request to call a tool, reported step by step.
 
-Threading: one event loop. Failure: none, an error that a person can fix is a failed step.
+Threading: one event loop. Failure: none; an error that a person can fix is a failed step.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
 
 
 def _tool_trouble(turn: ModelTurn) -> str:
-    """Return the error in the model's tool call; "" for none."""
+    """Return the error in the model's tool call; "" if there is none."""
     if not turn.message.tool_calls:
         return "The model answered with text instead of a tool call."
     call = turn.message.tool_calls[0]

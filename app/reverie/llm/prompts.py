@@ -1,4 +1,4 @@
-"""Prompts from `resources/prompts/`, and marks around text from outside.
+"""Prompts from `resources/prompts/`, and the marks (delimiters) around text from outside.
 
 Pure, except that prompts are read from disk; any thread.
 """
@@ -18,17 +18,26 @@ def prompt_words(name: str) -> str:
 
 
 def random_mark() -> str:
-    """Return a random part of a mark, so that text from outside cannot contain the closing mark."""
+    """Return the random part of a pair of marks.
+
+    It ensures that text from outside cannot contain the closing mark.
+    """
     return secrets.token_hex(6)
 
 
 def between(name: str, text: str, mark: str) -> str:
-    """Return `text` between marks that contain its name."""
+    """Return `text` between marks.
+
+    `name` is the name in the marks, `mark` their random part.
+    """
     return f"<<<{name} {mark}\n{text}\n{mark}>>>"
 
 
 class TextMarks(Struct, frozen=True):
-    """Marks around texts of one kind, named after it. Their random `part` cannot be guessed."""
+    """The marks around texts of one kind; they contain the name of that kind.
+
+    Their random `part` cannot be guessed.
+    """
 
     part: str
     kind: ClassVar[str]
@@ -47,7 +56,7 @@ class TextMarks(Struct, frozen=True):
         return f"{self.kind} {self.part}>>>"
 
     def around(self, text: str) -> str:
-        """Return `text` between the marks, each on a line of its own."""
+        """Return `text` between the marks; each mark is on a line of its own."""
         return f"{self.opening}\n{text}\n{self.closing}"
 
     def explained(self, what: str) -> str:

@@ -1,12 +1,12 @@
-"""The interface to a model service: messages, requests, answers, and the error of a service.
+"""The interface to a model service: messages, requests, answers, and errors of a service.
 
-A provider turns one `ModelRequest` into one `ModelTurn`, streaming meanwhile. It retries where that may help,
-never longer than `ModelRequest.deadline`, and raises `ProviderError` for everything a person can fix.
-Cancelling the task ends the connection at once. Threading: one event loop at a time.
+A provider turns one `ModelRequest` into one `ModelTurn` and reports the answer as it arrives. It retries if
+that may help, never longer than `ModelRequest.deadline`, and raises `ProviderError` for every problem that a
+person can fix. Cancelling the task ends the connection at once. Threading: one event loop at a time.
 
-Messages are in no provider's own format: immutable data that providers translate, the loop passes on and
-traces record. They never hold a key or a header. Their text has been through the vault (`llm.vault`): it has
-placeholders in place of the secrets in memories.
+Messages are immutable data in a format of Reverie's own; providers translate them, the loop passes them on,
+and traces record them. They never contain a key or a header. Their text has been through the vault
+(`llm.vault`), so it has placeholders in place of the secrets in memories.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class ToolSpec(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """One call by a model. `arguments` is the text as received, which need not be JSON."""
+    """One call of a tool by a model.
+
+    `arguments` is the text as received, which need not be JSON.
+    """
 
     id: str
     name: str
@@ -48,11 +51,11 @@ class AssistantMessage(Struct, frozen=True):
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Data that a provider wants back unchanged (signed thinking), by provider name."""
+    """Provider name -> data that the provider requires back unchanged, such as signed thinking."""
 
 
 class ToolResult(Struct, frozen=True):
-    """The answer to one call; every call of a turn gets exactly one."""
+    """The result of one call; every call of a turn gets exactly one."""
 
     call_id: str
     name: str
@@ -64,7 +67,7 @@ Message = UserMessage | AssistantMessage | ToolResult
 
 
 class ToolOutcome(Struct, frozen=True):
-    """The answer of a tool."""
+    """The outcome of carrying out a tool call."""
 
     content: str
     is_error: bool = False
@@ -96,7 +99,10 @@ class TokenUsage(Struct, frozen=True):
 
 
 class ModelTurn(Struct, frozen=True):
-    """One complete answer of a model. `usage` None: the provider did not report it."""
+    """One complete answer of a model.
+
+    `usage` is None if the provider did not report it.
+    """
 
     message: AssistantMessage
     finish: FinishReason
@@ -122,9 +128,10 @@ ProviderFault = Literal[
 
 
 class ProviderError(UserError):
-    """A model service that did not give a usable answer.
+    """Raised if a model service did not give a usable answer.
 
-    `fault` is the kind of failure; title, cause and next step hold no key, no header and no text of a memory.
+    `fault` is the kind of failure. Title, cause and next step contain no key, no header and no text of a
+    memory.
     """
 
     reason = "provider"
@@ -144,20 +151,20 @@ class ModelRequest(Struct, frozen=True):
     max_output_tokens: int
     """The maximum length of the answer."""
     deadline: float
-    """On `time.monotonic`'s clock."""
+    """The end of the time limit, on the clock of `time.monotonic`."""
     answer_schema: Mapping[str, Any] | None = None
     """The JSON schema for the text of the answer; not every service can enforce it."""
 
 
 class StreamProgress(Struct, frozen=True):
-    """The progress of an answer."""
+    """Progress while an answer arrives."""
 
     text: str = ""
-    """The newest piece of text."""
+    """The newest piece of the answer's text."""
     tool_name: str = ""
-    """The name of a tool whose call begins."""
+    """The name of a tool if a call of it begins."""
     retry: str = ""
-    """A sentence saying that the request is being repeated."""
+    """A sentence that the request is being repeated; empty otherwise."""
 
 
 class Provider(Protocol):
@@ -165,19 +172,22 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """`provider:model`, as in settings and records."""
+        """The model as `provider:model`, as in settings and records."""
 
     @property
     def destination(self) -> str:
         """The scheme, host and port to which text goes; empty if it does not leave this machine.
 
-        A server on this machine that may pass it on counts as a destination.
+        A server on this machine that may pass the text on counts as a destination.
         """
 
     async def complete(
         self, request: ModelRequest, *, progress: Callable[[StreamProgress], None] = lambda _progress: None
     ) -> ModelTurn:
-        """Return one complete answer. Raises `ProviderError`."""
+        """Send a request; return the complete answer.
+
+        `progress` is called while the answer arrives. Raises `ProviderError`.
+        """
 
     async def close(self) -> None:
         """Close the connections."""

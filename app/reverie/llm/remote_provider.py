@@ -1,6 +1,6 @@
-"""A model of a service over HTTP, with retries.
+"""Access to a model of a service over HTTP, with retries.
 
-Importing this module takes 0.15 s (httpx), so `llm.catalogue`, its only importer, does so at the first
+Importing this module takes 0.15 s (httpx), so `llm.catalogue`, its only importer, imports it at the first
 request. Threading: one event loop between the first request and `close`. Failure: `ProviderError`.
 """
 
@@ -29,10 +29,10 @@ Sleep = Callable[[float], Awaitable[Any]]
 class RemoteProvider:
     """A `Provider` over HTTP, with retries.
 
-    A request that the service refuses because of one of its fields is adapted once per field; a temporary
-    failure is retried, never past the deadline. Nothing is repeated once a part of the answer has been passed
-    on, so that visible text does not change. Pauses grow, with jitter, or have the length that the service
-    asks for; a pause that would end after the deadline ends the request at once.
+    If the service refuses a request because of one of its fields, the request is adapted, once per field. A
+    temporary failure is retried, never past the deadline. Nothing is repeated once a part of the answer has
+    been passed on, so that visible text does not change. Pauses grow, with jitter, or have the length that
+    the service requests; a pause that would end after the deadline ends the request at once.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RemoteProvider:
     async def complete(
         self, request: ModelRequest, *, progress: Progress = lambda _progress: None
     ) -> ModelTurn:
-        """Ask until there is an answer or the request's deadline has passed. Raises `ProviderError`."""
+        """Send the request until there is an answer or its deadline has passed. Raises `ProviderError`."""
         self._last = None
         try:
             async with asyncio.timeout(max(0.0, request.deadline - time.monotonic())):
@@ -78,9 +78,9 @@ class RemoteProvider:
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
-        """Remove keys from an answer.
+        """Return an answer without keys.
 
-        A service knows its key and may repeat it, and it must not get into any trace or record.
+        A service has its key and may repeat it, but the key must not get into any trace or record.
         """
 
         def clean(text: str) -> str:
@@ -112,7 +112,7 @@ class RemoteProvider:
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """Send one request, adapted as often as the service asks for it. Raises `ServiceProblem`."""
+        """Send one request, adapted as often as the service requires. Raises `ServiceProblem`."""
         service = self._service
         while True:
             reader = self._wire.reader(service.model, progress)

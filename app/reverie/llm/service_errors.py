@@ -1,9 +1,10 @@
-"""Errors of a model service, with a sentence on what to do.
+"""The errors of a model service, each with a next step.
 
-Statuses, a service's messages and broken connections become `ProviderError`s only here, so that no key,
-header or memory text gets into a message: a service's own message is shortened, cleared of secrets, and left
-out if it quotes the request. Exceptions of the HTTP library are never quoted, because they may contain a
-proxy's password. The texts are in `resources/refusals.toml` and `resources/model_errors.toml`.
+Only this module converts statuses, a service's messages and broken connections to `ProviderError`s, which
+ensures that no key, header or memory text gets into a message: a service's own message is shortened, secrets
+are removed, and it is left out if it quotes the request. Exceptions of the HTTP library are never quoted,
+because they may contain a proxy's password. The texts are in `resources/refusals.toml` and
+`resources/model_errors.toml`.
 
 Pure; any thread.
 """
@@ -26,7 +27,7 @@ from reverie.values import Struct
 
 _LONGEST_QUOTE = 240
 _TELLING = 24
-"""Consecutive characters of the request that make a service's message a quotation of it."""
+"""The number of consecutive characters of the request from which a service's message counts as a quote."""
 
 
 _LEAST_KEY = 8
@@ -35,7 +36,7 @@ _WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """The facts about a service and its model that messages need."""
+    """The data about a service and its model that messages need."""
 
     name: str
     model: str
@@ -43,7 +44,7 @@ class Service:
     key_hint: str
     local: bool
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    """Values sent as its key, in each form."""
+    """The values sent as the service's key, in each form."""
 
     @property
     def called(self) -> str:
@@ -53,16 +54,17 @@ class Service:
     def telling_secrets(self) -> tuple[str, ...]:
         """The secrets that can only be a key.
 
-        Servers on one's own machine accept any word ("ollama", "none"), which may occur in an answer with its
+        Local servers accept any word as a key ("ollama", "none"); an answer may contain such a word with its
         ordinary meaning.
         """
         return tuple(each for each in self.secrets if len(each) >= _LEAST_KEY and not _WORDS.fullmatch(each))
 
 
 class ServiceRefusal(Exception):
-    """A request that the service refused, by a status or inside a stream.
+    """Raised if the service refused a request, by a status or inside a stream.
 
-    `message` is its own text, not yet fit to be shown; `wait_s` the seconds that it asked to wait.
+    `message` is the service's own text and must be checked before it is shown; `wait_s` is how many seconds
+    the service asked to wait.
     """
 
     def __init__(
@@ -76,13 +78,13 @@ class ServiceRefusal(Exception):
 
 
 class Malformed(Exception):
-    """An answer that violates the wire format; the text (ours) says how."""
+    """Raised if an answer violates the wire format; the text (ours) describes the violation."""
 
 
 class ServiceProblem(Exception):
-    """A failed attempt.
+    """Raised if an attempt failed.
 
-    `again`: whether another attempt may succeed; `wait_s`: the seconds that the service asked to wait.
+    `again`: whether another attempt may succeed; `wait_s`: how many seconds the service asked to wait.
     """
 
     def __init__(self, error: ProviderError, *, again: bool = False, wait_s: float | None = None) -> None:
@@ -93,7 +95,10 @@ class ServiceProblem(Exception):
 
 
 class _Rule(Struct, frozen=True):
-    """The texts for one kind of problem: templates over a service, its model and further values."""
+    """The texts for one kind of problem.
+
+    They are templates that are filled in with a service, its model and further values.
+    """
 
     fault: ProviderFault
     title: str
@@ -116,7 +121,7 @@ def _rules_of(table: Mapping[str, Any]) -> dict[str, _Rule]:
 
 
 def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
-    """Return the error that the tables have under `name`.
+    """Return the error that the tables of texts have under `name`.
 
     `addition` is appended to its cause; `words` are the values for its templates.
     """
@@ -130,7 +135,7 @@ def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
 
 
 def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
-    """Return the error that the tables have under `name`, for `service`.
+    """Return the error that the tables of texts have under `name`, for `service`.
 
     `more`: values for the templates besides those of the service.
     """
@@ -211,7 +216,7 @@ def malformed_error(service: Service, what: str) -> ProviderError:
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
-    """Return the error for an answer above the limit of bytes, the rest of which is not read."""
+    """Return the error for an answer that is larger than the limit, so that its rest was not read."""
     return _error("long-answer", service, limit_mib=limit_mib)
 
 
@@ -232,7 +237,7 @@ def deadline_error(service: Service, last: ProviderError | None = None) -> Provi
 
 
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
-    """Return the error for a service that asks to wait longer than the time limit allows."""
+    """Return the error for a service that asks for a longer wait than the time limit allows."""
     return ProviderError(
         error.fault,
         error.title,
@@ -242,7 +247,10 @@ def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
 
 
 def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
-    """Return the error for a failed connection, from the causes of the HTTP library's exception."""
+    """Return the error for a failed connection.
+
+    The reason is taken from the causes of the HTTP library's exception.
+    """
     return _error("proxy" if proxy else _why_unreachable(list(_causes(error))), service)
 
 
@@ -252,17 +260,23 @@ def proxy_settings_error(service: Service) -> ProviderError:
 
 
 def address_error(service: Service) -> ProviderError:
-    """Return the error for settings from which no request can be made."""
+    """Return the error for settings from which no request can be built."""
     return _error("request-settings", service)
 
 
 def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
-    """Return the error for redaction that fails in this process (`text.redact`): nothing is sent at all."""
+    """Return the error for a redaction that fails its self-test in this process (`text.redact`).
+
+    Nothing was sent.
+    """
     return _error("redaction", service, missed=", ".join(failed))
 
 
 def web_page_error(service: Service) -> ProviderError:
-    """Return the error for HTML instead of an API's answer: a wrong address, or a network's sign-in page."""
+    """Return the error for an HTML page in place of an API's answer.
+
+    The address is wrong, or it is a network's sign-in page.
+    """
     return _error("web-page", service)
 
 
@@ -284,7 +298,7 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """Return the service's message as an addition to a cause; "" if it must not be shown."""
+    """Return the service's own message as an addition to a cause; "" if it must not be shown."""
     text = " ".join(message.split())
     for secret in service.telling_secrets:
         text = text.replace(secret, "…")

@@ -26,7 +26,9 @@ _MAX_DEPTH = 20
 
 
 class Tool(Protocol):
-    """One tool of a run: synchronous and fast, such as a guarded command on the copy that the run edits.
+    """One tool of a run.
+
+    It is synchronous and fast, such as a guarded command on the copy that the run edits.
 
     Errors that a model can correct are results (`ToolOutcome.is_error`) or `UserError`s; any other exception
     is a bug, which ends the run.
@@ -37,19 +39,23 @@ class Tool(Protocol):
 
     @property
     def restored(self) -> frozenset[str]:
-        """Arguments with memory text: placeholders in them are replaced by the secrets they hide."""
+        """The arguments with memory text.
+
+        Placeholders in them are replaced by the secrets that they stand for.
+        """
 
     @property
     def remarks(self) -> frozenset[str]:
-        """Arguments in the model's own words, which are only recorded: placeholders in them stay.
+        """The arguments that are the model's own remarks and are only recorded.
 
-        A placeholder in any other argument is an error (in a path it would carry the secret into records).
+        Placeholders in them stay. A placeholder in any other argument is an error; in a path, for example, it
+        would put the secret into records.
         """
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Run the call. `arguments` match the schema of `spec`.
+        """Carry out a call; return its outcome.
 
-        Raises `UserError` for errors that the model can correct.
+        `arguments` match the schema of `spec`. Raises `UserError` for errors that the model can correct.
         """
 
 
@@ -62,7 +68,7 @@ class FunctionTool(Struct, frozen=True):
     remarks: frozenset[str] = frozenset()
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Call `function`; the loop reports its `UserError` to the model."""
+        """Call `function`; the loop reports a `UserError` to the model."""
         return self.function(arguments)
 
 
@@ -78,7 +84,10 @@ def _table() -> dict[str, Any]:
 
 
 def decode_arguments(text: str) -> dict[str, Any]:
-    """Return the object that a model sent as arguments; for empty text, an empty one. Raises `StoreError`."""
+    """Parse the arguments that a model sent as an object; empty text gives an empty object.
+
+    Raises `StoreError`.
+    """
     if not text.strip():
         return {}
     try:
@@ -96,10 +105,10 @@ def decode_arguments(text: str) -> dict[str, Any]:
 
 
 def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
-    """Return a sentence on how `value` violates `schema`; None if it does not.
+    """Return a sentence that describes how `value` violates `schema`; None if it does not.
 
     `schema` is a JSON schema with `type`, `enum`, `required`, `properties` and `items`. Names that it does
-    not contain pass, because the commands accept aliases. A null counts as an absent optional argument.
+    not contain are accepted, because the commands have aliases. A null counts as an absent optional argument.
     """
     shown = name or "The arguments"
     types = schema.get("type")
@@ -117,7 +126,7 @@ def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> s
 
 
 def unknown_tool(name: str, tools: Sequence[Tool]) -> StoreError:
-    """Return the error for a tool that does not exist; it lists those that do."""
+    """Return the error for a tool that does not exist; the error lists the existing tools."""
     known = ", ".join(tool.spec.name for tool in tools) or "none"
     return StoreError(f"There is no tool {name[:_SHOWN_CHARS]!r}.", next_step=f"Available: {known}.")
 
@@ -146,7 +155,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _refuse_strange(value: Any, depth: int) -> None:
-    """Raise `StoreError` for lone surrogates, which no file can hold, and for deep nesting."""
+    """Raise `StoreError` for unpaired surrogates, which no file can contain, and for deep nesting."""
     if depth > _MAX_DEPTH:
         raise _unusable("They are nested too deeply.")
     if isinstance(value, str) and _SURROGATE.search(value):

@@ -1,10 +1,10 @@
 """The trace of an agent run: a record of its messages, steps and tool calls, as a document for people.
 
-A `Trace` records while the loop runs, so that a run that ends by a bug has one too. Field names and the
-values of `error` are those of formats/mux.md section 14; facts that mux does not know are under `reverie`
-(`version` 1). Every text passes `clean` (the vault's `scrub`) when it is added and is cut at a limit, with a
-note of its length; all texts together have a limit as well. Times are UTC milliseconds by the given clock,
-durations are milliseconds by the monotonic clock.
+A `Trace` is filled while the loop runs, so that a run that ends by a bug has one too. Field names and the
+values of `error` are those of formats/mux.md section 14; facts for which mux has no field are under `reverie`
+(`version` 1). Every text passes `clean` (the vault's `scrub`) when it is added and is truncated at a limit,
+with a note of its length; all texts together have a limit as well. Times are UTC milliseconds by the given
+clock, durations are milliseconds by the monotonic clock.
 
 Threading: a `Trace` belongs to one loop. Failure: none.
 """
@@ -41,7 +41,10 @@ NO_OP_TOOL = "no_new_memories"
 
 
 class TraceHead(Struct, frozen=True):
-    """Facts about a run that the loop does not know. `existing_memory` has been through the vault."""
+    """The facts about a run that the loop does not have.
+
+    `existing_memory` has been through the vault.
+    """
 
     run_id: str
     kind: str
@@ -121,13 +124,13 @@ class Trace:
         self._attempts[-1]["finishReason"] = turn.finish
 
     def call_begins(self) -> None:
-        """Start the time of a tool call of the last turn."""
+        """Start the clock of a tool call of the last turn."""
         self._call_began = self._clock(), self._monotonic()
 
     def call_ends(self, call: ToolCall, arguments: Any, outcome: ToolOutcome) -> None:
         """Record a finished tool call.
 
-        `arguments`: decoded, with placeholders; the text as received if unusable.
+        `arguments`: decoded, with placeholders, or the text as received if it cannot be decoded.
         """
         attempt = self._attempts[-1]
         execution: dict[str, Any] = {
@@ -148,7 +151,10 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
-        """Record the result of a tool at the step that called it; only a limited number per step is kept."""
+        """Record the result of a tool at the step that called it.
+
+        Only a limited number of results per step is kept.
+        """
         results = self._attempts[-1]["stepResults"][-1]["toolResults"]
         if len(results) < _LISTED_CALLS:
             results.append(self._message(result))
@@ -157,7 +163,10 @@ class Trace:
     def end(
         self, outcome: AgentOutcome, usage: TokenUsage | None, error: BaseException | None = None
     ) -> None:
-        """Record the outcome. For a bug only its type is recorded, because its text may contain anything."""
+        """Record the outcome.
+
+        For a bug only its type is recorded, because its text may contain anything.
+        """
         self.outcome, self._usage, self._ended_at = outcome, usage, self._clock()
         if not self._attempts:
             self.attempt(())
@@ -174,7 +183,7 @@ class Trace:
         return any(attempt["wrote"] for attempt in self._attempts)
 
     def to_document(self, head: TraceHead) -> dict[str, Any]:
-        """Return the trace as JSON data, also for a run that has not ended."""
+        """Return the trace as JSON data; the run need not have ended."""
         satisfied = self.wrote or any(attempt["noNewMemories"] for attempt in self._attempts)
         return {
             "schemaVersion": 1,

@@ -1,8 +1,8 @@
 """Typed facts from a trace document: attempts, steps and tool calls.
 
-Documents are either generation of mux's dumps, or Reverie's own. A field that is missing or of another type
-is empty, never an error. Steps and attempts are numbered from 1; a call's `step` is 0 if the answer that made
-it is unknown.
+A document is a dump of mux, of either generation, or Reverie's own. A field that is missing or has another
+type becomes empty, never an error. Steps and attempts are numbered from 1; a call's `step` is 0 if the answer
+that made it is unknown.
 
 Pure; any thread.
 """
@@ -34,9 +34,9 @@ class Call(Struct, frozen=True):
     ran: bool = False
     """Whether it was executed."""
     problem: str = ""
-    """The error that its answer reports."""
+    """The error in the call's result; empty if there is none."""
     broken_input: bool = False
-    """Whether its arguments are not an object."""
+    """Whether the call's arguments are not an object."""
     started_at: int | None = None
     duration_ms: int | None = None
 
@@ -64,14 +64,17 @@ class Step(Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     answered_at: int | None = None
-    """The time reported by the service."""
+    """The time of the answer, as reported by the service."""
     started_at: int | None = None
-    """None unless the dump measured it, as `duration_ms`."""
+    """The start of the step; None unless the dump has its duration (`duration_ms`)."""
     duration_ms: int | None = None
 
 
 class TraceMessage(Struct, frozen=True):
-    """One message that was sent; `text` is the readable part of it."""
+    """One message that was sent.
+
+    `text` is its readable part.
+    """
 
     role: str
     text: str
@@ -87,11 +90,11 @@ class Attempt(Struct, frozen=True):
     error: str
     aborted: bool
     wrote: bool
-    """As recorded in the dump."""
+    """Whether memory was written, as recorded in the dump."""
     finish: str
     """The reason why the last step ended."""
     started_at: int | None = None
-    """UTC milliseconds, None if unknown."""
+    """The start of the attempt in UTC ms; None if unknown."""
 
     @property
     def text(self) -> str:
@@ -128,7 +131,7 @@ class TraceFacts(Struct, frozen=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """The duration of the run, as far as the document shows it."""
+        """The duration of the run in ms; None if the document does not show it."""
         if self.started_at is None:
             return None
         known = [self.ended_at] if self.ended_at is not None else _known_times(self)
@@ -136,7 +139,7 @@ class TraceFacts(Struct, frozen=True):
 
 
 def facts_of(document: Mapping[str, Any]) -> TraceFacts:
-    """Return the facts of a document, however little it contains."""
+    """Return the facts of a document; whatever the document lacks is empty."""
     ours = as_object(document.get("reverie"))
     raw = document.get("attempts")
     attempts = tuple(_attempt(item, place) for place, item in enumerate(as_list(raw), start=1))
@@ -176,7 +179,7 @@ def whole(value: Any) -> int | None:
 
 
 def words_of(value: Any) -> str:
-    """Return a value as text: a string as it is, an error by its message, anything else as JSON."""
+    """Return a value as text: a string unchanged, an error as its message, anything else as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -189,7 +192,7 @@ def words_of(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """Return a quotation of `text` on one line, cut if it is long."""
+    """Return `text` on one line for quoting, truncated if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _QUOTE_CHARS else line[:_QUOTE_CHARS].rstrip() + "…"
 
@@ -233,7 +236,7 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 
 
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
-    """Return the calls that an answer asked for.
+    """Return the calls that an answer requested.
 
     The SDK lists them in `toolCalls` and as parts of `content`.
     """
@@ -282,9 +285,9 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 
 
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
-    """Match executed calls to the answers that asked for them: by id, else by name in order.
+    """Match executed calls with the answers that requested them: by id, else by name in order.
 
-    Returns the steps and all calls; calls that never ran come last.
+    Returns the steps and all calls; calls that were never executed come last.
     """
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
@@ -321,7 +324,7 @@ def _output_problem(output: Any) -> str:
 
 
 def _is_broken(value: Any) -> bool:
-    """Return whether a text that should contain arguments is not a JSON object."""
+    """Return whether a text is not a JSON object, although it should contain arguments."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:

@@ -1,8 +1,8 @@
 """Reading trace dumps: both generations of mux's, and Reverie's own.
 
-`read_dump` returns a document of bounded size, whatever the file's: long texts are cut, long lists end early,
-and both are reported (`shortened`). A damaged dump is read as far as possible, with a sentence on the damage
-(`damage`). Field names are those of formats/mux.md section 14.
+`read_dump` returns a document of limited size, whatever the size of the file: long texts are truncated, long
+lists end early, and both are reported (`shortened`). A damaged dump is read as far as possible, with a
+sentence on the damage (`damage`). Field names are those of formats/mux.md section 14.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` if the file cannot be read at all.
 """
@@ -56,18 +56,18 @@ class Dump(Struct, frozen=True):
     size: int
     damage: str
     lost: bool
-    """Whether parts of it are missing because of damage."""
+    """Whether parts of the document are missing because of damage."""
     shortened: bool
     source: JsonSource
-    """The document as it is, for a tree that opens it piece by piece."""
+    """The unchanged document, for a tree view that reads it piece by piece."""
     root: JsonNode | None
-    """None: nothing of it could be read."""
+    """The root of the document; None if nothing of it could be read."""
 
 
 def read_dump(path: Path, *, sketch: bool = False) -> Dump:
     """Return the dump at `path`. Raises `UserError`.
 
-    A `sketch` of a large one leaves out the long parts: prompts, messages and events.
+    With `sketch`, the long parts of a large dump are left out: prompts, messages and events.
     """
     try:
         source = open_source(path)
@@ -77,7 +77,7 @@ def read_dump(path: Path, *, sketch: bool = False) -> Dump:
 
 
 def dump_of(data: bytes) -> Dump:
-    """Return the dump with these bytes."""
+    """Return the dump that these bytes contain."""
     return _dump_of(MemorySource(data), sketch=False)
 
 
@@ -124,7 +124,7 @@ def _small(source: JsonSource) -> Dump:
 
 
 class _Reading(Struct):
-    """A decoder for parts of a large document, up to a limit for all of them together."""
+    """Decodes parts of a large document, up to a limit for all parts together."""
 
     source: JsonSource
     text_bytes: int
@@ -169,11 +169,11 @@ class _Reading(Struct):
 
 
 def _no_number(_name: str) -> None:
-    """Replace NaN and the like, which are not valid JSON, by None."""
+    """Replace NaN and infinities, which are not valid JSON, with None."""
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """Sort members so that large, unimportant ones are read last and cannot use up the limit."""
+    """Sort members so that large, unimportant ones are read last and do not use up the limit."""
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 
 

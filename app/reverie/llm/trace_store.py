@@ -31,16 +31,19 @@ class TraceStore:
     """The traces of one home, in `<data>/traces/<home id>/<run id>.json`.
 
     Files have mode 0600 in a directory of 0700 and are written atomically. Every text is redacted once more
-    when it is saved, as a second safeguard. Each save prunes: it keeps the newest traces within the limits of
-    number and size, and always the one just saved. A damaged trace is reported as such and not deleted for
-    it; other files in the directory are left alone.
+    when it is saved, as a second safeguard. Each save also prunes: the newest traces within the limits of
+    number and size are kept, and always the trace that was just saved. A damaged trace is reported but not
+    deleted for that reason; other files in the directory are never changed.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def path_of(self, run_id: str) -> Path:
-        """Return the path of the trace of a run, which need not exist. Raises `StoreError` for a bad id."""
+        """Return the path of the trace of a run; the file may be missing.
+
+        Raises `StoreError` for an invalid id.
+        """
         name = f"{run_id}.json"
         if not _NAME.fullmatch(name):
             raise StoreError(
@@ -51,7 +54,7 @@ class TraceStore:
     def save(self, run_id: str, document: Mapping[str, Any]) -> Path:
         """Write a trace (`Trace.to_document`), then prune; return its path.
 
-        `run_id` may have a suffix (`-2`) if a run has several.
+        `run_id` may have a suffix (`-2`) if a run has several traces.
         """
         path = self.path_of(run_id)
         ensure_private(self._directory)
@@ -88,7 +91,7 @@ class TraceStore:
     def prune(
         self, *, keep_count: int = KEEP_COUNT, keep_bytes: int = KEEP_BYTES, always: str = ""
     ) -> tuple[str, ...]:
-        """Remove the oldest traces beyond the limits, except the file named `always`; return their ids."""
+        """Delete the oldest traces beyond the limits, except the file named `always`; return their ids."""
         removed: list[str] = []
         kept, used = 0, 0
         for name, size in sorted(self._files(), key=lambda file: file[0] != always):
@@ -144,10 +147,10 @@ class _Written(Struct, frozen=True):
 class Dumps:
     """The dumps of writer runs that Reverie writes into one home, whose directory is `root`.
 
-    They are in the agent's own `debug_obj`, where its users expect them (formats/mux.md section 14). A dump
-    is written once, redacted once more, and never changed. A ledger in Reverie's own directory, under a lock,
-    lists the dumps that Reverie wrote; pruning removes a dump only if it is listed and its content has not
-    changed. `require` raises if the home must not be written to.
+    They are in the agent's own directory `debug_obj`, where its users expect them (formats/mux.md section
+    14). A dump is written once, redacted once more, and never changed. A ledger in Reverie's own directory,
+    under a lock, lists the dumps that Reverie wrote; pruning removes a dump only if it is listed and its
+    content has not changed. `require` raises if the home must not be written to.
     """
 
     def __init__(self, root: Path, ledger: Sidecar, require: Callable[[], None] = lambda: None) -> None:
@@ -157,9 +160,9 @@ class Dumps:
         self._ledger = ledger
 
     def write(self, directory: Path, document: Mapping[str, Any]) -> Path:
-        """Write one dump into `directory`, which lies below the home; return its path.
+        """Write one dump into `directory`, which must be below the home; return the dump's path.
 
-        Its name is built from the document.
+        The file name is built from the document.
         """
         self._require()
         data = stringify(redacted(dict(document)))
@@ -178,7 +181,7 @@ class Dumps:
         return frozenset(self._root / item.rel for item in _listed(self._ledger.read().data))
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
-        """Remove the oldest of Reverie's own dumps beyond the limits and return them; the newest stays."""
+        """Delete the oldest of Reverie's own dumps beyond the limits; return them. The newest is kept."""
         self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []
@@ -212,9 +215,9 @@ class Dumps:
         raise StoreError(f"The dump {name} was not written.", cause="Its name is taken, many times over.")
 
     def _remove(self, item: _Written) -> bool:
-        """Remove a dump; return False if it was changed, is missing or cannot be reached.
+        """Delete a dump; return False if it was changed, is missing or cannot be reached.
 
-        It leaves the ledger in any case.
+        It is removed from the ledger in any case.
         """
         try:
             data = self._files.read(item.rel)
@@ -227,7 +230,7 @@ class Dumps:
 
 
 def _listed(ledger: Mapping[str, Any]) -> list[_Written]:
-    """Return the entries of a ledger, oldest first, without invalid ones."""
+    """Return the valid entries of a ledger, oldest first."""
     return [
         _Written(item["rel"], item["sha256"], item["size"])
         for item in objects_of(ledger.get("dumps"))

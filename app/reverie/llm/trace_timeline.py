@@ -14,38 +14,44 @@ SpanKind = Literal["attempt", "step", "call"]
 
 
 class TimeSpan(Struct, frozen=True):
-    """One bar of the timeline. `start` and `end` are milliseconds after the start of the run."""
+    """One bar of the timeline.
+
+    `start` and `end` are in milliseconds after the start of the run.
+    """
 
     kind: SpanKind
     attempt: int
     step: int
-    """0: the attempt as a whole."""
+    """The number of the step; 0 for the attempt as a whole."""
     call: str
     label: str
     start: int
     end: int
     estimated: bool
-    """Whether the times are not measured but placed between their neighbours."""
+    """Whether the times were not measured but estimated from the neighbours."""
     failed: bool = False
     open_end: bool = False
-    """Whether it was cut off at its end."""
+    """Whether the span was cut off at its end."""
 
 
 class Timeline(Struct, frozen=True):
     """Attempts, answers and tool calls on one time scale.
 
-    Dumps of mux record when a tool ran and when the service answered, but not when the model was asked.
+    Dumps of mux have the times of tool calls and of the service's answers, but not of the requests.
     """
 
     duration: int
-    """At least 1 ms, so that it can serve as a scale."""
+    """The duration of the run in ms; at least 1, so that it can serve as a scale."""
     limit: int
-    """The time limit in milliseconds; 0: none."""
+    """The time limit in ms; 0 if there is none."""
     spans: tuple[TimeSpan, ...]
 
 
 def timeline_of(facts: TraceFacts) -> Timeline:
-    """Return the timeline of a trace: the spans by start, each attempt before its content."""
+    """Return the timeline of a trace.
+
+    Spans are sorted by start; each attempt comes before its content.
+    """
     origin = facts.started_at or _first_time(facts)
     spans: list[TimeSpan] = []
     position = 0
@@ -63,7 +69,7 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
     """Extend the last attempt to the end of the run.
 
-    If it was cut off, the answer that it was waiting for is added as a span.
+    If the attempt was cut off, the answer that it was waiting for is added as a span.
     """
     last = facts.attempts[-1]
     ended_badly = bool(last.error) or last.aborted
@@ -94,7 +100,7 @@ def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[Tim
 
 
 class _Attempt:
-    """The spans of one attempt, from `begin` on."""
+    """Collects the spans of one attempt, which starts at `begin`."""
 
     def __init__(self, attempt: Attempt, origin: int, begin: int) -> None:
         self._attempt = attempt

@@ -59,12 +59,15 @@ _CALL_AS_TEXT = re.compile(
 
 
 class RunEvidence(Struct, frozen=True):
-    """The place in a trace that proves a verdict. Attempt and step count from 1; 0: none."""
+    """The place in a trace that proves a verdict.
+
+    Attempt and step count from 1; 0 means none.
+    """
 
     attempt: int = 0
     step: int = 0
     call: str = ""
-    """The id of a tool call."""
+    """The id of the tool call; empty if there is none."""
     tool: str = ""
     quote: Phrase = NOTHING
     """The text at that place."""
@@ -93,7 +96,7 @@ def _place(attempt: int, step: int = 0) -> Phrase:
 
 
 class RunVerdict(Struct, frozen=True):
-    """The result of a run: one word for programs, a sentence for people, and the evidence."""
+    """The result of a run: one identifier for programs, a sentence for people, and the evidence."""
 
     name: VerdictName
     sentence: Phrase
@@ -103,10 +106,10 @@ class RunVerdict(Struct, frozen=True):
 def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdict:
     """Return the verdict on a trace: whether the run wrote something, or why it did not.
 
-    The order of the checks is the rule: did time run out, was it cancelled, did it reach its goal, did the
-    service fail, did a tool refuse, was no tool called. Of several attempts the one with the cause counts: a
-    write that failed in the first, although the second answered in prose. `damage` is the reader's sentence
-    about a damaged dump; `lost`: whether parts of it are missing.
+    These are checked in order: did the run exceed the time limit, was it cancelled, did it reach its goal,
+    did the service fail, did a tool refuse, was no tool called. Of several attempts, the one with the cause
+    counts, such as a first attempt with a failed write, even if the second one only answered in prose.
+    `damage` is the reader's sentence about a damaged dump; `lost`: whether parts of the dump are missing.
     """
     found = (
         _stopped(facts)
@@ -146,7 +149,7 @@ def _was_aborted(attempt: Attempt | None) -> bool:
 
 
 def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[Phrase, RunEvidence]:
-    """Return what the run was doing when it was stopped, and the evidence."""
+    """Return a phrase for the work that was in progress when the run was stopped, and the evidence."""
     late, ended = phrase("timedOut is true."), _outcome(facts)
     if attempt is None:
         quote = late if facts.timed_out else ended
@@ -215,7 +218,8 @@ def _wrote(call: Call, facts: TraceFacts) -> bool:
 def _is_accepted_no_op(call: Call, facts: TraceFacts) -> bool:
     """Return whether a call is a no-op that the agent accepted.
 
-    The agent ignores a no-op after a failed write (since 0d5fd5189): then the write is the cause.
+    The agent ignores a no-op after a failed write (since 0d5fd5189); in that case the write is the cause of
+    the outcome.
     """
     if call.name != NO_OP_TOOL or not call.ran or call.problem:
         return False
@@ -271,7 +275,10 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
 
 
 def _tools(facts: TraceFacts) -> RunVerdict | None:
-    """Return the verdict on failed calls, the newest attempt's first; writes before anything else."""
+    """Return the verdict on the tool calls; None if they decide nothing.
+
+    Writes come first, then the failed calls of the newest attempt.
+    """
     failed = [call for call in _all_calls(facts) if _failed(call)]
     writes = [call for call in failed if _is_write(call)]
     if facts.kind != WRITER and not writes:

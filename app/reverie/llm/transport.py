@@ -1,11 +1,11 @@
 """One connection to a model service over HTTP, with limits on size and time.
 
-Proxies come from the environment, but never for a server on this machine: text for it must not leave.
-Redirects are not followed, because the key would go with them. A connection is reused if the answer was read
-to its end. Cancelling ends the connection at once. Before the first request of a process the redaction of
-secrets is tested (`text.redact`); if the test fails, nothing is ever sent.
+Proxies are taken from the environment, but not for a server on this machine, because text for it must not
+leave the machine. Redirects are not followed, because the key would be sent along. A connection is reused if
+the answer was read to its end. Cancelling ends the connection at once. Before the first request of a process
+the redaction of secrets is tested (`text.redact`); if the test fails, nothing is ever sent.
 
-Importing this module takes 0.15 s (httpx), so `llm.catalogue` does so at the first request.
+Importing this module takes 0.15 s (httpx), so `llm.catalogue` imports it at the first request.
 
 Threading: one event loop between the first request and `close`. Failure: `ServiceProblem`, which contains a
 `ProviderError`, and `ServiceRefusal` for a refusal by the service.
@@ -40,7 +40,10 @@ _LONGEST_WAIT_S = 86_400.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address, headers and time limits (seconds) of a service. The values of `headers` are secrets."""
+    """The address, headers and time limits (in seconds) of a service.
+
+    The values of `headers` are secrets.
+    """
 
     base_url: str
     headers: Mapping[str, str] = dataclasses.field(repr=False)
@@ -57,7 +60,10 @@ class Transport:
         self._client: httpx.AsyncClient | None = None
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
-        """Send one request and return the answer. Nothing is sent if redaction fails its self-test."""
+        """Send one request; return the answer that `reader` builds.
+
+        Nothing is sent if redaction fails its self-test.
+        """
         failed = failed_checks()
         if failed:
             raise ServiceProblem(service_errors.redaction_error(self._service, failed))
@@ -215,9 +221,10 @@ class Transport:
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Return the seconds to wait by a `Retry-After` header, at most a day; None if there is none.
+    """Return the seconds to wait according to a `Retry-After` header.
 
-    The header holds seconds or an HTTP date, which is compared with `now_s`.
+    At most a day; None if there is no valid header. The header has seconds or an HTTP date, which is compared
+    with `now_s`.
     """
     if not value:
         return None
@@ -232,7 +239,7 @@ def retry_after(value: str | None, now_s: float) -> float | None:
 
 
 def refusal_words(body: bytes) -> tuple[str, str]:
-    """Return the kind and the message of an error body, in any of the formats that services use."""
+    """Return the kind and the message in the body of an error, in any of the formats that services use."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

@@ -3,7 +3,8 @@
 `Vault.hide` replaces every secret that `text.redact` finds by a token such as `{{REVERIE_SECRET_3}}`;
 `restore` puts the secrets back into text that a model writes. One vault serves one run: the same secret has
 the same token throughout, and a secret once seen is hidden wherever it appears again, even without the name
-or header that revealed it (`learn` the memories first, so that a view of half a key is covered too).
+or header that revealed it (so call `learn` with the memories first; then a view of half a key is covered
+too).
 
 Invariants, each with a test: `restore(hide(text)) == text` for every text, even one that looks like a token
 (look-alikes get a token of their own); `find_secrets(hide(text))` is empty; `restore` returns exact text or
@@ -25,7 +26,7 @@ from reverie.errors import StoreError
 from reverie.text.redact import find_secrets, in_texts
 
 EXAMPLE = "{{REVERIE_SECRET_0}}"
-"""A token for prompts that explain tokens: it never stands for anything."""
+"""A token for prompts that explain tokens; it never stands for a secret."""
 
 _TOKEN = re.compile(r"\{\{REVERIE_SECRET_(\d{1,9})\}\}")
 # Anything that we or a model could mistake for a token, including its form with Markdown escapes.
@@ -33,7 +34,10 @@ _LOOK_ALIKE = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}|reverie[\\_-]{1,3}secr
 # A line of text, with the line number that `view` puts in front of it.
 _LINE = re.compile(r"(?P<before>[ \t]*(?:\d{1,9}\t)?[ \t]*)(?P<text>[^\n]*?)(?P<after>[^\S\n]*)(?:\n|\Z)")
 _LEAST_KNOWN = 6
-"""Length from which a secret is hidden everywhere: a shorter one would be found inside ordinary words."""
+"""The length from which a secret is hidden everywhere.
+
+A shorter one would also be found inside ordinary words.
+"""
 _ROUNDS = 20
 _REMEMBERED_TEXTS = 2_000
 _SHOWN_TOKEN_CHARS = 60
@@ -54,13 +58,13 @@ class Vault:
 
     @property
     def secrets_hidden(self) -> int:
-        """Number of different secrets that have a token; each line of a key counts."""
+        """The number of different secrets that have a token; each line of a key counts as one."""
         return len(self._secrets)
 
     def learn(self, value: Any) -> None:
-        """Record the secrets in the texts of a JSON value without using the result.
+        """Record the secrets in the texts of a JSON value, without changing it.
 
-        For a value that is not sent, or only as JSON text, whose escapes may hide them.
+        For a value that is not sent, or only sent as JSON text, in which escapes may conceal secrets.
         """
         self.hide_in(value)
 
@@ -69,7 +73,10 @@ class Vault:
         return in_texts(value, self.hide)
 
     def hide(self, text: str) -> str:
-        """Return `text`, from a memory or prompt, with a token for every secret and every look-alike."""
+        """Replace every secret, and every text that looks like a token, in `text` by a token.
+
+        `text` comes from a memory or a prompt.
+        """
         # Every look-alike contains this word, and the full pattern is slow on all memories.
         has_word = "secret" in text.lower()
         look_alikes = [match.span() for match in _LOOK_ALIKE.finditer(text)] if has_word else []
@@ -79,9 +86,10 @@ class Vault:
         return self.scrub(self._with_tokens(text, [*look_alikes, *self._found(text)], exact=True))
 
     def scrub(self, text: str) -> str:
-        """Return `text`, from a model, which may contain our tokens, with tokens for its other secrets.
+        """Replace the secrets in `text` by tokens, but keep the tokens that it contains.
 
-        The text around a token may be detected as a secret in turn; its span is then extended by the token.
+        `text` comes from a model. If the text around a token is itself detected as a secret, the secret
+        includes the token.
         """
         for _ in range(_ROUNDS):
             if self._clean.get(text) == len(self._known):
@@ -120,7 +128,7 @@ class Vault:
         return value
 
     def holds_token(self, value: Any) -> bool:
-        """Return whether a text in a JSON value is or resembles a token."""
+        """Return whether a text in a JSON value contains a token, or something similar to one."""
         if isinstance(value, str):
             return _LOOK_ALIKE.search(value) is not None
         if isinstance(value, dict):
@@ -128,7 +136,10 @@ class Vault:
         return isinstance(value, list) and any(map(self.holds_token, value))
 
     def _found(self, text: str) -> Iterator[_Span]:
-        """Yield the spans of secrets, detected or known from elsewhere; none inside a token."""
+        """Yield the spans of secrets in a text.
+
+        They are detected in this text or known from other texts; none is inside a token.
+        """
         tokens = [match.span() for match in _TOKEN.finditer(text)]
         for secret in find_secrets(text):
             if (secret.start, secret.end) not in tokens:
@@ -141,9 +152,9 @@ class Vault:
                     yield match.span()
 
     def _with_tokens(self, text: str, spans: list[_Span], *, exact: bool) -> str:
-        """Return `text` with tokens for the spans.
+        """Return `text` with tokens in place of the spans.
 
-        `exact`: `text` is the text of a memory; otherwise its tokens are our own.
+        `exact`: `text` comes from a memory; otherwise the tokens in it are our own.
         """
         pieces: list[str] = []
         position = 0
@@ -177,7 +188,7 @@ class Vault:
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
-        """Restore text that a model may have changed; unknown tokens stay as they are."""
+        """Restore a text that a model may have changed; unknown tokens stay unchanged."""
         return _TOKEN.sub(lambda match: self._known_original(match) or match[0], text)
 
     def _known_original(self, match: re.Match[str]) -> str | None:
@@ -214,7 +225,7 @@ def _overlap(one: _Span, other: _Span) -> bool:
 
 
 def _united(spans: list[_Span]) -> Iterator[_Span]:
-    """Yield the spans in order, overlapping ones merged."""
+    """Yield the spans in order; overlapping spans are merged."""
     current: _Span | None = None
     for start, end in sorted(spans):
         if current is not None and start < current[1]:

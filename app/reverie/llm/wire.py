@@ -26,18 +26,21 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ServerEvent(Struct, frozen=True):
-    """One event: its name ("" if it has none) and its data lines, joined by newlines."""
+    """One server-sent event.
+
+    It has a name ("" if none) and its data lines, joined by newlines.
+    """
 
     name: str
     data: str
 
 
 class EventParser:
-    """A parser for server-sent events, from bytes that may be split anywhere.
+    """A parser for server-sent events.
 
-    Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD. Time is linear in the bytes, however they are
-    split. Not `httpx_sse`, because it cannot distinguish a stream that ends inside an event from one that
-    ends after it.
+    The bytes may be split anywhere. Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD. Time is linear
+    in the bytes, however they are split. Not `httpx_sse`, because it cannot distinguish a stream that ends
+    inside an event from one that ends after it.
     """
 
     def __init__(self) -> None:
@@ -48,7 +51,7 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """Return the events that `piece` completes."""
+        """Process the next bytes; return the events that they complete."""
         if not piece:
             return []
         if self._after_cr and piece.startswith(b"\n"):
@@ -67,7 +70,10 @@ class EventParser:
         return events
 
     def close(self) -> list[ServerEvent]:
-        """Return an event whose blank line is missing at the end of the stream; it may be incomplete."""
+        """Return the last event of the stream if its blank line is missing.
+
+        The event may be incomplete.
+        """
         line = b"".join(self._line)
         self._line = []
         last = [self._take(line) if line else None, self._take(b"")]
@@ -94,7 +100,10 @@ Progress = Callable[[StreamProgress], None]
 
 
 class ReplyReader(ABC):
-    """A reader that builds a `ModelTurn` from one answer. Raises `ServiceRefusal` and `Malformed`."""
+    """Builds a `ModelTurn` from one answer.
+
+    Raises `ServiceRefusal` and `Malformed`.
+    """
 
     def __init__(self, model: str, progress: Progress) -> None:
         self._model = model
@@ -107,19 +116,19 @@ class ReplyReader(ABC):
     @property
     @abstractmethod
     def complete(self) -> bool:
-        """Whether the answer is complete, though more (usage) may follow."""
+        """Whether the answer is complete; more data (usage) may still follow."""
 
     @abstractmethod
     def feed(self, event: ServerEvent) -> None:
-        """Read the next event of a stream."""
+        """Process the next event of a stream."""
 
     @abstractmethod
     def whole(self, document: Mapping[str, Any]) -> None:
-        """Read the answer of a server that does not stream."""
+        """Process the whole answer of a server that does not stream."""
 
     @abstractmethod
     def turn(self) -> ModelTurn:
-        """Return the answer, once complete."""
+        """Return the answer; call this once it is complete."""
 
     def _show(self, *, text: str = "", tool_name: str = "") -> None:
         self.handed_on = True
@@ -141,17 +150,23 @@ class Wire(Protocol):
         """Return the headers of every request."""
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
-        """Return the body of a request, with the `changes` that `adapt` has found so far."""
+        """Return the body of a request.
+
+        `changes` are those that `adapt` has returned so far.
+        """
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
         """Return a reader for one answer."""
 
     def adapt(self, status: int, words: str) -> str | None:
-        """Return the change of the body that a refusal with this text asks for, or None."""
+        """Return the change of the body that a refusal requires, or None.
+
+        `words` is the text of the refusal.
+        """
 
 
 def sanitise(text: str) -> str:
-    """Return `text` without unpaired surrogates, which no file, request or record can hold.
+    """Return `text` without unpaired surrogates, which no file, request or record can contain.
 
     Two halves that arrived in separate pieces are joined.
     """
@@ -161,7 +176,7 @@ def sanitise(text: str) -> str:
 
 
 def count_of(counts: Mapping[str, Any], *names: str) -> int:
-    """Return the first of these counts that is a number, else 0."""
+    """Return the first of the counts called `names` that is a number, else 0."""
     for name in names:
         value = counts.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -170,17 +185,26 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
 
 
 def text_or_json(value: Any) -> str:
-    """Return a call's arguments as text: some servers send the object itself."""
+    """Return a call's arguments as text.
+
+    Some servers send an object instead of text.
+    """
     return json.dumps(value) if isinstance(value, dict) else as_text(value)
 
 
 def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
-    """Return the reason why an answer ended: some servers report "stop" for a turn with calls."""
+    """Return the reason why an answer ended.
+
+    Some servers report "stop" for an answer with calls; this is corrected.
+    """
     return "tool-calls" if calls and reason == "stop" else reason
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
-    """Return a call's arguments as the object that wire formats need, even if a model sent something else."""
+    """Return a call's arguments as an object.
+
+    Wire formats require one, even if a model sent something else.
+    """
     try:
         found = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
@@ -189,7 +213,10 @@ def arguments_object(call: ToolCall) -> dict[str, Any]:
 
 
 def safe_name(name: str, fallback: str) -> str:
-    """Return a name or id in a form that every service accepts back."""
+    """Return a name or id in a form that every service accepts.
+
+    `fallback` is used if nothing of it is left.
+    """
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or fallback
 
 
@@ -197,7 +224,10 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 
 
 def cap_named(words: str) -> str | None:
-    """Return the change `cap:<n>` if a service states the maximum number of tokens of an answer."""
+    """Return the change `cap:<n>` if a refusal names the maximum number of tokens of an answer.
+
+    Else None.
+    """
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None
     found = _CAP.search(words)
@@ -205,13 +235,13 @@ def cap_named(words: str) -> str | None:
 
 
 def capped(tokens: int, changes: frozenset[str]) -> int:
-    """Return `tokens`, or the smallest limit among the changes `cap:N`; at least 1."""
+    """Return `tokens`, limited to the smallest N of the `cap:N` entries in `changes`; at least 1."""
     caps = [int(change.removeprefix("cap:")) for change in changes if change.startswith("cap:")]
     return max(1, min([tokens, *caps]))
 
 
 def stays_here(url: str) -> bool:
-    """Return whether `url` is on this machine."""
+    """Return whether the address `url` is on this machine."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
         return host == "localhost" or host.endswith(".localhost") or ipaddress.ip_address(host).is_loopback
@@ -228,7 +258,7 @@ def origin(url: str) -> str:
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """Return the JSON object in `text`. Raises `Malformed`."""
+    """Parse the JSON object in `text`. Raises `Malformed`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

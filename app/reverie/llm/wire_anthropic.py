@@ -66,8 +66,8 @@ class AnthropicWire(Struct, frozen=True):
     """The Anthropic Messages format.
 
     The unchanging part of the prompt (tools, system) and the conversation so far are marked for the service's
-    cache, because a loop sends the same text again with every step. Thinking blocks are sent back unchanged,
-    including the signature.
+    cache, because the agent loop sends the same text again with every step. Thinking blocks are sent back
+    unchanged, including the signature.
     """
 
     path: str = "/v1/messages"
@@ -98,7 +98,7 @@ class AnthropicWire(Struct, frozen=True):
 
 
 class MessageReader(ReplyReader):
-    """A reader that builds a `ModelTurn` from the events of a message.
+    """Builds a `ModelTurn` from the events of a message.
 
     An answer is complete after its stop reason or `message_stop`.
     """

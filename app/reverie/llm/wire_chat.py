@@ -1,9 +1,9 @@
-"""OpenAI's chat completions format, as OpenAI and its many imitators use it.
+"""OpenAI's chat completions format, as OpenAI and many other services use it.
 
-Requests contain the fields that every imitation knows; further ones are left out once a server refuses them.
-Answers are read tolerantly: null fields, missing ids and indexes, whole calls in one chunk, names in pieces
-or repeated, a `function_call` twin, usage in a chunk without choices, no `[DONE]`. Not tolerated: anything
-but JSON, an answer without any choice, and an end before the model said why it stopped.
+Requests contain the fields that every service accepts; further fields are left out once a server refuses
+them. These deviations in answers are accepted: null fields, missing ids and indexes, whole calls in one
+chunk, names in pieces or repeated, a `function_call` twin, usage in a chunk without choices, no `[DONE]`.
+These are errors: anything but JSON, an answer without any choice, and an end before the reason for stopping.
 
 Pure, except that the reader reports progress.
 """
@@ -65,7 +65,7 @@ _ERROR_STATUS = {
 
 
 class BearerWire(Struct, frozen=True):
-    """The common part of both of OpenAI's formats."""
+    """The common part of OpenAI's two formats."""
 
     models_path: str = "/models"
 
@@ -74,7 +74,10 @@ class BearerWire(Struct, frozen=True):
 
 
 class OpenAiWire(BearerWire, frozen=True):
-    """The chat format. `limit_name`: the service's name for the maximum length of an answer."""
+    """The chat format.
+
+    `limit_name`: the name of the field for the maximum length of an answer.
+    """
 
     limit_name: str = "max_tokens"
     path: str = "/chat/completions"
@@ -131,7 +134,7 @@ class _Call(Struct):
 
 
 class ChatReader(ReplyReader):
-    """A reader that builds a `ModelTurn` from the chunks of a chat completion."""
+    """Builds a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         super().__init__(model, progress)
@@ -219,7 +222,10 @@ class ChatReader(ReplyReader):
             self._show(tool_name=call.name)
 
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
-        """Return the call that a piece belongs to: by index, else by id; otherwise a name starts one."""
+        """Return the call that a piece belongs to, by index or id.
+
+        If neither is known, a piece with a name starts a new call.
+        """
         index, identity = part.get("index"), as_text(part.get("id"))
         number = index if isinstance(index, int) else None
         name = as_text(function.get("name"))
@@ -265,7 +271,10 @@ def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
 
 
 def stream_refusal(error: Any) -> ServiceRefusal:
-    """Return an error inside a stream as a refusal; without a known kind it is a server error."""
+    """Convert an error inside a stream to a refusal.
+
+    If its kind is not known, it counts as a server error.
+    """
     if not isinstance(error, dict):
         return ServiceRefusal(500, "", as_text(error))
     kinds = [as_text(error.get("code")), as_text(error.get("type"))]

@@ -88,9 +88,9 @@ class ResponsesWire(BearerWire, frozen=True):
 
 
 class ResponseReader(ReplyReader):
-    """A reader that builds a `ModelTurn` from the events of a response.
+    """Builds a `ModelTurn` from the events of a response.
 
-    An answer is complete after `response.completed` or `response.incomplete`; its items are read as they are
+    An answer is complete after `response.completed` or `response.incomplete`. Its items are read when each is
     done, or from the final response if the server sends none before.
     """
 

@@ -34,7 +34,7 @@ SEARCHED_BYTES = 4 * 1024 * 1024
 
 
 class KnownVersion(NamedTuple):
-    """A file as it was last read. A named tuple, because there is one for each file of a home."""
+    """Facts about a file as last read. A named tuple, because there is one for each file of a home."""
 
     stamp: Stamp
     read_ns: int

@@ -28,7 +28,7 @@ class ChangeListener(Protocol):
         """Check, after `will_change`, that a file or folder could be restored. May raise to refuse."""
 
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
-        """Attribute the change, at the last moment before one file becomes `after`."""
+        """Record who changes a file, right before its content becomes `after` (None: deleted)."""
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         """Handle a created or written file."""

@@ -60,7 +60,7 @@ def paths_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class MemoryCommands:
-    """The dispatcher over one store. `count_reads`: an agent's views count as use, a person's never do."""
+    """The dispatcher for one store. `count_reads`: count views as uses (True for an agent only)."""
 
     def __init__(self, store: MemoryStore, *, count_reads: bool) -> None:
         self._store = store
@@ -75,7 +75,10 @@ class MemoryCommands:
         }
 
     def execute(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a command and return `{"success": True, "output": text}`, or False with an `error` text."""
+        """Run a command and return its result.
+
+        The result is `{"success": True, "output": text}` or `{"success": False, "error": text}`.
+        """
         try:
             fields = normalise(request)
             run = self._dispatch.get(str(fields.get("command")))

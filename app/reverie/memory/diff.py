@@ -42,10 +42,11 @@ class ChangedSpan(Struct, frozen=True):
 
 
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
-    """Find the words of each text that the other lacks; none if they share less than `alike` (0 to 1).
+    """Return the spans of words that the other text lacks; none if they share less than `alike` (0 to 1).
 
-    Returns the spans in `old`, then those in `new`. The work is linear in the texts: a stretch whose words
-    repeat too often to be matched one by one counts as different as a whole.
+    The result has the spans in `old`, then those in `new`. Returns the spans in `old`, then those in `new`.
+    The work is linear in the texts: a stretch whose words repeat too often to be matched one by one counts as
+    different as a whole.
     """
     texts = _WORD.findall(old), _WORD.findall(new)
     runs = matching(*texts, least=_LEAST_STEPS)

@@ -1,4 +1,4 @@
-"""The rules by which agents find and parse front matter; a home's caps say which rules its agent uses.
+"""The rules by which agents find and parse front matter; a home's `Caps` name its agent's rules.
 
 `mux`: a block begins with `---` at the first byte and ends at a line `---` within a bounded prefix; it is
 strict YAML 1.2 (formats/mux.md section 7). `claude-code`: up to two byte order marks and all white space

@@ -131,7 +131,7 @@ def judged(
 def put_back(
     deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]
 ) -> dict[str, Delta]:
-    """Make the lost changes again, in place; return all deltas, none of them lost.
+    """Apply the lost changes to `entries` again, in place; return all deltas, now marked as not lost.
 
     An entry that the agent never had is still treated as such, even if other Reverie processes changed it.
     """

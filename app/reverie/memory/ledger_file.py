@@ -40,18 +40,18 @@ class LedgerFile:
             raise user_error_from_os(error, f"“{self._path.name}” could not be read.") from error
 
     def write(self, ledger: Ledger) -> None:
-        """Replace the file whole.
+        """Replace the whole file by `ledger`.
 
-        Raises `UserError`; the old file stays then.
+        Raises `UserError`; the old file is then unchanged.
         """
         ensure_private(self._path.parent)
         replace_unsynced(self._path, _stored(ledger))
 
 
 def replace_unsynced(path: Path, data: dict[str, Any]) -> None:
-    """Replace a JSON file whole, without a sync.
+    """Replace a whole JSON file, without a sync.
 
-    Raises `UserError`; the old file stays then.
+    Raises `UserError`; the old file is then unchanged.
     """
     temporary = path.with_name(temporary_name(path.name))
     try:

@@ -218,9 +218,9 @@ class FileChanges(Struct, frozen=True):
     """The changed files of one scope."""
 
     changed: tuple[MemoryFile, ...]
-    """Including new ones."""
+    """Changed and new files."""
     gone: tuple[str, ...]
-    """Relative paths."""
+    """Relative paths of files that no longer exist."""
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
@@ -351,7 +351,7 @@ class ScopeScanner:
         self._headed = re.compile(root.headed).fullmatch if root.headed else None
 
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
-        """Scan the directory `rel` and all below it, except for directories in `keep`, which are only noted.
+        """Scan the directory `rel` and all below it; list but do not enter the directories in `keep`.
 
         Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
         """
@@ -643,7 +643,10 @@ class ListingUpdate:
         return sorted(kept | noted, key=utf16_key)
 
     def faults(self) -> dict[str, str]:
-        """Return the reading errors by path; a path that was not examined keeps its fault."""
+        """Return the sentences about reading errors, by path.
+
+        For a path that was not examined, the former sentence is kept.
+        """
         replaced = self._listed | self._scanned
         kept = {
             rel: fault
@@ -680,7 +683,7 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """Return `rel`, or for a hidden path its directory, if that is new; empty if nothing shows."""
+        """Return `rel`, or for a hidden path its directory if that is new; empty if nothing is visible."""
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
         if hidden is None:

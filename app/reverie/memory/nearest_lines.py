@@ -47,5 +47,5 @@ def _pairs_compared(wanted: str, window: str) -> int:
 
 
 def _is_short(wanted: str, window: str) -> bool:
-    """Return whether the two are also compared in parts, which takes the cube of their length."""
+    """Return whether the texts are short enough to compare in parts too, in cubic time."""
     return max(len(wanted), len(window)) <= _LONGEST_PART

@@ -125,7 +125,7 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return the reason why the history has no bytes of a file, as a sentence that names it `name`."""
+    """Return a sentence on why the history lacks the bytes of a file; `name`: the file's name in it."""
     parts = rel.split("/")
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"
@@ -206,7 +206,10 @@ class Snapshots:
         run_id: str | None = None,
         dirty: Collection[Path] | None = None,
     ) -> str | None:
-        """Commit everything that changed (or that changed at `dirty`) as `actor`'s; None when nothing did."""
+        """Commit all changes (or those at `dirty`) as `actor`'s; return the commit's id, or None.
+
+        None: nothing changed.
+        """
         self._require_same()
         return self.history.snapshot(
             self._sources(self._home.roots()),
@@ -287,7 +290,7 @@ class Snapshots:
             self.observe(source="before a change", dirty=[root.directory / rel])
 
     def _is_kept(self, root: ScopeRoot, rel: str) -> bool:
-        """Return whether the newest commit certainly has the file's present content, so no scan is needed."""
+        """Return whether the newest commit certainly has the file's current content; False: scan first."""
         try:
             status, data = read_rel(os.fspath(root.directory), rel, _GLANCE)
             place, mode = HistoryPlace(root.key, rel), stat.S_IMODE(status.st_mode)
@@ -319,7 +322,7 @@ class Snapshots:
                 raise user_error_from_os(error, f"{shown} was not deleted: {each} cannot be read.") from error
 
     def keep(self, versions: Iterable[tuple[ScopeRoot, str, str]]) -> None:
-        """Ensure that the history holds the current versions of these files (root, path, sha256).
+        """Ensure that the history has the current versions of these files, given as (root, path, SHA-256).
 
         Callers record companions themselves.
         """
@@ -462,7 +465,7 @@ class DiskChangeListener:
 
     @contextlib.contextmanager
     def _counting(self, rel: str) -> Iterator[None]:
-        """Turn a failure of the sidecar into a warning: the file has changed by now."""
+        """Context manager: turn a failure of the usage sidecar into a warning, as the file has changed."""
         try:
             yield
         except UserError as error:

@@ -198,7 +198,7 @@ class OverlayFiles:
         return self._base.entry(rel)
 
     def listed(self, rel: str) -> str:
-        """Return a spelling as `ScopeFiles.listed` does; files written here keep theirs."""
+        """Return a path as `ScopeFiles.listed` does; files written here have the paths they were given."""
         return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
@@ -339,7 +339,7 @@ class OverlayFiles:
         self._removed_directories = set(savepoint.removed_directories)
 
     def _current(self, rel: str) -> bytes | None:
-        """Return the bytes of a file now, remembering those of the base for the transaction to compare."""
+        """Return the current bytes of a file; remember bytes of the base for the transaction to compare."""
         if rel in self._written:
             return self._written[rel]
         if self._is_removed(rel):

@@ -76,7 +76,7 @@ class MemoryStore:
         self._effects = effects
 
     def resolve(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """Return the parsed path, spelled as the directories list it, with its root.
+        """Return the parsed path, as the directories list it, with its root and the root's files.
 
         Raises `PathRuleError`, `ScopeUnavailable`; refuses `/memories` itself.
         """
@@ -184,7 +184,7 @@ class MemoryStore:
         self._effects.wrote(root, parsed.rel)
 
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
-        """Read, `change` and write back, again when an agent wrote in between; return the new text."""
+        """Read a memory, apply `change`, write it (again if an agent wrote between); return the new text."""
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")
         with self._effects.exclusive(root):
@@ -377,7 +377,7 @@ class MemoryStore:
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
-        """Return the file, or all files in the folder, each with a stamp that reveals a later write."""
+        """Return the stamp of the file, or of each file in the folder, by path; a later write changes it."""
         if entry.kind == "file":
             return {rel: _stamp(entry)}
         return {

@@ -69,7 +69,7 @@ def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
 
 
 def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None:
-    """Raise `StoreError` (reason `scope-full`) where one more file would exceed the home's cap."""
+    """Raise `StoreError` (reason `scope-full`) if one more file would exceed the home's cap."""
     cap = caps.files_per_scope
     count = sum(entry.kind == "file" for entry in files.walk(files_limit=cap).entries)
     if count >= cap:

@@ -174,7 +174,10 @@ class UsageLog:
             self._tally(lambda tally: tally.add(key))
 
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False, counts: bool = True) -> None:
-        """Pin, which is a use with `counts`, or unpin, which is none and keeps the statistics."""
+        """Pin or unpin a memory.
+
+        With `counts`, pinning counts as a use. Unpinning never does, and leaves the statistics unchanged.
+        """
         now = self._clock()
         self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, now, counts=counts), [key])
         if own and pinned and counts:
@@ -211,9 +214,9 @@ class UsageLog:
     def apply_delta(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """Apply a change field by field: values that are still as in `before` become as in `after`.
+        """Apply a change field by field: set values that are still as in `before` to those in `after`.
 
-        Other values stay. Additional uses are Reverie's.
+        Other values are not changed. Added uses count as Reverie's.
         """
         if before or after:
             self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])
@@ -327,7 +330,7 @@ class UsageLog:
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
-        """Restore the ledger after a refused change, so that it is not repeated as an overwritten one."""
+        """Restore the ledger after a refused change, so that `reapply_lost` does not make the change."""
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)
@@ -367,7 +370,7 @@ class UsageLog:
 
 
 class _Request(Struct, frozen=True):
-    """A change of the entries with these keys, and of those in and below the directories of `subtrees`."""
+    """A change of the entries with these keys, and of entries at and below the directories in `subtrees`."""
 
     rule: Callable[[Entries], object]
     keys: tuple[str, ...]

@@ -79,9 +79,10 @@ class WriteGuard:
         return self._first(self._home.write_refusals(root))
 
     def refusal_of(self, context: ScopeContext) -> Refusal | None:
-        """Return why a run in this context may not begin: the first store that Reverie does not know.
+        """Return why a run in this context may not begin; None if it may.
 
-        A store that is only not in use prevents nothing but writes into itself, unless there is no other.
+        The result is the refusal of the first store with an unknown layout. A store that is refused only
+        because the agent does not use it does not prevent a run, unless there is no other store.
         """
         roots = tuple(_roots_of(self._home, context))
         unknown = self._first(_unknown(self._reported(roots)))
@@ -91,9 +92,9 @@ class WriteGuard:
         return unused[0] if unused and all(unused) else None
 
     def unknown(self, context: ScopeContext | None = None) -> tuple[tuple[Refusal, bool], ...]:
-        """Return everything that Reverie does not know, with whether a person has permitted writing.
+        """Return the refusals for unknown layouts, each with whether a person has permitted writing.
 
-        In one context, or in all stores.
+        `context`: only the stores of this context; None: all stores.
         """
         roots = self._home.roots() if context is None else tuple(_roots_of(self._home, context))
         reported = _unknown(self._reported(roots))

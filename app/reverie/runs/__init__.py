@@ -1,1 +1,1 @@
-"""Shared machinery of all runs: record, guard, transaction, recovery, revert and the Activity log."""
+"""The parts that all runs share: record, guard, transaction, recovery, revert and the Activity log."""

@@ -1,8 +1,8 @@
 """The Activity log: every decision of the background services, one JSON object per line, newest last.
 
-A gate is an event of one workspace. A gate that repeats its last decision stays one entry with a counter,
-even if other gates wrote entries in between: a repetition appends only a short `again` line, which `read`
-folds into the entry. Texts are redacted. Damaged lines are skipped and counted, never fatal.
+A gate is an event of one workspace. If a gate repeats its last decision, the entry stays one entry with a
+counter, even if other gates wrote entries in between: only a short `again` line is appended, which `read`
+adds to the counter. Texts are redacted. Damaged lines are skipped and counted, never fatal.
 
 `add` never raises or blocks, even if the path is a directory, pipe or device; the first lost entry is logged
 as a warning.
@@ -59,7 +59,7 @@ class ActivityEntry(Struct, frozen=True):
 
 
 class _Repeated(Struct):
-    """A repeat count whose original entry has not been read yet."""
+    """A repeat count that was read before its original entry, because lines are read from last to first."""
 
     number: int
     last_at: int
@@ -205,7 +205,7 @@ def _entry(item: Mapping[str, Any]) -> ActivityEntry:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """Return a line that is an entry or an `again`; None for anything else."""
+    """Parse a line that is an entry or an `again`; return None for anything else."""
     try:
         item = json.loads(line)
     except (ValueError, RecursionError):

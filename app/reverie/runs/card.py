@@ -1,4 +1,4 @@
-"""The report card of a consolidation: how many facts it kept, changed, invented or lost.
+"""The report card of a consolidation: how many facts it preserved, changed, invented or lost.
 
 `jobs.consolidate.card` computes a card, and the run's record stores it as JSON. Values are frozen, cheap to
 import and safe to pass between threads and processes. Stored data that this version does not understand
@@ -25,11 +25,11 @@ What = Literal["number", "version", "name", "negation", "certainty", "merged", "
 
 
 KEPT_PERCENT = 99.0
-"""The share of facts, in percent, below which a person has to review the result."""
+"""If a smaller share of the facts than this was preserved, in percent, a person has to review the result."""
 
 
 _LISTED = 200
-"""The number of items of each kind stored in a record; the counts cover all of them."""
+"""The largest number of items of each kind that a record stores; the counts cover all items."""
 
 
 class ChangedFact(Struct, frozen=True):
@@ -96,7 +96,7 @@ class CardCounts(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether a person has to review the result before it may stay."""
+        """Whether a person has to review the result before it can be applied."""
         return self.kept * 100.0 < KEPT_PERCENT * self.facts or self.changed > 0 or self.invented > 0
 
 
@@ -132,11 +132,11 @@ class ReportCard(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether a person has to review the result before it may stay."""
+        """Whether a person has to review the result before it can be applied."""
         return self.counts.fails
 
     def as_json(self) -> dict[str, Any]:
-        """Return the card in its stable JSON shape, for scripts and for the run's record."""
+        """Return the card in its stable JSON format, for scripts and for the run's record."""
         return {
             "facts": self.facts,
             "kept": self.kept,
@@ -163,7 +163,7 @@ def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
 
 
 def card_from_json(data: object) -> ReportCard | None:
-    """Return the card that `ReportCard.as_json` wrote; None if `data` is not such a card."""
+    """Return the card that `ReportCard.as_json` has written; None if `data` is not such a card."""
     if not isinstance(data, Mapping):
         return None
     try:

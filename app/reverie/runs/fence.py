@@ -1,8 +1,9 @@
 """The fence of a run: a kernel lock in the run's directory.
 
 A lease can run out while its process is suspended; a kernel lock cannot. A run therefore holds its fence
-while it changes files or its record, and recovery does neither without it. A thread may take the same fence
-again. Lock order: a run's own fence first, then those of the older runs that it reverts or applies.
+while it changes files or its record, and recovery does neither without it. A thread that holds a fence may
+acquire it again. Lock order: a run's own fence first, then those of the older runs that it reverts or
+applies.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _held = _FenceHolder()
 
 @contextlib.contextmanager
 def fenced(run_directory: Path) -> Iterator[None]:
-    """Hold the fence of a run for the duration of the `with` block.
+    """Context manager: hold the fence of a run.
 
-    Does nothing if this thread holds that fence already. Raises `Busy` if another process holds it, because
-    it is at work or suspended.
+    Does nothing if this thread already holds that fence. Raises `Busy` if another process, at work or
+    suspended, holds it.
     """
     if run_directory in _held.directories:
         yield

@@ -37,18 +37,21 @@ class Rails(Struct, frozen=True):
     scopes: frozenset[Scope]
     budget: int
     is_protected: Callable[[MemoryPath], bool]
-    """Returns whether a path is pinned or has a pinned memory below it."""
+    """A function that returns whether a path is pinned or has a pinned memory below it."""
     dry_run: bool = False
     undeletable: frozenset[Scope] = frozenset()
     """Scopes from which nothing may be deleted, as in the final pass over an archived workspace."""
     kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
-    """Returns why a command must not touch a path because of its role for the agent; empty if it may."""
+    """A function that returns why a command must not change a path, given its role for the agent.
+
+    The result is empty if the command may change it.
+    """
     of_records: str = ""
     """A sentence for the prompt about notes that are records; empty without such notes."""
 
 
 class JournalEntry(Struct, frozen=True):
-    """One mutating request and its outcome, in the shape of an op of a coverage record."""
+    """One mutating request and its outcome, in the format of an op of a coverage record."""
 
     command: str
     path: str
@@ -56,10 +59,10 @@ class JournalEntry(Struct, frozen=True):
     applied: bool
     note: str | None = None
     reason: str = ""
-    """Why the engine made the request; Reverie's own, not part of the agent's record."""
+    """The engine's reason for the request. This field is Reverie's own, not part of the agent's record."""
 
     def as_op(self) -> dict[str, Any]:
-        """Return the entry in the shape of coverage records and `reverie runs`."""
+        """Return the entry in the format of coverage records and `reverie runs`."""
         op: dict[str, Any] = {"command": self.command, "path": self.path}
         if self.new_path is not None:
             op["newPath"] = self.new_path
@@ -70,7 +73,7 @@ class JournalEntry(Struct, frozen=True):
 
 
 class Guard:
-    """The only path from a run to the memories."""
+    """The only way in which a run can access the memories."""
 
     def __init__(self, commands: MemoryCommands, rails: Rails) -> None:
         self._commands = commands
@@ -100,9 +103,9 @@ class Guard:
         return sum(entry.applied or entry.note == DRY_RUN_NOTE for entry in self._journal)
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:
-        """Carry out one request like `MemoryCommands.execute`, or refuse it; return the answer.
+        """Carry out one request like `MemoryCommands.execute`, or refuse it; return the result.
 
-        `reason` says why the engine makes the request. With `free`, an insert or replacement does not count
+        `reason` is the engine's reason for the request. With `free`, an insert or replacement does not count
         against the budget; requests of models are never free.
         """
         reason = reason[:_SHOWN_CHARS]
@@ -128,9 +131,9 @@ class Guard:
         return answer
 
     def withdraw(self, since: int, note: str) -> None:
-        """Mark the entries from position `since` on as not applied.
+        """Mark the journal entries from position `since` on as not applied.
 
-        The caller has rolled the overlay back to there.
+        Call this after the overlay was rolled back to that position. `note` is added to each entry.
         """
         for position in range(since, len(self._journal)):
             if self._journal[position].applied or self._journal[position].note == DRY_RUN_NOTE:
@@ -152,7 +155,7 @@ class Guard:
         return {"success": False, "error": note}
 
     def _refusal(self, command: str, paths: Sequence[str], *, free: bool) -> str | None:
-        """Return why the rails refuse this request, or None if they allow it."""
+        """Return the reason why the rails refuse this request; None if they allow it."""
         if self.remaining <= 0 and not free:
             return f"The {self.rails.budget} changes of this run are used up. Reading goes on."
         for text in paths:

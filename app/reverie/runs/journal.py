@@ -1,9 +1,9 @@
-"""The journal of a run: every change that it is about to make, durable before its first effect.
+"""The journal of a run: every change that the run is about to make, durable before its first effect.
 
 A journal is `journal.json` in the run's own directory and names file contents by their SHA-256. The contents
-lie apart (`Profile.images`), shared by the runs of a home, so that a record holds no memory text. Both are
-written once, atomically, and afterwards only read: by the transaction, by recovery after a crash, for review
-and for undo. Directories in a journal are relative to the home, because the home may move.
+are stored separately (`Profile.images`) and shared by the runs of a home, so that a record contains no memory
+text. Both are written once, atomically, and afterwards only read: by the transaction, by recovery after a
+crash, for review and for undo. Directories in a journal are relative to the home, because the home may move.
 
 Threading: any thread but the GUI's. Failure: `Unavailable` for disk problems; `StoreError` with the reason
 "damaged" for data that can never be read again.
@@ -26,11 +26,14 @@ from reverie.memory.usage_rules import MemoryUsage
 from reverie.values import Struct, as_dict, field
 
 UsageDelta = Mapping[str, MemoryUsage | None]
-"""The pin and use of each file, by usage key; None where the file has none."""
+"""Usage key -> pin and usage of the file; None if the file has none."""
 
 
 class FileIntent(Struct, frozen=True):
-    """One file that the run changes, with the hashes of its content before and after; None for no file."""
+    """One file that the run changes, with the hashes of its content before and after.
+
+    A hash of None means that there is no file.
+    """
 
     key: str
     scope: Scope
@@ -41,9 +44,9 @@ class FileIntent(Struct, frozen=True):
     before: str | None
     after: str | None
     mode: int | None = None
-    """Permission bits for a deleted file that comes back."""
+    """The permission bits with which a deleted file is restored."""
     place: int | None = None
-    """The position of a record within the file that holds it, for a record that comes back."""
+    """The position of a record within its file, with which the record is restored."""
 
     @property
     def path(self) -> str:
@@ -56,11 +59,11 @@ class Journal(Struct, frozen=True):
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()
-    """Directories that the run deletes if they are empty: (directory of a root, path below it)."""
+    """Directories that the run deletes if they are empty, as (directory of a root, path below it)."""
     made: tuple[tuple[str, str], ...] = ()
-    """Directories that the run creates, deepest first: (an existing directory above, path below it).
+    """Directories that the run creates, deepest first, as (an existing directory above, path below it).
 
-    Undo removes those that are empty by then.
+    Undo removes the ones that are empty by then.
     """
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
@@ -68,11 +71,11 @@ class Journal(Struct, frozen=True):
     for_review: bool = False
     """Whether the journal is only shown and never applied: a dry run, or a run that is held."""
     ops: tuple[Mapping[str, Any], ...] = ()
-    """The commands as the record will have them; empty if the coverage record holds them."""
+    """The commands as the record stores them; empty if they are in the coverage record."""
     commit: str = ""
-    """The commit of the history that holds the previous contents, for a change by hand.
+    """For a change by hand, the commit of the history that has the previous contents.
 
-    Empty if the images do.
+    Empty if the images have them.
     """
 
 
@@ -80,13 +83,13 @@ class Contents(Protocol):
     """A store of file contents by hash."""
 
     def put(self, data: bytes | None) -> str | None:
-        """Store these bytes and return the name under which `get` finds them.
+        """Store these bytes; return the name by which `get` finds them.
 
-        None stands for no file and stays None.
+        If `data` is None (no file), return None.
         """
 
     def get(self, name: str | None) -> bytes | None:
-        """Return the content stored under `name`, None for no file.
+        """Return the content stored under `name`; None if `name` is None (no file).
 
         Raises `StoreError` if the content is missing or damaged.
         """
@@ -99,9 +102,9 @@ class Images:
         self._directory = directory
 
     def put(self, data: bytes | None) -> str | None:
-        """Store these bytes durably and return the name under which `get` finds them.
+        """Store these bytes durably; return the name by which `get` finds them.
 
-        None stands for no file and stays None. A damaged copy is replaced.
+        If `data` is None (no file), return None. A damaged copy is replaced.
         """
         if data is None:
             return None
@@ -116,7 +119,7 @@ class Images:
         return name
 
     def get(self, name: str | None) -> bytes | None:
-        """Return the content stored under `name`, None for no file.
+        """Return the content stored under `name`; None if `name` is None (no file).
 
         Raises `StoreError` if the image is missing or damaged.
         """
@@ -134,13 +137,13 @@ class Images:
 
 
 def save_journal(run_directory: Path, journal: Journal) -> None:
-    """Make the journal durable; its images must be stored already."""
+    """Write the journal durably; its images must be stored before."""
     data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
     atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
 
 
 def load_journal(run_directory: Path) -> Journal | None:
-    """Return the journal, or None if the run never wrote one and so changed nothing."""
+    """Read the journal of a run; None if the run wrote none and therefore changed nothing."""
     try:
         data = read_regular(run_directory / "journal.json")
     except FileNotFoundError:
@@ -151,7 +154,7 @@ def load_journal(run_directory: Path) -> Journal | None:
 
 
 def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
-    """Return the commands of a journal, as if all were applied, in the shape of a coverage record's ops."""
+    """Return the commands of a journal in the format of a coverage record's ops, as if all were applied."""
     if journal is None:
         return ()
     if journal.coverage is not None:

@@ -1,7 +1,7 @@
-"""Parts of a run: the files and hunks that were taken back, or are to be.
+"""Parts of a run: files and hunks that were undone or are to be undone.
 
 Hunks are numbered from 0 in the order of `changed_spans`. A file that a run created, deleted or renamed can
-only be taken back as a whole.
+only be undone as a whole.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from reverie.memory.diff import ChangedSpan, changed_spans, lines_of
 from reverie.text.summaries import some
 
 Parts = Mapping[str, frozenset[int] | None]
-"""The hunk numbers of each edited file, by path; None for the whole file."""
+"""Path -> the numbers of the file's hunks; None for the whole file."""
 
 
 def version_without(before: bytes | None, after: bytes | None, taken: Collection[int] | None) -> bytes | None:
-    """Return a file's content after a run, less the hunks in `taken`.
+    """Return a file's content after a run, without the hunks in `taken`.
 
-    `taken` None stands for all hunks. None as content stands for no file.
+    `taken` None means all hunks. A content of None means that there is no file.
     """
     if taken is None or before is None or after is None:
         return before if taken is None or taken else after
@@ -34,7 +34,7 @@ def version_without(before: bytes | None, after: bytes | None, taken: Collection
 
 
 def hunk_count(before: bytes | None, after: bytes | None) -> int:
-    """Return the number of hunks that can be taken back one by one; 0 for a created or deleted file."""
+    """Return the number of hunks that can be undone one by one; 0 for a created or deleted file."""
     if before is None or after is None:
         return 0
     return len(changed_spans(lines_of(before), lines_of(after)))
@@ -50,9 +50,9 @@ def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
 
 
 def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, frozenset[int] | None]:
-    """Return `parts`, with None in place of the hunks of each file of which every hunk is named.
+    """Return `parts`, with None for each file of which every hunk is named.
 
-    `counts` has the number of hunks of each file, by path.
+    `counts`: path -> the number of hunks of the file.
     """
     return {
         path: None if hunks is not None and len(hunks) == counts.get(path) else hunks
@@ -61,9 +61,9 @@ def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, f
 
 
 def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, int]) -> None:
-    """Raise `StoreError` unless `parts` belong to this run and none of them was taken back before.
+    """Raise `StoreError` unless `parts` belong to this run and none of them was undone before.
 
-    `taken` are the parts taken back before; `counts` has the number of hunks of each file that the run
+    `taken` are the parts that were undone before; `counts` has the number of hunks of each file that the run
     changed.
     """
     for path, hunks in parts.items():
@@ -90,7 +90,7 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
-    """Return the hunk numbers that were taken back; all hunks of the file if `taken` is None."""
+    """Return the numbers of the hunks that were undone; all hunks of the file if `taken` is None."""
     return frozenset(range(hunk_count(before, after))) if taken is None else taken
 
 
@@ -100,12 +100,12 @@ def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
 
 
 def parts_as_json(parts: Parts) -> dict[str, list[int] | None]:
-    """Return `parts` in the shape that a run's record stores."""
+    """Return `parts` in the format in which a run's record stores them."""
     return {path: None if hunks is None else sorted(hunks) for path, hunks in parts.items()}
 
 
 def parts_from_json(data: Any) -> dict[str, frozenset[int] | None]:
-    """Return the parts that `parts_as_json` wrote, without entries that it cannot have written."""
+    """Return the parts that `parts_as_json` has written; invalid entries are left out."""
     if not isinstance(data, dict):
         return {}
     return {

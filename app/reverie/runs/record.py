@@ -1,10 +1,10 @@
 """Run records: one durable file for each background job that may change memories.
 
-A record is written before the run's first effect and rewritten when its outcome is known, so a killed run
-stays visible as `running` until recovery settles it. An empty file `<run id>.open` beside the run's directory
-marks a run that is not settled, so that recovery finds such runs without reading thousands of old records,
-even if clocks differed. Everything that review and undo need (the journal, images of every changed file) lies
-in Reverie's data directory, outside any home.
+A record is written before the run's first effect and rewritten when its outcome is known, so a killed run is
+visible as `running` until recovery finishes it. A run is settled once recovery has nothing left to do for it.
+An empty file `<run id>.open` beside the run's directory marks a run that is not settled, so that recovery
+finds such runs without reading thousands of old records, even if clocks differed. Everything that review and
+undo need (the journal, images of every changed file) is in Reverie's data directory, outside any home.
 
 Layout: `<data>/runs/<home id>/<run id>/{record.json, journal.json}`, `<data>/images/<home id>/<sha256>`,
 directories 0700.
@@ -53,7 +53,7 @@ class Progress(Struct, frozen=True):
     done: int = 0
     total: int = 0
     op: Op | None = None
-    """The command that was carried out last; None if this step is not about a command."""
+    """The command that was carried out last; None if this step is not a command."""
 
 
 class RunResult(Struct, frozen=True):
@@ -65,16 +65,19 @@ class RunResult(Struct, frozen=True):
     reason: str = ""
     ops: tuple[Op, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    """The coverage or harvest record as saved, or as a dry run would save it; empty for jobs without one."""
+    """The coverage or harvest record as it was saved, or as a dry run would save it.
+
+    Empty for jobs that have no such record.
+    """
     next_step: str = ""
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
     conflicts: tuple[str, ...] = ()
-    """Memory paths that were left unchanged because somebody else had changed them."""
+    """The memory paths that were left unchanged because another program had changed the files."""
     reverts: str | None = None
-    """The run that this run took back, completely or in part."""
+    """The run that this run undid, completely or in part; None if it undid none."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Facts specific to the job, such as a harvest's boundary and inbox."""
+    """Details specific to the job, such as a harvest's boundary and inbox."""
 
     @property
     def succeeded(self) -> bool:
@@ -96,7 +99,7 @@ _OPEN = ".open"
 class RunRecord(Struct, frozen=True):
     """The facts about one run that people and scripts see.
 
-    Times are UTC ms; `ops` has the shape of a coverage record's ops.
+    Times are UTC ms; `ops` has the format of a coverage record's ops.
     """
 
     id: str
@@ -132,12 +135,12 @@ class RunRecord(Struct, frozen=True):
 
     @property
     def part(self) -> Parts:
-        """The part of another run that this one took back; empty for any other run."""
+        """The part of another run that this run undid; empty for any other run."""
         return parts_from_json(self.details.get("part"))
 
     @property
     def taken_back(self) -> Parts:
-        """The parts of this run that other runs took back, as long as the run is not undone as a whole."""
+        """The parts of this run that other runs undid; empty if the run was undone as a whole."""
         by_run = self.details.get("takenBack")
         found: Parts = {}
         for part in by_run.values() if isinstance(by_run, dict) else ():
@@ -145,7 +148,7 @@ class RunRecord(Struct, frozen=True):
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON shape of `reverie runs` (design.md section 5)."""
+        """Return the stable JSON format of `reverie runs` (design.md section 5)."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -172,11 +175,11 @@ class RunRecord(Struct, frozen=True):
 
 _counting = threading.Lock()
 _newest = (-1, -1)
-"""The newest id that this process made: its millisecond and its count."""
+"""The newest id that this process made, as its millisecond and its count."""
 
 
 def _count_of(run_id: str, ms: int) -> int | None:
-    """Return the count of an id within this millisecond; None for another time, or for no id of ours."""
+    """Return the count in an id of this millisecond; None if the id is of another time or not valid."""
     head, _dash, count = run_id.partition("-")
     if head != str(ms) or len(count) != 8:
         return None
@@ -197,9 +200,9 @@ class RunStore:
         """Return a new run id, `<UTC ms>-<8 hex>`.
 
         The second part counts within the millisecond, with a random start and random steps, so that two
-        processes do not make the same id. The id sorts after every recorded run of that millisecond and after
-        every id that this process made for it, in any home: a clock may stand still, and a run has no record
-        until it begins.
+        processes do not make the same id. The id sorts after every recorded run of that millisecond, and
+        after every id that this process made in it for any home. Without this, two ids could be equal if the
+        clock stands still, because a run has no record until it begins.
         """
         global _newest
         taken = (number for run_id in self.ids() if (number := _count_of(run_id, now_ms)) is not None)
@@ -212,7 +215,7 @@ class RunStore:
             return f"{now_ms}-{_newest[1]:08x}"
 
     def directory_of(self, run_id: str) -> Path:
-        """Return the directory of a run's files, which need not exist.
+        """Return the directory of a run's files; it may be missing.
 
         Raises `StoreError` if `run_id` is not a valid id.
         """
@@ -223,14 +226,14 @@ class RunStore:
         return self._directory / run_id
 
     def begin(self, record: RunRecord) -> RunRecord:
-        """Make the record durable and mark the run as open, before its first effect."""
+        """Write the record durably and mark the run as open; must come before the run's first effect."""
         ensure_private(self.directory_of(record.id))
         make_mark(self._open_mark(record.id))
         self.save(record)
         return record
 
     def note(self, record: RunRecord) -> None:
-        """Save the record of a run that ended without any effect; it is never marked as open."""
+        """Save the record of a run that ended without any effect; the run is never marked as open."""
         ensure_private(self.directory_of(record.id))
         self.save(record)
 
@@ -241,12 +244,12 @@ class RunStore:
         atomic_write(path, data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
-        """Save the record with its outcome and return it.
+        """Save the record with its outcome; return it.
 
-        Also notes the outcome on the run that this one took back or applied. A record with `pending` details
-        stays open for recovery. If the run was settled meanwhile, because this process was suspended and
-        recovery came first, only the usage is added and the settled record is returned: other runs may have
-        built on it.
+        The outcome is also added to the record of the run that this one undid or applied. A record with
+        `pending` details stays open for recovery. If the run was settled meanwhile, because this process was
+        suspended and recovery came first, only the usage is added and the settled record is returned: other
+        runs may depend on it.
         """
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
         with fenced(self.directory_of(record.id)):
@@ -261,7 +264,7 @@ class RunStore:
         return finished
 
     def change(self, run_id: str, change: Callable[[RunRecord], RunRecord]) -> RunRecord:
-        """Apply `change` to a record under the run's fence, save the result and return it.
+        """Apply `change` to a record under the run's fence; save and return the result.
 
         Raises `StoreError` if the record cannot be read.
         """
@@ -300,12 +303,12 @@ class RunStore:
         return settled
 
     def _note_on_others(self, run: RunRecord) -> None:
-        """Note the effect of `run` on the records of the runs that it concerns.
+        """Add notes about `run` to the records of the runs that it concerns.
 
-        The run that it took back, completely or in part, gets a note, and so does each run further down the
-        chain of reverts, whose own revert now does or does not count. A reviewed run that was applied gets a
-        note too. Idempotent. Unreadable records are skipped. Damaged records that revert each other get one
-        note each.
+        These are the run that it undid, completely or in part, and each run further down the chain of
+        reverts, whose own revert now does or does not count; and the reviewed run that it applied. Can be
+        repeated without harm. Unreadable records are skipped. If damaged records revert each other, each gets
+        one note.
         """
         revert, counts, noted = run, True, {run.id}
         while revert.reverts is not None and self._readable(revert.reverts) is not None:
@@ -364,7 +367,8 @@ class RunStore:
     def unsettled(self) -> tuple[RunRecord, ...]:
         """Return the runs that are not settled, oldest first.
 
-        Under the home's consolidation lease no run is at work, so all of them are left to recovery.
+        While the caller holds the home's consolidation lease, no run is in progress, so all of them need
+        recovery.
         """
         names = [name for name, is_directory in self._names() if name.endswith(_OPEN) and not is_directory]
         records: list[RunRecord] = []
@@ -406,7 +410,10 @@ class RunStore:
 
 
 def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecord:
-    """Return `original` with a note about `revert`; without it if `counts` is False because it was undone."""
+    """Return `original` with a note about `revert`.
+
+    If `counts` is False, because the revert was itself undone, return it without that note.
+    """
     if not revert.part:
         return replace(original, reverted_by=revert.id if counts else None)
     known = original.details.get("takenBack")
@@ -425,9 +432,10 @@ def started_of(run_id: str) -> int:
 def not_applied(
     ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the ops of a run that did not complete: none is applied, and `note` says why.
+    """Return the ops of a run that did not complete.
 
-    `left` are paths that somebody else changed since; their note says so instead.
+    None of them is applied; each one that was applied gets the note `note`. `left` are paths that another
+    program has changed since; the ops on these get a note about that instead.
     """
     left_note = "left as it is, since somebody changed it meanwhile"
     return tuple(

@@ -1,11 +1,11 @@
 """Recovery: finishes or undoes the runs of a home that a killed process left open.
 
-The caller holds the home's consolidation lease, so no other run is under way: the process of every open run
-is dead, or was suspended until it lost the lease. A suspended process holds the run's fence while it puts its
-files back, and recovery waits for that. The run's transaction knows whether the commit point was reached. If
-so, only the record is finished (`completed`); if not, every file that still has the run's content is put back
-(`interrupted`). Nothing is put back into a store that the agent no longer uses: the run ends as `interrupted`
-and names its files.
+The caller holds the home's consolidation lease, so no other run is in progress: the process of every open run
+was killed, or was suspended until it lost the lease. A suspended process holds the run's fence while it
+restores its files, and recovery waits for that. The run's transaction shows whether the commit point was
+reached. If so, only the record is finished (`completed`); if not, every file that still has the run's content
+is restored (`interrupted`). Nothing is restored in a store that the agent no longer uses: the run ends as
+`interrupted` and names its files.
 
 Recovery is idempotent: if it is killed, or the home is unreachable, it is simply repeated.
 
@@ -29,7 +29,7 @@ from reverie.values import replace
 
 
 class Recovery:
-    """Recovery of the runs of one home."""
+    """Finishes or undoes the killed runs of one home."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class Recovery:
         self._clock = clock
 
     def run(self) -> tuple[RunRecord, ...]:
-        """Settle every open run, oldest first, and return the finished records; the caller holds the lease.
+        """Settle every open run, oldest first; return the finished records. The caller holds the lease.
 
-        Raises `Unavailable` or `Busy` if a memory cannot be put back now, and `ReadOnlyStore` if its store
-        may not be written: the caller must stop too, because nothing may be built on a mix of old and new
-        files. A file that can never be put back is reported and does not raise.
+        Raises `Unavailable` or `Busy` if a memory cannot be restored now, and `ReadOnlyStore` if its store
+        may not be written. The caller must then stop too, because no run may start from a mix of old and new
+        files. A file that can never be restored is reported and does not raise.
         """
         found = (self._settled(record) for record in self._runs.unsettled())
         settled = tuple(record for record in found if record is not None)
@@ -66,7 +66,7 @@ class Recovery:
         return settled
 
     def _settled(self, record: RunRecord) -> RunRecord | None:
-        """Recover the run under its fence and return its record.
+        """Recover the run under its fence; return its record.
 
         Returns None if another recovery settled the run while this process was suspended.
         """

@@ -1,6 +1,6 @@
-"""Retention, the rail behind "a consolidation never loses a line" (design.md principle 8).
+"""The retention check, which ensures that a consolidation never loses a line (design.md principle 8).
 
-A line is kept when its words, folded (case, white space, bullets, quoting), occur in some line of the context
+A line is kept if its words, folded (case, white space, bullets, quoting), occur in any line of the context
 after the run. A deleted memory may lose no line, and a run may lose at most `max_loss_percent` of a scope. In
 a harvest inbox only the candidates count, not the evidence around them. Pure functions.
 """
@@ -41,9 +41,9 @@ class Retention(Struct, frozen=True):
 
     lost: tuple[LostLine, ...]
     blocked_deletes: tuple[str, ...]
-    """Deleted memories whose lines are not all kept elsewhere."""
+    """The deleted memories of which some lines are not kept elsewhere."""
     loss_percent: Mapping[str, float]
-    """The share of non-blank lines that were lost, by scope name."""
+    """Scope name -> the share of non-blank lines that were lost, in percent."""
 
     def exceeds(self, max_loss_percent: float) -> bool:
         """Return whether any scope lost more than `max_loss_percent` of its non-blank lines."""
@@ -51,7 +51,7 @@ class Retention(Struct, frozen=True):
 
 
 def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Retention:
-    """Compare the texts before and after a run, by memory path, and return which lines were lost.
+    """Compare the texts before and after a run, by memory path; return the lines that were lost.
 
     Only texts that differ are compared line by line.
     """
@@ -92,7 +92,7 @@ def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the number of lines that count, by scope name."""
+    """Return scope name -> the number of its lines that count."""
     total: dict[str, int] = {}
     for path, text in texts.items():
         scope = scope_name(path)
@@ -106,9 +106,9 @@ def folded_lines(texts: Iterable[str]) -> set[str]:
 
 
 def missing_lines(asked: Iterable[str], lines: Set[str]) -> set[str]:
-    """Return those of the folded lines `asked` that no folded line of `lines` contains in sequence.
+    """Return the folded lines of `asked` whose words do not occur in sequence in any line of `lines`.
 
-    Words that are not a whole line are searched only in the lines that contain the rarest of them.
+    Words that are not a whole line are searched only in the lines that contain the rarest of the words.
     """
     left = set(asked) - lines - {""}
     having: dict[str, list[str]] = {word: [] for words in left for word in words.split()}
@@ -133,7 +133,10 @@ def is_inbox_noise(path: str, line: str) -> bool:
 
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """Return (number, folded words) of each line that counts, without the lines in `but`."""
+    """Return (number, folded words) of each line that counts.
+
+    `but`: folded lines to leave out.
+    """
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line in but or is_inbox_noise(path, line):

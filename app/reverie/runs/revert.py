@@ -1,16 +1,16 @@
 """Revert: undoes a run, or a part of it, by three-way merge.
 
 Per file, the merge base is the content after the run, "ours" is the present content, and "theirs" the content
-before the run. An untouched file gets its old bytes back. If somebody edited it and the changes do not
-overlap, both survive; otherwise the file stays as it is and is reported as a conflict, with the earlier
-version kept in the run. Pins and usage are restored in the same way, field by field, so that a sweep never
-mistakes a revert for a fresh write. Coverage is kept, because the consolidation did happen. A revert is a run
-of its own and can be reverted.
+before the run. An untouched file gets its old bytes back. If the file was edited since and the changes do not
+overlap, both are preserved; otherwise the file stays as it is and is reported as a conflict, and the run
+keeps the earlier version. Pins and usage are restored in the same way, field by field, so that a sweep never
+mistakes a revert for a new write. The coverage record stays, because the consolidation did take place. A
+revert is a run of its own and can be reverted.
 
-A part (`runs.parts`: files, or hunks of an edited file) is taken back in the same way, but all or nothing:
-with one conflict, or lines that fit in more than one place, the run is left as it is. Parts taken back before
-belong to the merge base, so a later undo takes back the rest. The pin and use of a file are restored with its
-last part.
+A part (`runs.parts`: files, or hunks of an edited file) is undone in the same way, but all or nothing: if
+there is one conflict, or if lines fit in more than one place, nothing is undone. Parts that were undone
+before are part of the merge base, so a later undo reverts the rest. The pin and use of a file are restored
+with its last part.
 
 Threading: any thread but the GUI's; under the home's consolidation lease. Failure: `UserError`, and nothing
 changed.
@@ -50,10 +50,10 @@ def merged(
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
 ) -> FileChange | None:
-    """Return the change that takes the run's effect on one file back, None if the file stays as it is.
+    """Return the change that undoes the run's effect on one file; None if the file stays as it is.
 
-    `taken` are the hunks taken back before; `part` those to take back now, None for the whole file. Raises
-    `Conflict` if both sides changed the same lines.
+    `taken` are the hunks that were undone before; `part` are the hunks to undo now, None for the whole file.
+    Raises `Conflict` if both sides changed the same lines.
     """
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
     current = transaction.current(intent)
@@ -75,9 +75,9 @@ def merged_back(
     taken: frozenset[int] | None = frozenset(),
     part: frozenset[int] | None = None,
 ) -> bytes | None:
-    """Return `current` without the change from `before` to `after`, None for no file.
+    """Return `current` without the change from `before` to `after`.
 
-    For `taken` and `part` see `merged`. Raises `Conflict`.
+    A content of None means that there is no file. For `taken` and `part` see `merged`. Raises `Conflict`.
     """
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
@@ -98,7 +98,7 @@ def merged_back(
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
     """Return whether merging the lines in reverse order gives the same result.
 
-    Repeated lines make the two directions choose different places.
+    If lines are repeated, the two directions choose different places.
     """
     versions = [
         content if content.endswith(b"\n") else content + b"\n" for content in (base, current, wanted)
@@ -117,17 +117,17 @@ class RevertPlan(Struct):
 
     journal: Journal
     part: Parts | None
-    """The part to take back; None for everything that is left of the run."""
+    """The part to undo; None for everything that is left of the run."""
     taken: Parts
     counts: dict[str, int]
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """The reasons, by path, of conflicts that may not be written or whose place is taken."""
+    """Path -> the reason, for conflicts that may not be written or whose path is taken."""
 
     @property
     def completed(self) -> frozenset[str]:
-        """The paths whose changes are all taken back once the part is."""
+        """The paths of which everything is undone once the part is."""
         both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
         return frozenset(path for path, hunks in both.items() if hunks is None)
 
@@ -135,7 +135,7 @@ class RevertPlan(Struct):
 def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
     """Return the plan that reverts a change by hand.
 
-    Nothing is merged: a file that somebody changed since stays as it is, for a person to decide. Raises
+    Nothing is merged: a file that was changed since stays as it is, so that a person can decide. Raises
     `StoreError` if the previous contents are missing.
     """
     plan = RevertPlan(journal, None, {}, {})
@@ -153,9 +153,9 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
 
 
 def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]:
-    """Turn changes that something in their place prevents into conflicts, and return their paths.
+    """Turn the changes that another file prevents into conflicts; return their paths.
 
-    The deletes that would have made room for them become conflicts too.
+    The deletes that would have made room for these changes become conflicts too.
     """
     paths: list[str] = []
     while blocked := _blocked(transaction, plan):
@@ -188,19 +188,19 @@ def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]
 
 
 def _is_way(one: str, other: str) -> bool:
-    """Return whether one of two paths leads through the other."""
+    """Return whether one of two paths is above the other."""
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
-    """Return the end of the log's sentence "Run X was ..."."""
+    """Return the end of the sentence "Run X was ..." for the log."""
     if undid_nothing:
         return "not reverted"
     return "reverted" if plan.part is None else "reverted in part"
 
 
 def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
-    """Return the error for a part that was refused; nothing was changed."""
+    """Return the error if the undo of a part was refused and nothing was changed."""
     return Conflict(
         "Nothing was undone.",
         cause=str(error),
@@ -248,7 +248,7 @@ def _files(paths: list[str]) -> str:
 
 
 REFUSED = ("agent-refuses", "read-only")
-"""Reasons of errors that mean that the agent would not accept the previous content."""
+"""The reasons of errors which mean that the agent would not accept the previous content."""
 
 
 class Reverter:
@@ -258,13 +258,13 @@ class Reverter:
         self._parts = parts
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo one run, or a part of it, and return the result.
+        """Undo one run, or a part of it; return the result.
 
-        In the result `reverts` is `run_id`, `applied` the restored files, and `conflicts` those left as they
-        are.
+        In the result, `reverts` is `run_id`, `applied` the restored files, and `conflicts` the files that
+        were left as they are.
 
-        Raises `StoreError` for a run that changed nothing, an unknown part, or anything reverted already;
-        `Conflict` for a part that cannot be restored; `LeaseHeld` while another run is at work on this home.
+        Raises `StoreError` if the run changed nothing, a part is unknown, or anything was undone already;
+        `Conflict` if a part cannot be restored; `LeaseHeld` while another run is in progress on this home.
         """
         original = self._parts.runs.load(run_id)  # a wrong id needs no lease
         job = RevertJob(self._parts, original, part)
@@ -272,7 +272,7 @@ class Reverter:
 
 
 class RevertJob(Job[RevertPlan]):
-    """The undo of one run, or of a part of it."""
+    """The undo of one run, or of a part of it, as a job."""
 
     kind = "revert"
     before = "before a revert"
@@ -305,11 +305,11 @@ class RevertJob(Job[RevertPlan]):
         self._require_writable(self._original, self._part)
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Raise the refusal, because whoever undoes something waits for the answer."""
+        """Raise the refusal, because the person who undoes a run waits for the result."""
         raise refusal
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return False: a revert that did not begin leaves no record."""
+        """Return False: a revert that did not start leaves no record."""
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:
@@ -346,7 +346,7 @@ class RevertJob(Job[RevertPlan]):
         )
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Add the result of the revert to Activity."""
+        """Report the result of the revert in Activity."""
         plan = self._carried_out
         if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
             return
@@ -385,7 +385,7 @@ class RevertJob(Job[RevertPlan]):
     def _require_writable(self, original: RunRecord, part: Parts | None) -> None:
         """Raise `ReadOnlyStore` if a file to restore lies in a store that is read-only now.
 
-        The refusal is noted in Activity.
+        The refusal is reported in Activity.
         """
         parts = self._parts
         transaction = parts.transaction_for(original.id, "revert")
@@ -406,9 +406,9 @@ class RevertJob(Job[RevertPlan]):
             raise
 
     def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
-        """Plan the change of every file without changing anything.
+        """Plan the change of every file; change nothing.
 
-        A part is refused as a whole if one file is.
+        If one file of a part is refused, the whole part is refused.
         """
         source = self._parts.transaction_for(original.id, "revert")
         journal = source.load() or Journal(())
@@ -450,7 +450,7 @@ class RevertJob(Job[RevertPlan]):
         return plan
 
     def _require_part(self, original: RunRecord, part: Parts, counts: dict[str, int]) -> None:
-        """Raise `StoreError` if this part of the run cannot be taken back on its own."""
+        """Raise `StoreError` if this part of the run cannot be undone on its own."""
         if original.reverts is not None or original.outcome != "completed":
             raise StoreError(
                 f"Run {original.id} can only be undone as a whole: it is {_kind_words(original)}.",
@@ -462,10 +462,10 @@ class RevertJob(Job[RevertPlan]):
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
-        """Return a predicate of the usage keys whose pin and use are restored.
+        """Return a function that returns whether the pin and usage of a usage key are restored.
 
-        A part restores those of the files that it completes. Undoing the rest of a run restores all others
-        too. A file that stays as it is keeps its own, and nothing is restored twice.
+        Undoing a part restores those of the files that it completes; undoing the rest of a run restores all
+        others. A file that stays as it is keeps its own, and nothing is restored twice.
         """
 
         def keys(wanted: Callable[[FileIntent], bool]) -> set[str | None]:

@@ -1,4 +1,4 @@
-"""The one Run: the steps that all jobs that may change memories have in common.
+"""`Run`: the steps that all jobs which may change memories have in common.
 
 Order (design.md section 3.4): lease; recovery of runs that were killed; the job's own conditions; history
 before; the agent's own lock; durable record; `think`; `accept` (the rails); journal; compare-and-swap of each
@@ -100,7 +100,10 @@ class RunDependencies(Struct, frozen=True):
 
 
 def recover(parts: RunDependencies, purpose: str) -> None:
-    """Settle the runs that were killed; if another run holds the lease, it has done so already."""
+    """Settle the runs that were killed.
+
+    If another run holds the lease, nothing is done, because that run has settled them already.
+    """
     if not parts.runs.unsettled():
         return
     with contextlib.suppress(LeaseHeld), parts.leases.acquire(parts.lease_name, purpose=purpose):
@@ -111,7 +114,7 @@ _log = logging.getLogger("reverie.runs")
 
 
 LEASE_WAIT_S = 600.0
-"""The longest time that finished (and paid) work waits for another run before it is thrown away."""
+"""How long finished (and paid) work waits for another run before it is discarded, in seconds."""
 _FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 1.0
 _CANCEL_STEP_S = 0.1
 NO_LIMIT_S = 1e9
@@ -120,7 +123,7 @@ Thought = TypeVar("Thought")
 
 
 class Costs(Struct, frozen=True):
-    """The usage and trace of a run's thinking; None if no model was asked or it did not report any."""
+    """The usage and trace of a run's thinking; None if no model was used or the usage was not reported."""
 
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
@@ -128,20 +131,24 @@ class Costs(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The changes that a run wants to make, computed on the present files."""
+    """The changes that a run is going to make, computed from the present files."""
 
     summary: str
     changes: Sequence[FileChange] = ()
     ops: tuple[Op, ...] | None = None
-    """The commands for the record; None for one per change."""
+    """The commands for the record; None if there is one command per change."""
     outcome: Outcome | None = None
-    """A fixed outcome, which means no effects unless `even_empty`; None for `completed` or `unchanged`."""
+    """A fixed outcome; None for `completed` or `unchanged`.
+
+    With a fixed outcome nothing is changed unless `even_empty`.
+    """
     reason: str = ""
     next_step: str = ""
     coverage: Mapping[str, Any] | None = None
     """The coverage record to journal.
 
-    `commit` is then the commit point and comes before the `applied` mark, else after.
+    With a coverage record, `commit` is the commit point and comes before the `applied` mark; otherwise it
+    comes after the mark.
     """
     record: Mapping[str, Any] = field(default_factory=dict)
     """The value of `RunResult.record` if there is no `coverage`."""
@@ -164,7 +171,7 @@ SWITCHED_OFF = Plan("Switched off while it ran; nothing was changed.", outcome="
 
 
 def out_of_time(limit_s: float) -> Plan:
-    """Return the plan that ends a run whose model was too slow."""
+    """Return the plan that ends a run whose model exceeded the time limit."""
     return Plan(
         f"The time limit of {limit_s:g} s was reached; nothing was changed.",
         outcome="failed",
@@ -193,7 +200,7 @@ class Holding(Struct):
     """The state of the agent's own lock while a run holds it."""
 
     changed: bool = False
-    """Whether the run changed something; set before the lock is released."""
+    """Whether the run changed something; the run sets this before the lock is released."""
 
 
 class RunEnd(Struct, frozen=True):
@@ -209,26 +216,26 @@ class RunEnd(Struct, frozen=True):
     changed: tuple[Path, ...] = ()
     """Files of the home that the run changed."""
     companions: tuple[str, ...] = ()
-    """The companions among them, by path in the home."""
+    """The companions among `changed`, by path in the home."""
     why: str = ""
-    """Why the run was stopped: the beginning of a sentence."""
+    """The reason why the run was stopped, as the beginning of a sentence."""
     undone: Recovered = field(default_factory=lambda: Recovered(False))
 
 
 class Job(ABC, Generic[Thought]):
-    """One kind of run: its data, three functions and hooks with defaults.
+    """One kind of run: its data, three functions, and hooks with default implementations.
 
-    `think` has no effect. `accept` turns its result into a plan for the present files and may be called
-    again. `commit` makes any further result durable, or raises without having changed anything.
+    `think` has no side effects. `accept` turns the result of `think` into a plan for the present files, and
+    may be called again. `commit` makes any further result durable, or raises without having changed anything.
     """
 
     kind: ClassVar[RunKind]
     before: ClassVar[str]
-    """The history's label for the snapshot before the run ("before a dream")."""
+    """The history's label for the snapshot before the run, such as "before a dream"."""
     lease: ClassVar[Literal["whole", "write"]] = "write"
     begins: ClassVar[Literal["before thinking", "before writing"]] = "before writing"
     attempts: ClassVar[int] = 1
-    """The number of attempts at planning if somebody changes the files meanwhile."""
+    """The number of attempts at planning if another program changes the files meanwhile."""
     raises: ClassVar[bool] = False
     """Whether an error is raised as well as recorded."""
 
@@ -245,17 +252,20 @@ class Job(ABC, Generic[Thought]):
 
     @abstractmethod
     async def think(self, run: RunContext) -> Thought | Plan:
-        """Do the work without any effect; a returned `Plan` ends the run at once."""
+        """Do the work without side effects; return the result.
+
+        If a `Plan` is returned, the run ends with it at once, without `accept`.
+        """
 
     @abstractmethod
     def accept(self, thought: Thought, run: RunContext) -> Plan:
-        """Return the changes to make, after applying the rails; only reads.
+        """Return the changes to make, after applying the rails.
 
-        Raises `Conflict` or `StoreError`.
+        Only reads files. Raises `Conflict` or `StoreError`.
         """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """Save the coverage record, or Reverie's own row."""
+        """Save the coverage record, or the row in Reverie's own state."""
 
     @property
     def source(self) -> str:
@@ -263,13 +273,16 @@ class Job(ABC, Generic[Thought]):
         return f"{self.trigger}, {self.engine}"
 
     def require(self) -> None:
-        """Raise if the stores of this job must not be written; called before any lease is taken."""
+        """Raise if the stores of this job must not be written. Called before any lease is acquired."""
 
     def ready(self) -> None:
-        """Raise if the job may not run now; called after recovery. May clean up after killed writes."""
+        """Raise if the job may not run now. Called after recovery; may also clean up after killed writes."""
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """Hold the agent's own lock around the run; `check` raises if the lease is lost."""
+        """Context manager: hold the agent's own lock during the run.
+
+        `check` raises if the lease is lost.
+        """
         return contextlib.nullcontext(Holding())
 
     def costs(self) -> Costs:
@@ -277,36 +290,39 @@ class Job(ABC, Generic[Thought]):
         return Costs()
 
     def ops(self) -> tuple[Op, ...]:
-        """Return the commands requested so far, for a run that ends before its plan."""
+        """Return the commands requested so far; used for a run that ends before it has a plan."""
         return ()
 
     def found(self) -> Mapping[str, Any]:
-        """Return details for the record that are known at the end, for any outcome."""
+        """Return details for the record that are known at the end, whatever the outcome."""
         return {}
 
     def waits(self, held: Busy) -> None:
-        """React to finished work having to wait for another run; called once."""
+        """React to the fact that finished work has to wait for another run. Called once."""
 
     def begun(self, record: RunRecord) -> None:
-        """React to the record being durable, for example by saving a "pending" record. May raise."""
+        """React to the fact that the record is durable, for example by saving a "pending" record.
+
+        May raise.
+        """
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
-        """Save the job's own state, for any outcome, and return the new `record` of the result.
+        """Save the job's own state, whatever the outcome; return the new `record` of the result.
 
-        None leaves the record unchanged. An error raised here is added to the summary.
+        If None is returned, the record stays as it is. If this raises, the error is added to the summary.
         """
         return None
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return whether a run that ended with `outcome` before its record was begun leaves a record."""
+        """Return whether a run that ended with `outcome` before its record was written leaves a record."""
         return outcome != "interrupted"
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Return the result of a run that could not begin."""
+        """Return the result of a run that could not start."""
         return RunResult("", "skipped", str(refusal), refusal.reason, next_step=refusal.next_step)
 
     def sentence(self, why: str, undone: Recovered) -> str:
-        """Return the summary of a run that was stopped; `why` begins it."""
+        """Return the summary of a run that was stopped; it begins with `why`."""
         left = f" Left as somebody changed them meanwhile: {', '.join(undone.left)}." if undone.left else ""
         if undone.pending:
             return f"{why}; not all of it could be put back yet: {', '.join(undone.pending)}.{left}"
@@ -315,16 +331,19 @@ class Job(ABC, Generic[Thought]):
         return f"{why}; nothing was changed."
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Add an entry to Activity; does nothing for jobs whose service writes it."""
+        """Report an event of this run in Activity.
+
+        Does nothing for jobs whose service reports it.
+        """
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """Return the engine's trace, extended by facts that only the run knows."""
+        """Return the engine's trace with the facts added that only the run has."""
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
         return {**trace, "workspaceId": record.workspace_id or "", "reverie": ours}
 
 
 class Run(Generic[Thought]):
-    """One job under way."""
+    """One run of a job."""
 
     def __init__(
         self,
@@ -337,7 +356,7 @@ class Run(Generic[Thought]):
     ) -> None:
         """Prepare the run.
 
-        `limits` belongs to a job that thinks under a lease of its own; None stands for `cancel` and the job's
+        `limits` are given for a job that thinks under a lease of its own; None means `cancel` and the job's
         time limit.
         """
         self._parts = parts
@@ -353,14 +372,17 @@ class Run(Generic[Thought]):
         self._transaction: Transaction | None = None
 
     async def go(self) -> RunResult:
-        """Carry out the run and return its one result."""
+        """Carry out the run; return its result."""
         if self._job.lease == "write":
             self._record = self._new_record()
             return await self._settled(self._think_then_write)
         return await self._under_the_lease()
 
     def go_at_once(self) -> RunResult:
-        """Carry out a job that never waits, without an event loop, or while one is running."""
+        """Carry out a job that never waits.
+
+        Needs no event loop, and also works inside a running one.
+        """
         under_way = self.go()
         try:
             under_way.send(None)
@@ -421,7 +443,7 @@ class Run(Generic[Thought]):
         raise AssertionError("the last attempt returns or raises")
 
     def _again(self, conflict: Conflict, attempt: int) -> None:
-        """Prepare the next attempt if a file changed between reading and writing and nothing else is wrong.
+        """Prepare the next attempt, if the only problem is a file that changed between reading and writing.
 
         Otherwise raise `conflict`.
         """
@@ -433,7 +455,7 @@ class Run(Generic[Thought]):
 
     @contextlib.asynccontextmanager
     async def _waited_for(self) -> AsyncIterator[Lease]:
-        """Hold the home's lease for writing, after waiting for any other run."""
+        """Context manager: hold the home's lease for writing, after waiting for any other run."""
         leases, name = self._parts.leases, self._parts.lease_name
         until, step, reported = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
         while True:
@@ -500,7 +522,7 @@ class Run(Generic[Thought]):
             self._job.commit(plan, self._now)
 
         def no_op() -> None:
-            """Do nothing, at the time when the job's commit is not due."""
+            """Do nothing, if it is not the time for the job's commit."""
 
         covered = journal.coverage is not None
         transaction.apply(
@@ -511,7 +533,7 @@ class Run(Generic[Thought]):
         )
 
     def _observe(self, plan: Plan) -> None:
-        """Record the files to be written in the history, before the run."""
+        """Record the present content of the files to be written in the history, as it was before the run."""
         source, snapshots = self._job.before, self._parts.snapshots
         dirty = []
         for change in plan.changes:
@@ -573,7 +595,10 @@ class Run(Generic[Thought]):
         return self._with_history(result, end) if end.changed else result
 
     def _stopped(self, error: BaseException) -> RunEnd:
-        """Return the end of a run that was stopped, including anything of it that is left in the home."""
+        """Return the end of a run that was stopped.
+
+        It includes changes of the run that are left in the home.
+        """
         stop, undone = stop_of(error, self._job.time_limit_s), self._undone
         outcome, next_step = stop.outcome, stop.next_step
         if undone.pending:
@@ -653,7 +678,10 @@ class Run(Generic[Thought]):
         )
 
     def _close(self, end: RunEnd, costs: Costs) -> None:
-        """Finish the record, or save that of a run that ended before its record was begun."""
+        """Finish the record.
+
+        If the run ended before its record was written, save that record now.
+        """
         details = {**self._now.details, **self._job.found()}
         if costs.usage is not None:
             details["costUsd"] = costs.cost_usd
@@ -679,7 +707,7 @@ class Run(Generic[Thought]):
     def _with_history(self, result: RunResult, end: RunEnd) -> RunResult:
         """Record the run's changes in the history.
 
-        An error is added to the summary, and the next scan catches up.
+        If that fails, the error is added to the summary, and the next scan records them.
         """
         snapshots, kind, source = self._parts.snapshots, self._now.kind, self._job.source
         try:

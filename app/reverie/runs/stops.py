@@ -26,7 +26,7 @@ class TimedOut(Exception):
 
 
 STOPS = (Cancelled, TimedOut, UserError)
-"""The exceptions that end a run in an ordinary way; any other is a bug of ours or an interruption."""
+"""The exceptions that end a run in an expected way; any other is a bug of ours or an interruption."""
 
 
 class StopCheck:
@@ -45,7 +45,7 @@ class StopCheck:
     ) -> None:
         """Start the time limit now.
 
-        With `enforce_deadline` False, `check` ignores the deadline, because the engine enforces it.
+        If `enforce_deadline` is False, `check` ignores the deadline, because the engine enforces it.
         """
         self._cancel = cancel
         self._lease_lost = lease_lost
@@ -59,7 +59,7 @@ class StopCheck:
         return self._cancel.is_set()
 
     def check(self) -> None:
-        """Raise `Cancelled`, `LeaseLost` or `TimedOut` if the run must stop; to be called at each step."""
+        """Raise `Cancelled`, `LeaseLost` or `TimedOut` if the run must stop. Call this at each step."""
         if self._cancel.is_set():
             raise Cancelled
         self.require_lease()
@@ -69,8 +69,7 @@ class StopCheck:
     def lift_deadline(self) -> None:
         """Ignore the deadline from now on.
 
-        The time limit covers thinking only; a finished result is written, however long it waits for the
-        lease.
+        The time limit covers thinking only. A finished result is written even if it waits long for the lease.
         """
         self._enforce_deadline = False
 
@@ -84,9 +83,10 @@ class StopCheck:
 
 
 class RunLimits:
-    """The checks of a run under a lease: `limits` at each step, and proof of the lease before each effect.
+    """The checks of a run under a lease.
 
-    The heartbeat of a suspended process notices a lost lease too late, so each effect renews the lease first.
+    `limits` are checked at each step, and the lease is renewed before each effect, because the heartbeat of a
+    suspended process notices too late that the lease was lost.
     """
 
     def __init__(self, lease: Lease, cancel: threading.Event, time_limit_s: float) -> None:
@@ -94,12 +94,15 @@ class RunLimits:
         self._lease = lease
 
     def check(self) -> None:
-        """Renew the lease, which fails if another owner has it, then check `limits`."""
+        """Renew the lease, which raises if another owner has it; then check `limits`."""
         self._lease.renew()
         self.limits.check()
 
     def require_lease(self) -> None:
-        """Renew the lease and raise `LeaseLost` if it was lost; ignores cancellation and the time limit."""
+        """Renew the lease; raise `LeaseLost` if it was lost.
+
+        Ignores cancellation and the time limit.
+        """
         self._lease.renew()
         self.limits.require_lease()
 
@@ -117,7 +120,7 @@ class Stop(Struct, frozen=True):
 def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     """Return the `Stop` for the error that ended a run.
 
-    Not for a lost lease: such a run is left to recovery.
+    Not to be called for a lost lease, because such a run is left to recovery.
     """
     if isinstance(error, Cancelled):
         return Stop("cancelled", "Cancelled", "cancelled")

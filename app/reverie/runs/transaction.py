@@ -1,4 +1,4 @@
-"""The transaction of every run: journaled first, then one compare-and-swap per file; survives a crash.
+"""The transaction of every run: a journal first, then one compare-and-swap per file; survives a crash.
 
 A change by hand of several files uses it too (`services.changes`).
 
@@ -7,8 +7,7 @@ durable; then each file by compare-and-swap; then usage; then `commit` (coverage
 The commit point is the coverage sidecar, or the mark for a run without coverage:
 
 - If the process dies before the commit point, `recover` restores every file that still has the run's content,
-  and
-  leaves and names those that somebody changed since. All files have their old content, never a mix.
+  and leaves and names those that somebody changed since. All files have their old content, never a mix.
 - If it dies later, all files are in place and only the record is finished.
 
 A failure does not stop the roll-back of the other files. A file that is out of reach (disk full, home moved
@@ -71,13 +70,13 @@ class Recovered(Struct, frozen=True):
     """The result of undoing a run."""
 
     committed: bool
-    """Whether nothing was undone because the run had reached its commit point."""
+    """Whether nothing was undone, because the run had reached its commit point."""
     restored: tuple[str, ...] = ()
-    """Memory paths of files that were restored."""
+    """The memory paths of files that were restored."""
     left: tuple[str, ...] = ()
-    """Memory paths that somebody else changed since."""
+    """The memory paths of files that were left, because another program has changed them since."""
     pending: tuple[str, ...] = ()
-    """Memory paths that cannot be reached now."""
+    """The memory paths of files that cannot be reached now."""
 
 
 class Transaction:
@@ -180,7 +179,7 @@ class Transaction:
         return journal
 
     def intent(self, change: FileChange) -> FileIntent:
-        """Return the durable form of a change and store its contents."""
+        """Store the contents of a change; return the change in the form in which the journal has it."""
         return FileIntent(
             key=change.root.key,
             scope=change.root.scope,
@@ -194,13 +193,13 @@ class Transaction:
         )
 
     def _placed(self, change: FileChange) -> FileChange:
-        """Return the change with the position of an existing record in its file."""
+        """Return the change with the position of the record in its file, if that record exists."""
         if change.before is None:
             return change
         return replace(change, place=self._place_in_file(change.root, change.rel))
 
     def load(self) -> Journal | None:
-        """Return the journal, or None if the run never wrote one and so changed nothing."""
+        """Read the journal; None if the run wrote none and therefore changed nothing."""
         return load_journal(self._directory)
 
     def apply(
@@ -215,9 +214,9 @@ class Transaction:
 
         `commit` makes the coverage record durable, or raises without having changed anything. `confirm`
         establishes a further condition once all files are in place; only for a run without coverage. On any
-        error all files are restored before the error is raised and `undone` says how far. After `LeaseLost`,
-        which `check` raises, files are restored too, but `undone` stays None because the record belongs to
-        recovery.
+        error all files are restored before the error is raised, and `undone` has the result of that. After
+        `LeaseLost`, which `check` raises, files are restored too, but `undone` stays None, because recovery
+        will finish the record.
         """
         self.require_writable(journal)
         for each in journal.intents:
@@ -266,7 +265,10 @@ class Transaction:
         checkpoint("applied")
 
     def _confirm(self, confirm: Callable[[], None]) -> None:
-        """Call `confirm`; if it fails, remove the mark, so that recovery continues a killed roll-back."""
+        """Call `confirm`; if it fails, remove the `applied` mark.
+
+        Thus recovery continues the roll-back if this process is killed during it.
+        """
         try:
             confirm()
         except BaseException:
@@ -274,11 +276,11 @@ class Transaction:
             raise
 
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
-        """Restore the run's files, newest first; leave and name those that somebody changed since.
+        """Restore the run's files, newest first, except those that another program has changed since.
 
-        `touched`: the only files that the run may have changed; None, after a kill, for all of the journal.
-        In the latter case a file that somebody else deleted meanwhile comes back too, which is the lesser
-        harm.
+        The result names these. `touched`: the only files that the run may have changed; None, after a kill,
+        for all files of the journal. In the latter case a file that was deleted meanwhile is restored too,
+        which does less harm than losing it.
         """
         intents = journal.intents if touched is None else touched
         try:
@@ -310,7 +312,7 @@ class Transaction:
         return Recovered(False, tuple(restored), tuple(left), tuple(pending))
 
     def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
-        """Finish or undo the work of a dead process.
+        """Finish or undo the work of a killed process.
 
         `committed` returns whether the coverage sidecar has the journaled record. Raises `Busy` while the
         agent rewrites one of the stores.
@@ -328,7 +330,7 @@ class Transaction:
             return self.roll_back(journal)
 
     def fenced(self) -> AbstractContextManager[None]:
-        """Hold the run's fence (`runs.fence`). Raises `Busy`."""
+        """Context manager: hold the run's fence (`runs.fence`). Raises `Busy`."""
         return fenced(self._directory)
 
     def require_writable(self, journal: Journal) -> None:
@@ -345,7 +347,7 @@ class Transaction:
         return list({intent.directory: self.root_of(intent) for intent in intents}.values())
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
-        """Return the root of an intent, at the present location of the home."""
+        """Return the root of an intent, at the present path of the home."""
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
     def paths(self, journal: Journal) -> list[Path]:
@@ -355,7 +357,7 @@ class Transaction:
         return list(dict.fromkeys(paths))
 
     def current(self, intent: FileIntent) -> bytes | None:
-        """Return the present content of the file, None if there is no file."""
+        """Return the present content of the file; None if it does not exist."""
         files = self._files_of(self.root_of(intent))
         entry = files.entry(intent.rel)
         return files.read(intent.rel) if entry is not None and entry.kind == "file" else None
@@ -368,7 +370,8 @@ class Transaction:
     def in_place_of(self, root: ScopeRoot, rel: str) -> Iterator[str]:
         """Yield the files that prevent the file `rel` from being created.
 
-        Either a file has the name of a directory above `rel`, or a directory of that name contains files.
+        Either a file has the name of a directory above `rel`, or at `rel` there is a directory that contains
+        files, or something other than a file.
         """
         files = self._files_of(root)
         above = rel
@@ -390,7 +393,7 @@ class Transaction:
         return None if entry is None else entry.mode & 0o777
 
     def _holder(self, root: ScopeRoot, rel: str) -> str:
-        """Return the file that holds the record `rel`; empty if `rel` is a file of its own."""
+        """Return the path of the file that contains the record `rel`; empty if `rel` is a file of its own."""
         files = self._files_of(root)
         return files.holder(rel) if isinstance(files, RecordFiles) else ""
 
@@ -402,16 +405,18 @@ class Transaction:
         return sha256_of_bytes(self.current(intent))
 
     def _place_of(self, root: ScopeRoot) -> str:
-        """Return the root's directory relative to the home, because the home may move."""
+        """Return the root's directory relative to the home.
+
+        It is relative because the home may move.
+        """
         if root.directory.is_relative_to(self._home_root):
             return root.directory.relative_to(self._home_root).as_posix()
         return root.directory.as_posix()
 
     def _require_home(self) -> None:
-        """Raise `Unavailable` if the home is gone or was replaced.
+        """Raise `Unavailable` if the home no longer exists or was replaced.
 
         A moved home must not be recreated, and another home in its place must not be changed.
-                another.
         """
         if self._home_identity is None or _identity(self._home_root) != self._home_identity:
             raise Unavailable(
@@ -420,7 +425,7 @@ class Transaction:
             )
 
     def _swap(self, intent: FileIntent, *, expected: str | None, wanted: str | None) -> None:
-        """Replace one file if it is still as the run saw it, else raise `Conflict`."""
+        """Replace one file if it is still as the run saw it; otherwise raise `Conflict`."""
         self._require_home()
         root = self.root_of(intent)
         files = self._files_of(root)
@@ -454,7 +459,10 @@ class Transaction:
         files.swap(intent.rel, self.images.get(wanted), compare, place=intent.place)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
-        """Delete one file by compare-and-swap: set it aside, check its content, and only then remove it."""
+        """Delete one file by compare-and-swap.
+
+        The file is renamed first, then its content is checked, and only then it is removed.
+        """
         if self._hash_now(intent) != expected:
             raise self._overtaken(intent.path)
         aside = self._aside(intent)
@@ -467,7 +475,7 @@ class Transaction:
         files.remove(aside)
 
     def _put_back(self, intent: FileIntent) -> bool:
-        """Restore one file to its content before the run and return whether there was anything to do."""
+        """Restore one file to its content before the run; return whether anything had to be done."""
         self._require_home()
         self._require_in_use(intent)
         returned = self._return_set_aside(intent)
@@ -492,7 +500,10 @@ class Transaction:
                 raise
 
     def _aside(self, intent: FileIntent) -> str:
-        """Return a hidden name beside the file; the same name after a crash."""
+        """Return a hidden name beside the file.
+
+        The name is the same when it is computed again after a crash.
+        """
         parent, _slash, _name = intent.rel.rpartition("/")
         digest = hashlib.sha256(
             f"{self._directory.name}/{intent.rel}".encode("utf-8", "surrogatepass")
@@ -500,9 +511,9 @@ class Transaction:
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
     def _return_set_aside(self, intent: FileIntent) -> bool:
-        """Rename a file that was set aside back, and return whether there was one.
+        """Give a file that was set aside its name back; return whether there was such a file.
 
-        If its name is taken by now, the file is moved to the run's images instead, so that no hidden file
+        If the name is taken by now, the file is moved to the run's images instead, so that no hidden file
         stays in the home.
         """
         files = self._files_of(self.root_of(intent))
@@ -521,9 +532,9 @@ class Transaction:
         return True
 
     def _missing_directories(self, changes: Sequence[FileChange]) -> tuple[tuple[str, str], ...]:
-        """Return the directories that these changes will make, deepest first.
+        """Return the directories that these changes will create, deepest first.
 
-        A file that is deleted frees its name for a directory.
+        Deleting a file frees its name for a directory.
         """
         found: dict[Path, tuple[str, str]] = {}
         freed = {each.root.directory / each.rel for each in changes if each.after is None}
@@ -556,7 +567,10 @@ class Transaction:
                 continue
 
     def _mark_applied(self, *, is_commit_point: bool) -> None:
-        """Create the `applied` mark; with coverage the mark is optional and a failure is only logged."""
+        """Create the `applied` mark.
+
+        If the coverage record is the commit point, the mark is optional, and a failure is only logged.
+        """
         try:
             make_mark(self._directory / "applied")
         except UserError as error:
@@ -566,14 +580,20 @@ class Transaction:
 
 
 def _makes_hidden(change: FileChange) -> bool:
-    """Return whether the change creates a hidden file; False for companions, whose path the agent chooses."""
+    """Return whether the change creates a hidden file.
+
+    False for companions, because the agent chooses their paths.
+    """
     is_new = change.before is None and change.after is not None
     return is_new and change.root.key != COMPANIONS and is_hidden(change.rel)
 
 
 @contextlib.contextmanager
 def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
-    """Note the intent as touched, unless a `Conflict` shows that its file was changed by somebody else."""
+    """Context manager: add `intent` to `touched`; remove it again if the block raises `Conflict`.
+
+    A `Conflict` means that another program, not this run, has changed the file.
+    """
     touched.append(intent)
     try:
         yield

@@ -1,9 +1,9 @@
 """The jobs of one home wired to their engines: consolidation, memory writer, session notes, extraction.
 
-A background run asks no questions: it uses the model that the settings name, else the agent's own, else the
-rules (`services.models`), and sends nothing to a destination that the user has not consented to. If a model
-named in the settings cannot be used, the run stops; a model that was only inferred is skipped. The switch and
-the budget are read again for each trigger, so that turning a switch off stops the next run.
+A background run never prompts the user: it uses the model that the settings name, else the agent's own, else
+the rules (`services.models`), and sends nothing to a destination that the user has not consented to. If a
+model named in the settings cannot be used, the run stops; a model that was only inferred is skipped. The
+switch and the budget are read again for each trigger, so that turning a switch off stops the next run.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError` if the engine cannot be used; a run itself
 never raises, it returns a result.
@@ -344,11 +344,12 @@ class ExtractCandidate(Struct, frozen=True):
 
 
 class ExtractView(Struct, frozen=True):
-    """The state of extraction, as a footer shows it.
+    """The state of extraction, for the footer.
 
-    It holds when anything was extracted or consolidated last (UTC ms), how the last consolidation ended, how
-    many threads wait, and who is working, in words; empty for nobody. `engine` is what an extraction would
-    use, `why` is the reason for it. `to_notes`: each result becomes a note to the agent.
+    Times are UTC ms. It contains the time of the last extraction or consolidation, the outcome of the last
+    consolidation, the number of waiting threads, and who is working (as text; empty if nobody is). `engine`
+    is the engine that an extraction would use, `why` the reason for it. `to_notes`: each result becomes a
+    note to the agent.
     """
 
     last_at: int | None

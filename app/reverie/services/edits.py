@@ -126,8 +126,7 @@ class UserEdits:
         another hash, `StoreError` if it is not UTF-16 or could not be rewritten without loss.
         """
         parsed, _root, files = self._resolve(context, path)
-        data = files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1)
-        text = utf16_text(data)
+        text = utf16_text(data := files.read(parsed.rel, limit=_SHOWN_AT_MOST + 1))
         if text is None or not self.read(context, path).convertible:
             raise StoreError(
                 f"{parsed} was not changed:",
@@ -174,9 +173,10 @@ class UserEdits:
         return self.as_one(changes, "Restored {count} items.")
 
     def as_one(self, changes: Iterable[Callable[[], Undo]], sentence: str = "Undid {count} changes.") -> Undo:
-        """Join several changes that a person asked for at once into one `Undo`, described by `sentence`.
+        """Make several changes that a person requested together; join them into one `Undo`.
 
-        If one fails, the changes before it are undone and its error is raised.
+        `sentence` is the message shown after the undo. If one change fails, the changes before it are undone
+        and its error is raised.
         """
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):

@@ -223,7 +223,7 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """Return the state that stands for the content of a place on disk."""
+        """Return the state that represents the content of a place on disk."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:

@@ -198,7 +198,10 @@ class SeenLog:
         return None
 
     def _versions(self, root: ScopeRoot, rel: str, until: str = "") -> Iterator[LogEntry]:
-        """Yield what happened to a memory, newest first, down to the commit `until`, some 200 at most."""
+        """Yield the history entries of a memory, newest first, down to the commit `until`.
+
+        At most about 200.
+        """
         cursor = None
         for _page in range(_MOST_PAGES):
             log = self._history().log(HistoryPlace(root.key, rel), cursor, limit=_PAGE, until=until)

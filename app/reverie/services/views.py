@@ -1,10 +1,10 @@
-"""Views of a home for windows and commands: frozen values, safe to hand between threads.
+"""Views of a home for windows and commands: frozen values, safe to pass between threads.
 
-A window knows the services by these values and by their signatures; it loads nothing of their work.
+A window imports only these values and the signatures of the services, none of their implementation.
 
 Times are UTC ms, sizes bytes. Paths are memory paths unless a field says otherwise.
 
-Of lost stores, times are ns since the epoch, and `rel` is the path below the store.
+For lost stores, times are ns since the epoch, and `rel` is the path below the store.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from reverie.values import Struct, field
 class HomeInfo(Struct, frozen=True):
     """One open home.
 
-    `problems` are sentences on what could not be read; `adoptable` are homes that are gone from where they
-    were and may have been moved here.
+    `problems` are sentences about data that could not be read; `adoptable` are known homes that no longer
+    exist at their path and may have been moved here.
     """
 
     id: str
@@ -51,49 +51,55 @@ class HomeInfo(Struct, frozen=True):
 
 
 class HomeFacts(Struct, frozen=True):
-    """The abilities of the agent of a home. None of them changes while the home is open."""
+    """The abilities of the agent of a home.
+
+    None of them changes while the home is open.
+    """
 
     takes_notes: bool = False
-    """A person can leave it a note."""
+    """Whether a person can leave a note for the agent."""
     keeps_records: bool = False
-    """It keeps many memories in one file."""
+    """Whether it stores many memories as records in one file."""
     extracts: bool = False
-    """It keeps rollouts from which memories can be extracted."""
+    """Whether it keeps rollouts from which memories can be extracted."""
     has_failures: bool = False
-    """It remembers failures and what was learnt of them."""
+    """Whether it records failures and the lessons from them."""
     keeps_session_notes: bool = False
-    """It has notes of its sessions."""
+    """Whether it has notes of its sessions."""
     loads_pinned: bool = False
-    """It knows pins, and loads what is pinned before other memories."""
+    """Whether it has pins, and loads pinned memories before others."""
     may_lose_stores: bool = False
-    """It keeps stores that can be orphaned, and Reverie looks for these."""
+    """Whether it has stores that can be orphaned, for which Reverie searches."""
 
 
 UnseenKind = Literal["new", "changed", "deleted"]
 
 
 BY_A_PERSON = frozenset({"user", "revert"})
-"""The actors that write only what a person asked for: an edit, or the undo of a run."""
+"""The actors that write only changes that a person requested: an edit, or the undo of a run."""
 
 
 SEVERAL = "several"
 
 
 class UnseenChange(Struct, frozen=True):
-    """A change of one memory by someone else since a person last saw it."""
+    """A change of one memory that someone else made since a person last saw it."""
 
     path: str
     kind: UnseenKind
     before: str | None
-    """Its text then; None where there was none, or where it was no text."""
+    """The text before the change; None if there was no memory, or if it was not text."""
     actor: str
-    """The actor who changed it, from the history; `SEVERAL` for more than one, empty: not known."""
+    """The actor who made the change, from the history.
+
+    `SEVERAL` for more than one actor; empty if unknown.
+    """
     at_ms: int
-    """The time of the change; 0: not known."""
+    """The time of the change; 0 if unknown."""
     lines: tuple[int, ...] = ()
-    """The lines of the present text, from 0, that are new or different."""
+    """The numbers, from 0, of the lines of the present text that are new or different."""
     removed: int = 0
-    """The number of lines of the text before that are gone."""
+    """The number of lines of the earlier text that were removed."""
     sha256: str = ""
     """The hash of the content after the change; empty for a deletion."""
 
@@ -105,13 +111,13 @@ class MemoryView(Struct, frozen=True):
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
     unseen: Mapping[str, UnseenKind] = field(default_factory=dict)
-    """The kind of change by someone else since a memory was seen, by its path."""
+    """Path of a memory -> the kind of change that others made since it was seen."""
     refusals: Mapping[Scope, Refusal] = field(default_factory=dict)
-    """The scopes whose store is read-only, and why; empty at a first look at the names."""
+    """The scopes whose store is read-only, with the reason; empty if only the names were read."""
 
     @property
     def changed_by_others(self) -> frozenset[str]:
-        """The memories that are there and that someone else made or changed since they were seen."""
+        """The existing memories that someone else created or changed since they were seen."""
         return frozenset(path for path, kind in self.unseen.items() if kind != "deleted")
 
 
@@ -120,20 +126,20 @@ class CoverageRow(Struct, frozen=True):
 
     scope: Scope
     last_run_at: int | None
-    """UTC milliseconds; None with `available` means never."""
+    """The time of the last run in UTC ms; None together with `available` means never."""
     trigger: str
     changes: int
-    """Applied operations on memories of this scope."""
+    """The number of applied operations on memories of this scope."""
     summary: str
     available: bool
     reason: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
     undone: bool = False
-    """The run was taken back."""
+    """Whether the run was undone."""
     partly_undone: bool = False
-    """Parts of it in this scope were taken back."""
+    """Whether parts of the run in this scope were undone."""
     permanent: bool = False
-    """With not `available`: the agent has no such scope in any context."""
+    """Whether the agent does not have this scope in any context; only if not `available`."""
 
 
 class HarvestRow(Struct, frozen=True):
@@ -164,26 +170,29 @@ class RunSummary(Struct, frozen=True):
     reverted: bool
     conflicts: tuple[str, ...] = ()
     usage: Mapping[str, Any] | None = None
-    """Tokens of the run's model (`inputTokens`, `outputTokens`, ...); None: no model, or it did not say."""
+    """The tokens of the run's model (`inputTokens`, `outputTokens`, ...).
+
+    None if no model was used, or if its usage was not reported.
+    """
     cost_usd: float | None = None
-    """None: not known."""
+    """The cost in US dollars; None if unknown."""
     partly_undone: bool = False
-    """Parts of it were taken back, the rest was not."""
+    """Whether parts of the run were undone and the rest was not."""
     project_path: str | None = None
-    """The project whose memories it was about; None: no project, or several."""
+    """The project whose memories the run was about; None if there is none, or several."""
     discarded: bool = False
-    """A person does not want this proposal; it can still be applied."""
+    """Whether a person discarded this proposal; it can still be applied."""
     applied_by: str = ""
-    """The run that carried this proposal out."""
+    """The run that applied this proposal; empty if none did."""
     card: CardCounts | None = None
-    """The facts that it changed; None: they were not counted."""
+    """The counts of the facts that the run changed; None if they were not counted."""
 
 
 class Spent(Struct, frozen=True):
     """The cost of the models in one scope's runs: the last run, and all of this calendar month.
 
-    A cost of None is not known; `month_unknown`: that of some run of the month is not, so the sum is a lower
-    bound.
+    A cost of None is unknown. `month_unknown`: the cost of some run of the month is unknown, so that the sum
+    is a lower bound.
     """
 
     last_tokens: int = 0
@@ -196,7 +205,7 @@ class Spent(Struct, frozen=True):
 class ConsentView(Struct, frozen=True):
     """The data that would leave this machine, and its destination.
 
-    `stays`: memories that a dream does not read (too large, no text).
+    `stays`: memories that a consolidation does not read (too large, or not text).
     """
 
     destination: str
@@ -215,14 +224,14 @@ class StatusView(Struct, frozen=True):
     problems: tuple[str, ...]
     spent: Mapping[Scope, Spent] = field(default_factory=dict)
     agent: tuple[StatusLine, ...] = ()
-    """The agent's own status of its jobs."""
+    """The agent's own status of its background jobs."""
 
 
 class FileText(Struct, frozen=True):
     """One file for the editor.
 
-    `content` is exactly the decoded text, newlines and byte order mark included. `note`: what whoever edits
-    it has to know, as a sentence; empty for nothing.
+    `content` is exactly the decoded text, including line breaks and byte order mark. `note`: a sentence that
+    the person must know before editing; empty if there is none.
     """
 
     path: str
@@ -235,7 +244,7 @@ class FileText(Struct, frozen=True):
     bom: bool
     note: str = ""
     refusal: Refusal | None = None
-    """Why its whole store is read-only; `read_only` says it in words."""
+    """The reason why the whole store is read-only; `read_only` has it as text."""
     convertible: bool = False
     """Whether it is UTF-16 that `UserEdits.convert_to_utf8` can rewrite without loss."""
 
@@ -243,8 +252,8 @@ class FileText(Struct, frozen=True):
 class ChangedFile(Struct, frozen=True):
     """One file of a run.
 
-    The bytes before and after are None where there is no file; `note` says why it changed or what became of
-    it.
+    The contents before and after are None if there is no file; `note` is the reason for the change, or its
+    outcome.
     """
 
     path: str
@@ -254,27 +263,30 @@ class ChangedFile(Struct, frozen=True):
 
 
 class ReviewHunk(Struct, frozen=True):
-    """One change within a file that can be taken, left or worded anew.
+    """One change within a file that can be accepted, rejected or edited.
 
-    `index` is what a `Selection` names; `start`: how many lines of the text before stand above it. `lines`
-    are (" " context | "-" before | "+" after, text without its ending); none: the hunk stands for the file
-    itself coming, going or moving.
+    `index` identifies it in a `Selection`; `start`: the number of lines before it in the earlier text.
+    `lines` are (" " context | "-" before | "+" after, text without line ending); without lines, the hunk
+    stands for the creation, deletion or move of the file.
     """
 
     index: int
     start: int
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
     marks: tuple[WordSpans, ...] = ()
-    """The words that differ from the replaced line, by line. Empty: no line has any."""
+    """For each line, the spans of the words that differ from the replaced line.
+
+    Empty if no line has any.
+    """
     invisible: tuple[InvisibleKind, ...] = ()
-    """The kinds of difference between lines that look alike."""
+    """The kinds of differences between lines that look the same."""
 
 
 class ReviewFile(Struct, frozen=True):
     """One file of a run.
 
-    `path` is what a `Selection` names; `old_path` where it stood, if the run moves it. `before` None: it is
-    new; `after` None: it goes.
+    `path` identifies it in a `Selection`; `old_path` is its earlier path if the run moves it. `before` is
+    None if the file is new, `after` is None if it is deleted.
     """
 
     path: str
@@ -286,23 +298,26 @@ class ReviewFile(Struct, frozen=True):
 
 
 class ReviewGroup(Struct, frozen=True):
-    """Files that are accepted or rejected together. `reason`: the engine's own words, where it gave any."""
+    """Files that are accepted or rejected together.
+
+    `reason`: the engine's own reason, if it gave one.
+    """
 
     index: int
     kind: GroupKind
     reason: str
     files: tuple[ReviewFile, ...]
     merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
-    """The new places of the lines of each memory that a merge removes, by its path."""
+    """Path of a memory that a merge removes -> where its lines are now."""
 
 
 class ReviewView(Struct, frozen=True):
-    """A run to look through.
+    """A run to review.
 
-    `refused` are the run's requests that the rails refused or that failed, one sentence each. `can_apply`
-    False: `why_not` says why, and the choices are for reading only. `plan` is what
-    `jobs.consolidate.review.resolve` works on: pure and quick, for every click. `run` None: a change set of
-    the history that no run made.
+    `refused` are the run's requests that the rails refused or that failed, one sentence each. If `can_apply`
+    is False, `why_not` has the reason, and the choices are read-only. `plan` is the input of
+    `jobs.consolidate.review.resolve`, which is pure and fast enough to be called on every click. `run` is
+    None for a change set of the history that no run made.
     """
 
     run: RunSummary | None
@@ -312,18 +327,19 @@ class ReviewView(Struct, frozen=True):
     why_not: str
     plan: Review
     can_take_back: bool = False
-    """It is in place: what is left out of a selection can be taken back."""
+    """Whether the run is in effect, so that the parts left out of a selection can be undone."""
     taken_back: Parts = field(default_factory=dict)
-    """The parts that were taken back already."""
+    """The parts that have been undone already."""
     card: ReportCard | None = None
-    """The report card about the facts that it changed; None: there were none to lose."""
+    """The report card about the facts that it changed; None if there were no facts to lose."""
 
 
 class HandChange(Struct, frozen=True):
     """One file of a change by hand.
 
-    `path` is a memory path; `after` its bytes then, None: it goes; `expected_sha256` the hash of its bytes
-    now, None: nothing may stand there; `mode` permission bits, None: as they are.
+    `path` is a memory path. `after`: the content after the change, None to delete the file;
+    `expected_sha256`: the hash of the present content, None if there must be no file; `mode`: permission
+    bits, None to leave them.
     """
 
     path: str
@@ -333,65 +349,77 @@ class HandChange(Struct, frozen=True):
 
 
 class FilesChanged(Struct, frozen=True, tag=True):
-    """Files, pins and use as one change by hand left them: what `runs.revert` takes back."""
+    """Files, pins and usage as one change by hand left them.
+
+    `runs.revert` uses this to undo the change.
+    """
 
     context: ScopeContext
     journal: Journal
-    """Its `commit` of the history holds the contents before, so that this outlives the window."""
+    """The journal of the change.
+
+    The earlier contents are in its `commit` of the history, so that this value is valid even after its window
+    is closed.
+    """
 
 
 class Renamed(Struct, frozen=True, tag=True):
-    """A file or folder at another place of its scope.
+    """A file or folder that was renamed within its scope.
 
-    One rename there and one back, whatever is in it: a folder of ten thousand files is no ten thousand
-    changes.
+    It is undone by one rename, however many files a folder has.
     """
 
     context: ScopeContext
     old: str
     new: str
     usage: Mapping[str, MemoryUsage]
-    """The usage before, by logical key."""
+    """Usage key -> usage before the rename."""
 
 
 class RunReverted(Struct, frozen=True, tag=True):
-    """The undo of a run, or of a part of it: a run of its own."""
+    """The undo of a run, or of a part of it, which is itself a run."""
 
     run_id: str
-    """The run of the undo."""
+    """The id of the run that made the undo."""
 
 
 class CompanionRestored(Struct, frozen=True, tag=True):
-    """An older version of a companion, which lies outside the scopes and so has no memory path."""
+    """A companion that was restored to an older version.
+
+    It is outside the scopes and so has no memory path.
+    """
 
     context: ScopeContext
     path: str
     before: str | None
-    """SHA-256 of the content before; None: there was no file."""
+    """The SHA-256 of the content before the restore; None if there was no file."""
     after: str | None
     mode: int | None
     commit: str
-    """The commit of the history with the bytes before."""
+    """The commit of the history that has the content before the restore."""
 
 
 class FieldChange(Struct, frozen=True, tag=True):
-    """One field of the record in `rel` (below the memory root). `place`: keys and list positions."""
+    """A change of one field of the record in `rel` (path below the memory root).
+
+    `place`: the keys and list positions that lead to the field.
+    """
 
     rel: str
     place: tuple[str | int, ...]
     before: Any
     after: Any
     was_there: bool = True
-    """False: there is no such field before, and `before` means nothing."""
+    """Whether the field exists before the change; if not, `before` has no meaning."""
     is_there: bool = True
-    """False: there is no such field after, and `after` means nothing."""
+    """Whether the field exists after the change; if not, `after` has no meaning."""
 
 
 class PatternsChange(Struct, frozen=True, tag=True):
     """A change of patterns in the store at `rel`.
 
-    `after` takes the place of `before`, each of which must be there exactly as it is given here. `places`:
-    where each of `after` goes; without, all go where the first was.
+    `after` replaces `before`; each pattern of `before` must exist exactly as given here. `places`: the
+    position of each of `after`; if empty, all are put at the position of the first one of `before`.
     """
 
     rel: str
@@ -401,33 +429,39 @@ class PatternsChange(Struct, frozen=True, tag=True):
 
 
 RecordChange = FieldChange | PatternsChange
-"""A change of a record of loki-mode. It can be turned round, and names what it expects, so that what others
-wrote meanwhile stays."""
+"""A change of a record of loki-mode.
+
+It can be reversed. It has the values that it expects, so that changes that others made meanwhile are
+preserved.
+"""
 
 
 class Undo(Struct, frozen=True):
-    """The way to take back what a person did as one."""
+    """The information needed to undo a change that a person made."""
 
     context: ScopeContext
     path: str
-    """The path that a window shows once it is taken back."""
+    """The path that a window shows after the undo."""
     steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange, ...]
-    """In the order they were made. A `RecordChange` is the way back already: a value inside a record is given
-    back in whatever the record has become, which a file's bytes cannot say."""
+    """The steps of the change, in the order in which they were made.
+
+    A `RecordChange` is already the reverse change: a value inside a record is restored in the present version
+    of the record, which the bytes of a file could not express.
+    """
     sentence: str
-    """The sentence that is shown once it is taken back."""
+    """The sentence that is shown after the undo."""
     count: int = 1
-    """The number of things that were changed, as a person would count them."""
+    """The number of changed things, as a person would count them."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """Old path -> new path."""
     removed: tuple[str, ...] = ()
-    """Memory paths of the files and folders that were deleted; not those that moved."""
+    """The memory paths of the files and folders that were deleted, without those that were moved."""
     warning: str = ""
-    """Problems after the change was made, as sentences; empty for none."""
+    """The problems that occurred after the change was made, as sentences; empty for none."""
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
-    """Build the undo step for the undo of a run, which applies the run again."""
+    """Build the `Undo` for the undo of a run; it applies the run again."""
     count = len(result.applied)
     files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
     shown = result.applied[0] if result.applied else ""
@@ -435,7 +469,7 @@ def run_undone(context: ScopeContext, result: RunResult) -> Undo:
 
 
 class Relevance(Struct, frozen=True):
-    """The views that a set of changes touches."""
+    """The views that a set of changes affects."""
 
     tree: bool
     status: bool
@@ -444,11 +478,15 @@ class Relevance(Struct, frozen=True):
     traces: bool = False
     activity: bool = False
     project: bool = False
-    """Its repository stands elsewhere."""
+    """Whether the state of the project's repository has changed."""
 
 
 class Template(Struct, frozen=True):
-    """`name`: of the file without its suffix. `scope` None: a person's own, for every scope."""
+    """A template of a new memory.
+
+    `name`: its file name without suffix. `scope` is None for a person's own template, which is for every
+    scope.
+    """
 
     name: str
     text: str
@@ -456,11 +494,11 @@ class Template(Struct, frozen=True):
 
 
 class LintResult(Struct, frozen=True):
-    """The findings after a look.
+    """The findings so far.
 
-    `findings`: by memory path, only of files that have any, and without what the listing says itself (see
-    `with_reason`); `complete` False: some files were not looked at yet, so look again. `looked_at`: files
-    read this time.
+    `findings`: by memory path, only for files that have any, and without the reasons that the listing itself
+    has (see `with_reason`). `complete` is False if some files were not read yet, so that `look` must be
+    called again. `looked_at`: the number of files read this time.
     """
 
     findings: Mapping[str, tuple[LintFinding, ...]]
@@ -469,7 +507,7 @@ class LintResult(Struct, frozen=True):
 
 
 REPLAY_LIMIT_S = 60.0
-"""The longest time for a replay in seconds, unless another is requested."""
+"""The longest time for a replay in seconds, unless another limit is requested."""
 
 
 class ReplayRequest(Struct, frozen=True):
@@ -485,12 +523,10 @@ _BOM = "\ufeff"
 
 
 def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> FileText:
-    """Decode a file for an editor, with the reason why it must not be written where there is one.
+    """Decode a file for an editor, with the reason if it must not be written.
 
-    Pure.
-
-    Text that is not valid UTF-8 is decoded with U+FFFD for showing only; a file over the agent's cap is shown
-    and stays as it is, since the agent refuses it too.
+    Pure. Text that is not valid UTF-8 is decoded with U+FFFD, for display only; a file over the agent's cap
+    is read-only, because the agent refuses it too.
     """
     try:
         content, read_only = data.decode("utf-8"), ""
@@ -518,19 +554,19 @@ def _mostly_crlf(content: str) -> bool:
 
 
 class LostSave(Struct, frozen=True):
-    """A write of ours that another program overwrote."""
+    """A write by Reverie that another program overwrote."""
 
     path: str
     """The memory path."""
     at_ms: int
-    """The time at which Reverie wrote it, UTC ms."""
+    """The time of Reverie's write, UTC ms."""
     text: str | None
-    """The text that Reverie wrote; None where it deleted the file, which is there again."""
+    """The text that Reverie wrote; None if Reverie deleted the file, which exists again."""
     kept: bool
-    """Whether the text is kept as a draft."""
+    """Whether the text was stored as a draft."""
 
     def sentence(self) -> str:
-        """Describe the loss for a person, with the next step."""
+        """Return a sentence for a person about the loss, with the next step."""
         if self.text is None:
             return f"{self.path} was deleted, and then another program wrote it again."
         offered = " Your text is saved as a draft, which the window offers to restore." if self.kept else ""
@@ -538,9 +574,10 @@ class LostSave(Struct, frozen=True):
 
 
 class HostStatus(Struct, frozen=True):
-    """`hosting`: here; `viewing`: `holder` hosts; `waiting`: nobody does, and `message` says why not we.
+    """The state of the background services of a home.
 
-    `sessions` transcripts are followed.
+    `hosting`: this process hosts them; `viewing`: the process `holder` does; `waiting`: none does, and
+    `message` is the reason why this one does not. `sessions`: the number of transcripts that are watched.
     """
 
     state: Literal["stopped", "hosting", "viewing", "waiting"]
@@ -553,11 +590,11 @@ DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
 
 
 class Draft(Struct, frozen=True):
-    """Text as it would be written, byte order mark and line breaks included, and what it grew from.
+    """Text as it would be written, including byte order mark and line breaks, and the version it is based on.
 
-    `store` and `rel` name the file for ever (a scope root's key, or `companion` and the path); `path` and
-    `context` are how it was reached (`path` is empty for a companion). `base_sha256` is None where no file
-    was there; `base` then still tells the style of the line breaks. `cursor` counts UTF-16 units.
+    `store` and `rel` identify the file permanently (a scope root's key, or `companion` and the path); `path`
+    and `context` are how the editor reached it (`path` is empty for a companion). `base_sha256` is None if
+    there was no file; `base` then still shows the style of the line breaks. `cursor` counts UTF-16 units.
     """
 
     store: str
@@ -570,7 +607,7 @@ class Draft(Struct, frozen=True):
     cursor: int
     at_ms: int
     overwritten: bool = False
-    """Whether it was saved, and another program overwrote it."""
+    """Whether the text was saved and then overwritten by another program."""
 
     @property
     def label(self) -> str:
@@ -578,9 +615,9 @@ class Draft(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A draft of a process that is gone, beside the file as it stands now.
+    """A draft of a process that has ended, with the file as it is now.
 
-    `gap`: why it cannot go back there, or empty.
+    `gap`: the reason why the draft cannot be restored to its file; empty if it can.
     """
 
     name: str
@@ -591,19 +628,22 @@ class Offer(Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the file is not the one that the draft grew from any more."""
+        """Whether the file is no longer the version that the draft is based on."""
         return (self.disk.sha256 if self.disk is not None else None) != self.draft.base_sha256
 
 
 class Offers(Struct, frozen=True):
-    """The drafts that are offered, newest first, and the files just set aside as damaged."""
+    """The drafts that are offered, newest first, and the files that were just set aside as damaged."""
 
     offers: tuple[Offer, ...] = ()
     damaged: tuple[Path, ...] = ()
 
 
 def draft_name(store: str, rel: str, instance: str) -> str:
-    """Return the file name of a draft. `instance`: 8 hex digits of the window."""
+    """Return the file name of a draft.
+
+    `instance`: the id of the window, 8 hex digits.
+    """
     digest = hashlib.sha256(f"{store}\0{rel}".encode("utf-8", "surrogatepass")).hexdigest()
     name = f"{digest}-{instance}.json"
     if not DRAFT_NAME.fullmatch(name):
@@ -612,11 +652,11 @@ def draft_name(store: str, rel: str, instance: str) -> str:
 
 
 Matched = Literal["all", "any", "near"]
-"""Whether a hit has all words of the question, some of them (or forms of them), or only words spelt alike."""
+"""Whether a hit has all words of the query, some of them (or inflected forms), or only similar words."""
 
 
 class SearchPlace(Struct, frozen=True):
-    """The place of the person who searches: its notes come first."""
+    """The place in which the person searches; notes of this place come first."""
 
     project_path: str | None = None
     """A project, or a directory in one."""
@@ -627,7 +667,8 @@ class SearchHit(Struct, frozen=True):
     """A file that matches a search.
 
     `path` is its memory path, for a companion its path on disk. `workspace_id` and `project_path` name a
-    context it is shown in; `reachable` False: none shows it (its owner is gone).
+    context in which it is shown; `reachable` is False if no context shows it because its owner no longer
+    exists.
     """
 
     home_id: str
@@ -662,12 +703,11 @@ class SearchHit(Struct, frozen=True):
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The answer to a search.
+    """The result of a search.
 
-    It holds memory text as it is and stays on this machine.
-
-    `problems`: sentences on what was asked in vain, and on homes that could not be searched. `complete`
-    False: the index of some home is still being made, or the pattern was not tried on everything yet.
+    It contains memory text unredacted and stays on this machine. `problems`: sentences about parts of the
+    query without effect, and about homes that could not be searched. `complete` is False if the index of some
+    home is still being built, or if the pattern was not tried on all files yet.
     """
 
     query: str
@@ -677,7 +717,7 @@ class SearchAnswer(Struct, frozen=True):
 
 
 COUNT = 50
-"""The most hits of an answer, unless more are requested."""
+"""The largest number of hits, unless more are requested."""
 
 
 EvidenceKind = Literal["owner", "root", "remote", "name"]
@@ -687,7 +727,10 @@ _STRONGEST_FIRST: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
 
 
 class LiveProject(Struct, frozen=True):
-    """A project that the home lists. `there`: its directory can be reached now."""
+    """A project that the home lists.
+
+    `there`: its directory can be reached now.
+    """
 
     path: str
     name: str
@@ -696,9 +739,10 @@ class LiveProject(Struct, frozen=True):
 
 
 class MatchEvidence(Struct, frozen=True):
-    """One thing that speaks for a match.
+    """One piece of evidence for a match.
 
-    `value` is what both have: a shortened commit, an address, a name, the file that names the owner.
+    `value` is what both have in common: a shortened commit, an address, a name, or the file that names the
+    owner.
     """
 
     kind: EvidenceKind
@@ -706,7 +750,7 @@ class MatchEvidence(Struct, frozen=True):
 
 
 class ProjectMatch(Struct, frozen=True):
-    """A project that a store may belong to, strongest evidence first."""
+    """A project that a store may belong to, with the strongest evidence first."""
 
     project_path: str
     name: str
@@ -719,12 +763,19 @@ class ProjectMatch(Struct, frozen=True):
 
 
 MergeState = Literal["create", "same", "contained", "differs", "blocked"]
-"""The state of a file in a merge: its place is free; the same bytes are there; the note there has all its
-lines; both differ, and a person may choose; the file is not merged, for the reason in `blocked`."""
+"""The state of a file in a merge.
+
+`create`: its path is free. `same`: the same content is there. `contained`: the note there has all of its
+lines. `differs`: the two differ, and a person may choose. `blocked`: the file is not merged, for the reason
+in the field `blocked`.
+"""
 
 
 MergeChoice = Literal["both", "beside", "leave"]
-"""For a file that differs: one note with every line of both; a note of its own beside the other; nothing."""
+"""The choice for a file that differs.
+
+`both`: one note with every line of both. `beside`: a separate note beside the other one. `leave`: nothing.
+"""
 
 
 Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
@@ -739,10 +790,10 @@ class StoreFile(Struct, frozen=True):
 
 
 class StoreView(Struct, frozen=True):
-    """One lost store with what it holds.
+    """One lost store with its content.
 
-    `best` None: nothing speaks for a project, or the same for several. `more`: there are more files than are
-    listed. `removable`: the history keeps what is removed.
+    `best` is None if there is no evidence for a project, or equal evidence for several. `more`: there are
+    more files than are listed. `removable`: the history keeps the files if they are deleted.
     """
 
     store: LostStore
@@ -769,10 +820,11 @@ class OrphansView(Struct, frozen=True):
 
 
 class MergeRow(Struct, frozen=True):
-    """The effect of merging on one file.
+    """The effect of a merge on one file.
 
-    `path` is where it goes, `beside` a free place next to that. `lost` and `live` are the bytes on both
-    sides, `union` those with every line of both (None: cannot be made). `why`: the rule that a name breaks.
+    `path` is its target, `beside` a free path next to that. `lost` and `live` are the contents on both sides,
+    `union` a content with every line of both (None if that is impossible). `why`: the rule that the name
+    breaks.
     """
 
     rel: str
@@ -789,11 +841,14 @@ class MergeRow(Struct, frozen=True):
 
 
 class MergePreview(Struct, frozen=True):
-    """A merge to look through; nothing was changed. `project_path` empty: into global memory."""
+    """The preview of a merge; nothing has been changed.
+
+    If `project_path` is empty, the merge is into global memory.
+    """
 
     store: LostStore
     scope: Scope
     project_path: str
     rows: tuple[MergeRow, ...] = field(default=())
     problem: str = ""
-    """Why no pins are known, so that none follow; empty where they are."""
+    """The reason why pins are unknown, so that none are transferred; empty if they are known."""

@@ -122,7 +122,10 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
 
 def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
-    """Ask whether to write into memories whose layout or version Reverie does not know."""
+    """Ask whether to write into memories whose layout or version is unknown; return True if so.
+
+    `evidence` is the sign by which the store was found to be unknown.
+    """
     risk = tr(
         "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
         "layout or version changes.",

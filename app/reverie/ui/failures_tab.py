@@ -389,7 +389,7 @@ class FailuresTab(PartTab):
         self._opener = opener
         self._now = 0
         self.is_here = True
-        """Whether the files of the shown home can be opened on this machine."""
+        """Whether the files of the home that is shown can be opened on this machine."""
         self.view: FailuresView | None = None
         self.state = WrapLabel()
         self.bar.setAccessibleName(self.tr("Kinds of failures"))
@@ -524,7 +524,7 @@ class FailuresTab(PartTab):
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
-        """Return part and key of a lesson's crash, or of a crash's newest lesson."""
+        """Return (part, key) of the row of a lesson's crash, or of a crash's newest lesson, or None."""
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):
             crash = view.crash_of(what.lesson)

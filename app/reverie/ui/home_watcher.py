@@ -106,7 +106,10 @@ class LeasePoll(QObject):
         self._timer = repeating(self, LEASE_POLL_MS, self._ask)
 
     def follow(self, context: ScopeContext | None, status: StatusView) -> None:
-        """Poll for the context and status that are shown now; None stops the poll."""
+        """Poll for the context and status that are shown now, while `status` has an active run.
+
+        `context` is None if the status belongs to no context.
+        """
         self._about = (context, status) if context is not None else None
         if status.running is not None:
             self._timer.start()

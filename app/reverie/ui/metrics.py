@@ -21,7 +21,7 @@ _known: dict[str, int] = {}
 
 
 def scaled(font: QFont, size: float) -> int:
-    """Return `size`, given for the reference font of 13 pixels, in `font`."""
+    """Return `size`, given in pixels for the reference font of 13 pixels, scaled to the size of `font`."""
     key = font.key()
     pixels = _known.get(key)
     if pixels is None:
@@ -30,7 +30,7 @@ def scaled(font: QFont, size: float) -> int:
 
 
 def row_height(font: QFont) -> int:
-    """Return the height of a row of a list or tree, a field or a button."""
+    """Return the height, in pixels, of a row of a list or tree, a field or a button."""
     return max(24, scaled(font, 28))
 
 

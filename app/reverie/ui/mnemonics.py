@@ -1,4 +1,4 @@
-"""The underlined letters of a window, and the widgets in it.
+"""The mnemonics (underlined letters) of a window, and a function that finds the widgets in it.
 
 Threading: GUI thread.
 """
@@ -14,9 +14,9 @@ MNEMONICS = "shows-mnemonics"
 
 
 def show_mnemonics(window: QWidget, shown: bool) -> None:
-    """Underline the letters that Alt reaches in `window`, or none.
+    """Set whether the mnemonics (letters used with Alt) in `window` are underlined.
 
-    In a window for which it is never called they are always underlined.
+    In a window for which this is never called, mnemonics are always underlined.
     """
     if window.property(MNEMONICS) is shown:
         return
@@ -29,7 +29,8 @@ def show_mnemonics(window: QWidget, shown: bool) -> None:
 def descendants(widget: QWidget) -> Iterator[QWidget]:
     """Return every widget below `widget`, in no particular order.
 
-    Use it instead of `findChildren`, the focus chain and `focusProxy`: there PySide takes the queried widget
-    for the owner of the one found, and the garbage collector then deletes widgets that are in use.
+    Use it instead of `findChildren`, the focus chain and `focusProxy`: with these, PySide treats the queried
+    widget as the owner of the widget that was found, and the garbage collector then deletes widgets that are
+    in use.
     """
     return (each for each in QApplication.allWidgets() if each is not widget and widget.isAncestorOf(each))

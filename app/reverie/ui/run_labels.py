@@ -30,9 +30,9 @@ class RunKindLabels(Struct, frozen=True):
     title: str
     """The name of one run in a list."""
     plural: str
-    """The name of the filter that shows only these."""
+    """The name of the filter that shows only runs of this kind."""
     by: str
-    """The author of a text."""
+    """The name of this kind of run as the author of a text."""
 
 
 RUN_KINDS = (
@@ -73,7 +73,7 @@ RUN_KINDS = (
         by=translatable("by your undo"),
     ),
 )
-"""The kinds in the order in which views list them."""
+"""The labels of all kinds, in the order in which views list them."""
 
 
 LABELS: dict[str, RunKindLabels] = {labels.kind: labels for labels in RUN_KINDS}
@@ -83,7 +83,7 @@ BY: dict[str, str] = {labels.kind: labels.by for labels in RUN_KINDS}
 
 
 def kind_title(kind: str) -> str:
-    """Return the name of one run of this kind; an unknown kind is shown as it is."""
+    """Return the name of one run of this kind; an unknown kind is returned as it is."""
     labels = LABELS.get(kind)
     return visible(kind) if labels is None else translated(labels.title)
 
@@ -122,7 +122,7 @@ _CLAUSES = (
     phrase("held for review: not every fact would stay as it is"),
     phrase("held for review: it would delete lines of {paths} that are nowhere else"),
 )
-"""The sentences of the rules, without the capital and the full stop."""
+"""The sentences that the rules engine writes, without the initial capital and the full stop."""
 
 
 _LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
@@ -140,8 +140,8 @@ _HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
 def summary_words(summary: str) -> str:
     """Return a run's summary in the language of the window, safe to show.
 
-    Records of runs are English, even very old ones and those of other programs. Sentences that the rules are
-    known to write are translated; anything else, such as the words of a model, stays as it is.
+    Summaries are stored in English. Sentences that the rules engine is known to write are translated,
+    including those of old records; any other text, such as one by a model, is not changed.
     """
     return " ".join(_sentence(each) for each in _SENTENCE.split(summary)) if summary else ""
 

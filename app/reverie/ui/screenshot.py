@@ -31,7 +31,7 @@ _LAYOUT_TURNS = 5
 
 
 def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
-    """Run the event loop until `condition` holds; return False when the time is up."""
+    """Run the event loop until `condition()` is True; return False if it is not within `limit_ms`."""
     deadline = time.monotonic() + limit_ms / 1000
     while not condition():
         if time.monotonic() > deadline:
@@ -43,7 +43,7 @@ def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
 
 
 def is_loaded(window: MainWindow) -> bool:
-    """Return whether tree and footer of the selection, and the other tabs, are loaded."""
+    """Return whether the tree and the footer of the selected place, and the other tabs, are loaded."""
     tab = window.tab
     return (
         window.session is not None
@@ -55,7 +55,7 @@ def is_loaded(window: MainWindow) -> bool:
 
 
 def select_a_file(window: MainWindow) -> bool:
-    """Open a memory unless one is selected: the project's first, else the first of all.
+    """Open a memory unless one is selected: the first of the project, else the first of all scopes.
 
     Return whether a memory is selected.
     """
@@ -75,7 +75,7 @@ def shows_the_selected(window: MainWindow) -> bool:
 
 
 def finish_layouts() -> None:
-    """Run the event loop until no layout requests another."""
+    """Run the event loop often enough that all pending layouts are done."""
     for _turn in range(_LAYOUT_TURNS):
         QCoreApplication.processEvents()
 
@@ -97,7 +97,7 @@ class Screenshot:
     def take(self, limit_ms: int) -> int:
         """Wait until everything is loaded, save the picture, and return the exit code.
 
-        It is 0 only if everything was loaded and the picture is written.
+        The code is 0 only if everything was loaded and the picture was written.
         """
         window = self._window
         loaded = wait_for(lambda: is_loaded(window) or window.gave_up, limit_ms)

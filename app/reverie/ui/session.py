@@ -1,15 +1,15 @@
 """An open home in a window: its engine, its watcher, and the refreshes of its views.
 
-Content reaches the views in one way: the watcher reports changes, a job reads what they touch, the result is
-emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view; with the
-watcher stopped nothing changes. Exceptions, none of them content: the first read after a selection or an
-explicit refresh, the marks of what was seen, and whether another run still holds the lease.
+Content reaches the views in one way: the watcher reports changes, a job reads the changed parts, and the
+result is emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view;
+if the watcher is stopped, no view changes. The exceptions are the first read after a selection or an explicit
+refresh, the seen/unseen marks, and whether another run still holds the lease.
 
 Threading: GUI thread. The engine is used only in jobs: on the scan lane (reading, edits by the user), the
 history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; changes that
-arrive meanwhile are merged, so a busy writer cannot starve it.
+arrive meanwhile are merged into the next one, so even if a program writes all the time, refreshes end.
 
-Failure: a refresh that fails keeps the last views, emits `trouble`, and the next one reads everything.
+Failure: if a refresh fails, the last views stay, `trouble` is emitted, and the next refresh reads everything.
 """
 
 from __future__ import annotations
@@ -62,12 +62,15 @@ class HomeOpened(Struct, frozen=True):
 
 
 async def open_home(path: Path, profile: Profile, engine: EngineClient) -> HomeOpened:
-    """Let the engine open the home at `path`. For jobs."""
+    """Let the engine open the home at `path`, and return the result. Must be called in a job."""
     return _opened(await ask(engine.services.open, path), profile, engine)
 
 
 async def adopt_home(path: Path, known_id: str, profile: Profile, engine: EngineClient) -> HomeOpened:
-    """Give the home at `path` the history of the known home that was moved there, and open it. For jobs."""
+    """Open the home at `path` with the history of the known home that was moved there.
+
+    `known_id` is the id of the known home. Must be called in a job.
+    """
     return _opened(await ask(engine.services.adopt, path, known_id), profile, engine)
 
 
@@ -83,7 +86,10 @@ _MOST_TITLES = 500
 
 
 class Choice(Struct, frozen=True):
-    """The selection inside a home. With neither id nor path, it is the home's global memory alone."""
+    """The selection inside a home.
+
+    If neither an id nor a path is given, only the home's global memory is selected.
+    """
 
     workspace_id: str | None = None
     project_path: str | None = None
@@ -99,12 +105,12 @@ class TreeUpdate(Struct, frozen=True):
     tree: MemoryTree
     view: MemoryView
     other: bool
-    """Whether the context is another than before."""
+    """Whether the context differs from that of the previous update."""
     names_only: bool
-    """Whether it is a quick first read without contents."""
+    """Whether this is a quick first read of the names, without contents."""
     changes: Changes | None = None
     serial: int = 0
-    """The number by which the engine knows what it sent; 0 for a first read, which it does not store."""
+    """The number of the state that the engine sent and stored; 0 for a first read, which is not stored."""
 
 
 class _Refreshed(Struct, frozen=True):
@@ -124,17 +130,18 @@ class HomeSession(QObject):
         tree_changed(TreeUpdate): The trees have changed.
         status_changed(StatusView): The status of the shown context has changed.
         runs_changed(): Runs were added or changed.
-        outside_changed(): Something in the home changed that is part of no shown view.
+        outside_changed(): Something in the home has changed that no shown view contains.
         activity_changed(): The activity of the background services has changed.
         traces_changed(): Traces were added or changed.
         project_changed(): The repository of the shown project has changed.
         trouble(UserError | None): A read failed; None once it works again.
         watch_changed(WatchState): The state of the watcher has changed.
         history_started(): The history has started recording.
-        marks_changed(): The marks of what was seen may have changed.
-        notified(str): A sentence for the user.
+        marks_changed(): The seen/unseen marks may have changed.
+        notified(str): There is a message for the user.
         overwritten(object): Another program overwrote a save.
-        host_changed(str, HostStatus): The state of the background services of the home with this id.
+        host_changed(str, HostStatus): The state of the background services of the home with this id has
+        changed.
         engine_replaced(str): Requests to the engine for the home with this id have to be repeated.
     """
 
@@ -193,7 +200,7 @@ class HomeSession(QObject):
         self._closed = False
         self._history_started = False
         self.is_recorded = False
-        """Whether the history has everything that was heard of."""
+        """Whether the history has recorded every change that was reported."""
         engine.heard.connect(self._on_heard)
         engine.replaced.connect(self._on_engine_replaced)
         engine.lost.connect(self._on_engine_lost)
@@ -227,15 +234,15 @@ class HomeSession(QObject):
 
     @Slot(object)
     def _on_engine_lost(self, error: UserError) -> None:
-        """Report that the machine of this home cannot be reached; the views stay."""
+        """Report that the machine of this home cannot be reached; the views keep their content."""
         if not self._closed:
             self._watch.lost()
             self.trouble.emit(error)
 
     def _named(self, info: HomeInfo) -> HomeInfo:
-        """Return the info with the machine's name in the label, if it is another one.
+        """Return the info with the name of the machine in its label, if the home is on another machine.
 
-        The place of the demo is not shown.
+        For the demo, the directory is left out.
         """
         machine = self.engine.machine_name
         if self.is_demo:
@@ -243,7 +250,7 @@ class HomeSession(QObject):
         return replace(info, label=f"{info.label} · {machine}") if machine else info
 
     def select_place(self, workspace_id: str, project_path: str) -> None:
-        """Show a workspace or a project; empty for none."""
+        """Show a workspace or a project; an empty argument means none."""
         self.select(Choice(workspace_id or None, project_path or None))
 
     def select(self, choice: Choice = HOME_ALONE) -> None:
@@ -301,7 +308,7 @@ class HomeSession(QObject):
     def _on_failed(self, error: UserError) -> None:
         """Report the error and retry soon; the last views stay.
 
-        What caused it may disappear without an event.
+        A retry is needed because the cause of the error can disappear without an event.
         """
         self._everything = True
         if not self._closed:
@@ -309,7 +316,7 @@ class HomeSession(QObject):
         self.trouble.emit(error)
 
     def _on_aside_failed(self, error: UserError) -> None:
-        """Report an error of something beside the views."""
+        """Report an error that does not concern the views, by `notified`."""
         self.notified.emit(str(error))
 
     @Slot(object)
@@ -344,7 +351,7 @@ class HomeSession(QObject):
         self._on_marked(None)
 
     def _on_marked(self, _nothing: None) -> None:
-        """Update the marks of what was seen."""
+        """Read the seen/unseen marks again after files were marked as seen."""
         self.marks_changed.emit()
         self.refresh_marks()
 
@@ -436,8 +443,8 @@ class HomeSession(QObject):
     def _read_titles(self, project: str) -> None:
         """Read missing titles of workspaces in small jobs, newest first, those of `project` first.
 
-        A job that has started is never superseded: the next one does not repeat what it learned, so its
-        result would be lost.
+        A job that has started is never superseded: the next job does not read the same titles again, so they
+        would be lost.
         """
         self._titles_wanted, self._titles_left = project, _MOST_TITLES
         if not self._reading_titles:
@@ -491,13 +498,13 @@ class HomeSession(QObject):
         self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
-        """Show these memories too while a filter is on."""
+        """Show these memories too while a filter would hide them."""
         if self.arrangement.show != "all":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()
     def refresh_marks(self) -> None:
-        """Read the marks of what was seen again; no file is read."""
+        """Read the seen/unseen marks again; no file is read."""
         self._marks_stale = True
         self._pump()
 
@@ -517,9 +524,10 @@ class HomeSession(QObject):
             self._watch.rescan("focus")
 
     def close(self, *, leave: bool = True) -> None:
-        """Deliver nothing more.
+        """Emit no more signals, because the home or the window closes.
 
-        With `leave`, the engine stops watching for this window in a job; without, when the connection ends.
+        With `leave`, a job makes the engine stop watching for this window; otherwise the engine stops when
+        the connection ends.
         """
         self._closed = True
         self._lease_poll.stop()
@@ -535,7 +543,7 @@ class HomeSession(QObject):
 def _followed(
     update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
 ) -> TreeUpdate:
-    """Return the current trees, made from the previous ones and what the engine sent."""
+    """Return the current trees, made from the previous update and the data that the engine sent."""
     view = updated(found, update.view)
     tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)
     return TreeUpdate(

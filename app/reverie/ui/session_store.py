@@ -1,6 +1,6 @@
 """The state of the last window, restored by the next one.
 
-Threading: GUI thread. Failure: whatever no longer exists is skipped.
+Threading: GUI thread. Failure: a place or file that no longer exists is skipped.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ class SessionStore(QObject):
     """The state of a window that the next one restores (`services.window_state.Remembered`).
 
     Create it once the UI is built, before a home is opened. Size and splitters are set before the window is
-    shown; place, open folders, file, cursor and scroll positions follow when the tree is on screen, never
-    before it (design.md section 7). Once the user selects another place or file, nothing more is restored,
-    and what no longer exists is skipped. The file is read before the window is created and written after its
-    event loop has ended. `restoring` tells whether the stored place, or its tree or text, is still to come.
+    shown; the place, open folders, file, cursor and scroll positions are restored when the tree is on screen,
+    never before (design.md section 7). Once the user selects another place or file, nothing more is restored.
+    A place or file that no longer exists is skipped. The file is read before the window is created and
+    written after its event loop has ended. `restoring` is True until the stored place, its tree and its text
+    have been restored.
     """
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
         """Start restoring.
 
-        `place` restores home and file too; it is False if the command line names what to open.
+        With `place`, home and file are restored too; it is False if the command line names the homes to open.
         """
         super().__init__(window)
         self._window = window
@@ -87,14 +88,14 @@ class SessionStore(QObject):
         self._shown_tab = tab
 
     def _note_tree_width(self) -> None:
-        """Store the width of the trees while they are visible; behind another tab they are not laid out."""
+        """Store the width of the trees if they are visible; behind another tab they have no valid width."""
         tab = self._window.tab
         if self._shown_tab == 0 and not tab.is_narrow:
             self._tree_width = tab.splitter.sizes()[0]
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        """Stop restoring at the second selection; the first may be the window's own."""
+        """Stop restoring at the second selection, because the first may be made by the window itself."""
         if self._window.homes.session(place.home) is not None:
             if self._is_any_picked:
                 self._on_choice()
@@ -223,7 +224,7 @@ class SessionStore(QObject):
         )
 
     def keep(self, profile: Profile, throw_away: Path) -> None:
-        """Write the state, once the event loop has ended.
+        """Write the state to the profile, after the event loop has ended.
 
         A home below `throw_away` is left out, because it will not exist next time.
         """

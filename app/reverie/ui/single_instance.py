@@ -1,12 +1,12 @@
 """One window for each profile: a second start sends its request to the first window, and exits.
 
-The first is whoever holds the lock file. The kernel and Qt's stale check free the lock of a dead process, so
-whoever gets the lock may take over its socket too. The first listens once its window is painted; a second
-start retries until then, and reports when it gets no answer. A request over the socket (in a private
-directory) can only name homes to open, and what to show of them.
+The first process is the one that holds the lock file. The kernel and Qt's stale check free the lock of a dead
+process, so a process that gets the lock can take over the socket too. The first process listens once its
+window is painted. A second one retries until then, and reports an error if it gets no answer. A request over
+the socket (in a private directory) can only name homes to open, and the parts of them to show.
 
 Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: if no lock can be
-created, this start behaves as the first.
+created, this process behaves as the first one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
 class OpenRequest(Struct, frozen=True):
-    """The request of a second start of the program."""
+    """The request of a second instance of the program."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -95,17 +95,17 @@ def decoded(line: bytes) -> OpenRequest | None:
 
 
 def activation_token() -> str:
-    """Return the desktop's token of this start that allows a window to come to the front."""
+    """Return the activation token that the desktop gave this process; it lets a window come to the front."""
     return next((os.environ[name] for name in _ACTIVATION if os.environ.get(name)), "")
 
 
 class Instance(QObject):
-    """A start of the program. It takes the lock when it is created.
+    """An instance of the program, which takes the lock when this object is created.
 
     Call `listen` once the window is painted and `close` at the end.
 
     Signals:
-        asked(OpenRequest): Another start of the program sent this request.
+        asked(OpenRequest): Another instance of the program sent this request.
     """
 
     asked = Signal(object)
@@ -130,7 +130,7 @@ class Instance(QObject):
             self.is_first = self._lock.error() != QLockFile.LockError.LockFailedError
 
     def listen(self) -> None:
-        """Start to accept requests."""
+        """Start to accept requests of other instances, if this is the first one."""
         if not self.is_first or not self._name or self._server is not None:
             return
         from PySide6.QtNetwork import QLocalServer
@@ -145,7 +145,7 @@ class Instance(QObject):
             log.warning("other starts cannot reach this window: %s", server.errorString())
 
     def close(self) -> None:
-        """Free the name for the next start."""
+        """Free the lock and the socket for the next instance."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -191,7 +191,7 @@ class Instance(QObject):
             self.asked.emit(request)
 
     def hand_over(self, request: OpenRequest, limit_ms: int = ANSWER_MS) -> str:
-        """Send `request` to the first window. Returns an error message; empty on success."""
+        """Send `request` to the first window, and return an error message; empty on success."""
         from PySide6.QtNetwork import QLocalSocket
 
         deadline = time.monotonic() + limit_ms / 1000
@@ -224,7 +224,7 @@ class Instance(QObject):
 
 
 def _socket_name(profile: Profile) -> str:
-    """Return the path of the socket: beside the lock, or in a private directory if that name is too long."""
+    """Return the path of the socket: beside the lock or, if that path is too long, in a private directory."""
     beside = profile.locks.absolute() / "window.socket"
     windows = sys.platform == "win32"
     if not windows and len(os.fsencode(beside)) <= _LONGEST_PATH:

@@ -16,10 +16,10 @@ class StartupOptions(Struct, frozen=True):
     workspace: str = ""
     """The id of the workspace to select."""
     demo: Path | None = None
-    """The directory in which a copy of the demo home may be made."""
+    """The directory in which a copy of the demo home can be created; None for no demo."""
     open_demo: bool = False
     and_found: bool = False
-    """Open the homes that are found as well as `homes`."""
+    """Whether to open the homes that are found on this machine in addition to `homes`."""
     choosing: bool = False
     """Whether it is a first start, where the user chooses which of the found homes is shown."""
     watching: bool = True
@@ -34,4 +34,4 @@ class StartupOptions(Struct, frozen=True):
     hosts: tuple[MachineAddress, ...] = ()
     """Other machines whose homes are opened as well."""
     starting: StartingEngine | None = None
-    """The engine, if it was started already."""
+    """The engine, if it has been started already."""

@@ -43,7 +43,10 @@ class StopSignals(QObject):
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Install the handlers, and restore the previous ones afterwards. Main thread only."""
+        """Context manager: install the handlers, and restore the previous ones afterwards.
+
+        Main thread only.
+        """
         numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
         before = {number: signal.signal(number, _nothing) for number in numbers}
         fd = signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
@@ -65,4 +68,4 @@ class StopSignals(QObject):
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """Ignore a signal, which the socket reports; without a handler the process would end at once."""
+    """Ignore a signal here: the socket reports it, but without a handler the process would end at once."""

@@ -1,10 +1,10 @@
 """The style of controls: flat, with one accent colour and a visible focus, over Qt's Fusion style.
 
 Colours come from `theme_of` the palette of the control, sizes from its font, so dark palettes, high contrast
-and large fonts need nothing more. There is no style sheet: it would wrap this style and ignore changes of
+and large fonts need no further code. There is no style sheet: it would wrap this style and ignore changes of
 the palette.
 
-Threading: GUI thread. Failure: none of its own; everything not drawn here is Fusion's.
+Threading: GUI thread. Failure: none of its own. Everything that is not drawn here is drawn by Fusion.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def _boxed(
 
 
 def _ring(painter: QPainter, area: QRectF, colour: QColor) -> None:
-    """Draw the focus: two pixels, usually of accent, inside of `area`."""
+    """Draw the focus ring: two pixels wide, usually in the accent colour, inside of `area`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(colour, RING))
@@ -354,7 +354,7 @@ def _field(option: QStyleOption, painter: QPainter, theme: Theme) -> None:
 
 
 def _item_row(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the background of a row and of its branches at the left, which are selected with it."""
+    """Draw the background of a row, and of the branches at its left, which are selected with the row."""
     if not isinstance(option, QStyleOptionViewItem):
         return False
     if option.features & QStyleOptionViewItem.ViewItemFeature.Alternate:
@@ -601,7 +601,7 @@ def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -
 
 
 def _flat(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw nothing, where Fusion would draw a line."""
+    """Draw nothing, in place of a line that Fusion would draw."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""The log of the window, and the file for faults of the interpreter.
+"""The log of the window, and the file to which the interpreter writes when it crashes.
 
 Threading: any thread may log. Failure: without a file, the last records stay in memory.
 """
@@ -23,7 +23,7 @@ log = logging.getLogger("reverie.app")
 
 
 class WaitingRecords(logging.Handler):
-    """A handler that keeps records until the log file is open."""
+    """A log handler that stores records until the log file is open."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -36,8 +36,8 @@ class WaitingRecords(logging.Handler):
 class Log:
     """The log of the window: the last records in memory, and a file of the profile.
 
-    A thread of its own writes the file, from `start_file` on, because its imports take time. No record in
-    between is lost.
+    `start_file` is called late, by a job, because its imports take time. From then on a thread of its own
+    writes the file, beginning with the records from before, so that none is lost.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -94,7 +94,7 @@ class Log:
 
 @contextlib.contextmanager
 def faults_to(profile: Profile) -> Iterator[None]:
-    """Let the interpreter write to a file when a signal kills it."""
+    """Context manager: let the interpreter write to a file when a signal such as SIGSEGV kills it."""
     try:
         place = profile.ensure(profile.state / "logs") / "faults.log"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT

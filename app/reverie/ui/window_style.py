@@ -1,6 +1,6 @@
-"""Theme, font size and language: read from `[window]` in the settings file, and applied.
+"""Theme, font size and language of the window: read from `[window]` in the settings file, and applied.
 
-An invalid value counts as its default.
+An invalid value is replaced by its default.
 
 Threading: GUI thread. Failure: none.
 """
@@ -33,7 +33,7 @@ class WindowStyle(Struct, frozen=True):
     """Theme, font size and language, with the fields and defaults of `settings.WindowSettings`."""
 
     font_size: int = 0
-    """In points; 0 for the system's size."""
+    """The font size in points; 0 for the system's size."""
     language: str = "system"
     theme: str = "system"
 
@@ -84,7 +84,7 @@ def read_window_style(settings_file: Path) -> WindowStyle:
 def language_of(wanted: str, system: list[str]) -> str:
     """Return the language to translate into, empty for English.
 
-    `system` are languages by preference, such as `de-AT`.
+    `wanted` is the setting; `system` lists the system's languages, such as `de-AT`, in order of preference.
     """
     for name in [wanted] if wanted != "system" else system:
         language = name.replace("_", "-").partition("-")[0].lower()
@@ -126,7 +126,7 @@ class AppearanceControl(QObject):
         self._shown = look
 
     def end(self) -> None:
-        """Restore the previous style (for tests, which share one application)."""
+        """Restore the style from before `begin` (for tests, which share one application)."""
         self.apply(WindowStyle())
         for translator in self._translators:
             self._application.removeTranslator(translator)

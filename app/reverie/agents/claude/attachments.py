@@ -1,13 +1,13 @@
 """Attachments in transcripts of Claude Code: loaded instructions, recalled memories, the model's setup.
 
-See formats/claude-code.md sections 12.1.3, 12.1.4 and 12.1.14. `recorded` reads one transcript for the
-present context of the session. The program records whole files. A list without `changed` holds everything
-that is loaded and replaces earlier lists (a start, a compaction). One with `changed` (a resumed session)
-holds only files that are new or differ, and names removed ones in `removed`. Only lines that name one of
+See formats/claude-code.md sections 12.1.3, 12.1.4 and 12.1.14. `recorded` reads the current context of a
+session from its transcript. The program records whole files. A list without `changed` (at a start or a
+compaction) has all loaded files and replaces earlier lists. A list with `changed` (in a resumed session) has
+only files that are new or differ, and names files no longer loaded in `removed`. Only lines that name one of
 these attachments are decoded, and at most `MOST_BYTES` of a transcript are read.
 
-Threading, failure: as `agents.transcripts` says; values may have any type, and one of another shape is
-ignored.
+Threading, failure: as `agents.transcripts` says; values may have any type, and a value of an unexpected type
+is ignored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_BYTES = 64 << 20
 SET_UP: Mapping[str, str] = resource_table("transcripts.toml")["claude"]["set_up"]
 """The parts of the agent's setup in words, by the attachment that records them."""
 QUIET = frozenset({"prompt_snapshot", "silent_turn_reminder"})
-"""Attachments without content for a reader: the program's own prompt and tools, reminders to the model."""
+"""Attachments of no interest to a person: the program's own prompt and tools, reminders to the model."""
 
 
 class LoadedFile(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Instructions(Struct, frozen=True):
     """One `instructions` attachment."""
 
     files: tuple[LoadedFile, ...]
-    """In the order in which the model gets them."""
+    """The files, in the order in which the model gets them."""
     changed: bool = False
     """Whether these are only the files that are new or differ."""
     removed: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Instructions(Struct, frozen=True):
 
 
 class Recalled(Struct, frozen=True):
-    """One memory that the program chose for a prompt and put before the model."""
+    """One memory that the program chose for a prompt and gave to the model."""
 
     path: str
     text: str
@@ -91,7 +91,7 @@ class LoadedContext(Struct):
         return any(each.kind == AUTO_MEMORY for each in self.files.values())
 
     def take(self, attachment: Mapping[str, Any], at: int | None) -> None:
-        """Apply one attachment."""
+        """Update the context with one attachment, recorded at `at` (UTC ms)."""
         instructions = instructions_in(attachment)
         if instructions is not None:
             self.lists += 1
@@ -157,7 +157,7 @@ _MARKS = tuple(f'"{kind}"'.encode() for kind in (INSTRUCTIONS, RECALLED, NESTED)
 
 
 def _may_count(line: bytes) -> bool:
-    """Return whether a line may hold one of the attachments; most lines do not, and some are very long."""
+    """Return whether a line may contain one of the attachments, so that other lines need not be decoded."""
     head = line[:1000]
     return b'"attachment"' in head and any(mark in head for mark in _MARKS)
 
@@ -170,7 +170,7 @@ def _files(value: object) -> Iterator[LoadedFile]:
 
 
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
-    """Describe an attachment with files in one sentence with their names.
+    """Return a sentence that names the files of an attachment; empty for any other attachment.
 
     Names are relative to `cwd` if they lie below it. `config`: the agent's home. Empty for any other
     attachment.
@@ -196,7 +196,7 @@ def _names(paths: Iterable[str], cwd: str, config: str) -> str:
 
 
 def _name(path: str, cwd: str, config: str) -> str:
-    """Return a file's name for a sentence: relative to the working directory, or enough to be unique."""
+    """Return a file's name for a sentence: relative to `cwd`, or long enough to be unique."""
     if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     parts = path.replace("\\", "/").split("/")

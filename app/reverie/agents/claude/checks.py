@@ -1,7 +1,7 @@
 """The doctor's checks of the memory of one project of Claude Code: its index, and the lock.
 
-Only reads (formats/claude-code.md sections 4, 5 and 12). Threading: any thread but the GUI's. Failure: parts
-that cannot be read are a sentence of the check.
+Nothing is written (formats/claude-code.md sections 4, 5 and 12). Threading: any thread but the GUI's.
+Failure: the check has a sentence on parts that cannot be read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _MemoryFacts(Struct, frozen=True):
     problem: str
     """Why the index cannot be read; empty if it can, or does not exist."""
     memories: int
-    """Number of memories that the index covers: not those of the team or of a folder with an index of its
+    """Number of memories that the index covers, without those of the team or of a folder with an index of its
     own."""
     unlisted: int
     """Number of memories that no line of the index names."""
@@ -55,7 +55,7 @@ def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tu
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the index, and why it cannot be read; None and empty if there is no index."""
+    """Return the text of the index, or None and why it cannot be read (empty: there is no index)."""
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

@@ -21,9 +21,9 @@ _KINDS = frozenset({"user", "feedback", "project", "reference"})
 def comparable_text(text: str) -> ComparableText:
     """Return the parts of a memory that a merge must preserve (section 4): the text without file metadata.
 
-    Every memory has a name of its own and a session it comes from, so these neither distinguish two memories
-    nor are lost with one of them. `kind` is one of the agent's four, or empty; it is compared, and stays that
-    of the remaining memory.
+    Every memory has its own name and original session, so these do not make two memories different, and a
+    merge may drop them. `kind` is one of the agent's four kinds, or empty; memories of different kinds are
+    never merged.
     """
     block = _BLOCK.match(text)
     if block is None:

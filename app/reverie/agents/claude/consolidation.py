@@ -1,15 +1,16 @@
 """The consolidation lock of Claude Code, `.consolidate-lock` (formats/claude-code.md sections 5 and 12).
 
-The file's mtime is the time of the last consolidation, its body the process id of the holder; without the
-file there was no consolidation yet. A consolidation counts as running while that process lives and the mtime
-is younger than an hour. Claude Code leaves its process id there after a success, and the process lives on as
-the open session. So it also counts as ended once the session recorded that it improved memories, or once
-nothing in the directory has changed for `QUIET_MS` (`Ended`).
+The file's mtime is the time of the last consolidation, its content the process id of the holder; if the file
+is missing, there was no consolidation yet. A consolidation counts as running while that process lives and the
+mtime is younger than an hour. Claude Code leaves its process id there after a success, and the process lives
+on as the open session. So a consolidation also counts as ended once the session recorded that it improved
+memories, or once nothing in the directory has changed for `QUIET_MS` (`Ended`).
 
-To take the lock, a process writes its own id and reads it again, as the agent does; of two that take it at
-once the last one has it. When Reverie releases it after a consolidation the mtime is the present and the body
-empty; after any other run everything is as it was. A foreign lock is never written to, and never taken while
-its holder is alive; Reverie releases only its own. Uses real time, because the agent compares with it.
+To take the lock, a process writes its own id and reads it again, as the agent does; if two processes take it
+at once, the last one gets it. When Reverie releases the lock after a consolidation, it sets the mtime to the
+current time and empties the file; after any other run it restores both. A foreign lock is never written to,
+and never taken while its holder is alive; Reverie releases only its own. Uses real time, because the agent
+compares with it.
 
 Threading: any thread but the GUI's. Failure: `Busy` while another process holds the lock, other `UserError`s
 if the file cannot be read or written.
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
-"""After this time without a change in the directory a consolidation is over: one takes about a minute."""
+"""After this time (ms) without a change in the directory a consolidation counts as over; one takes about a
+minute."""
 _READ_BYTES = 4096
 _TAIL_BYTES = 4 << 20
 _MOST_ENTRIES = 5000
@@ -51,12 +53,12 @@ _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
 
 
 class LockState(Struct, frozen=True):
-    """The state recorded by a lock file."""
+    """The state that a lock file records."""
 
     at: int | None = None
-    """The last consolidation, or when the present one began, UTC ms; None for never."""
+    """Time of the last consolidation, or start of the current one, UTC ms; None for never."""
     holder: int | None = None
-    """The process id in the body; None for none."""
+    """The process id in the file; None if there is none."""
     alive: bool = False
     """Whether that process runs."""
     running: bool = False
@@ -75,7 +77,7 @@ over."""
 
 
 class Ended(Struct, frozen=True):
-    """A check for whether a consolidation is over although its process lives.
+    """A check of whether a consolidation is over although its process is alive.
 
     `directory`: the memory. `transcript_of`: returns the transcript of the session that runs in a process;
     None if unknown.
@@ -85,7 +87,7 @@ class Ended(Struct, frozen=True):
     transcript_of: Callable[[int], Path | None]
 
     def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
-        """Implement `HasEnded`."""
+        """Return whether the consolidation that began at `at_ms` is over at `now_ms` (see `HasEnded`)."""
         transcript = self.transcript_of(holder)
         if transcript is not None and _recorded_since(transcript, at_ms):
             return True
@@ -111,11 +113,11 @@ def _recorded_since(transcript: Path, at_ms: int) -> bool:
 
 
 def _newest_change(directory: Path) -> int:
-    """Return the time of the last change in a memory directory, UTC ms; the lock itself does not count."""
+    """Return the time of the last change in a memory directory, UTC ms, ignoring the lock itself."""
     newest = 0
 
     def not_listed(_error: OSError) -> None:
-        """Ignore it: the folder counts with its own time, if at all, and the status lines name it."""
+        """Ignore a folder that cannot be listed; the status lines name it."""
 
     for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:
@@ -169,7 +171,7 @@ class ClaudeLock:
         return self._pid
 
     def look(self) -> LockBefore:
-        """Return the lock as it is now.
+        """Return the current state of the lock.
 
         Raises `Busy` while another process holds it.
         """
@@ -271,7 +273,7 @@ def _look(file: Path) -> LockBefore:
 
 
 def _holder(body: bytes | None) -> int | None:
-    """Return the process id in a body: its leading number, as the agent's `parseInt` reads it; None for 0."""
+    """Return the process id in a lock file: the leading number, as by `parseInt`; None for 0 or none."""
     found = _NUMBER.match(body or b"")
     return int(found[1]) or None if found else None
 

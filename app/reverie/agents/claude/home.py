@@ -1,13 +1,13 @@
 """The home of Claude Code: `~/.claude` (formats/claude-code.md).
 
-Projects are the directories in `projects/`, named by their working directory, or by themselves where that is
-unknown. Worktrees of one repository are one project: they share its memory, which lies where the repository's
-root says. Sessions are workspaces; their memory is the notes the agent keeps of each. Global memories are
+Projects are the directories in `projects/`, named by their working directory, or by their own path if that is
+unknown. Worktrees of one repository are one project: they share its memory, whose directory is named after
+the repository's root. Sessions are workspaces; their memory is the agent's session notes. Global memories are
 those of sub-agents, which lie outside of projects.
 
-Listing opens a transcript only for its first kilobytes, and only if nothing else names the working
-directory (`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`,
-`learn_titles`). The home is only read; credentials and the keys of running sessions are never opened.
+Listing reads only the first kilobytes of a transcript, and only if nothing else names the working directory
+(`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`, `learn_titles`). The
+home is only read; credentials and the keys of running sessions are never opened.
 
 Failure: as `agents.base` says.
 """
@@ -107,8 +107,8 @@ CAPS = Caps(
     front_matter="lenient",
     undescribed=r"(?:.*/)?MEMORY\.md",
 )
-"""The agent has no caps of this kind but the prefix it reads; these keep one huge file from being taken for a
-note."""
+"""The agent itself only limits the prefix that it reads; the other caps keep a huge file from being treated
+as a note."""
 
 _TEAM_SENTENCE = "A server synchronizes the team's memories to every machine, so a change here could be lost."
 _LOCK_SENTENCE = (
@@ -314,16 +314,16 @@ class ClaudeHome(Home):
         return self._stores.settings_of(self._cwd(context)).off
 
     def loads_nothing(self, context: ScopeContext) -> str:
-        """Return the variable that keeps the agent from loading anything in the context; empty for none."""
+        """Return the environment variable that keeps the agent from loading anything; empty if none does."""
         return loads_nothing(self._root, self._cwd(context), self._machine)
 
     def moved_by_project(self, context: ScopeContext) -> bool:
-        """Return whether the project's own settings put its memory elsewhere."""
+        """Return whether the project's own settings choose another directory for its memory."""
         settings = self._stores.settings_of(self._cwd(context))
         return settings.by_project and settings.directory is not None
 
     def memory_outside(self, context: ScopeContext) -> str:
-        """Return the sentence about a memory directory from project settings that Reverie does not follow.
+        """Return the sentence about a memory directory in project settings that Reverie does not use.
 
         Empty if there is none.
         """
@@ -476,7 +476,7 @@ class ClaudeHome(Home):
         return TitlesRead(read, changed)
 
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
-        """Read and store the title of a session, and return it with whether anything new was learned.
+        """Read and store the title of a session; return the title, and whether any stored fact is new.
 
         A title given by a person outranks the transcript's. "New" covers the title and the working directory.
         """
@@ -515,13 +515,13 @@ class ClaudeHome(Home):
     # Projects
 
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories (of `only`) with their sessions, and learn their working directories."""
+        """Return the directories (of `only`) with their sessions, and read missing working directories."""
         directories = self._sessions.listed(problems, only)
         self._known.learn_missing(directories)
         return directories
 
     def _session_owner(self, session_id: str, place: str) -> str:
-        """Return the project of a session that lies in the directory `place`."""
+        """Return the project of a session whose files are in the directory `place`."""
         if not self._known.paths(place):
             self._listed([], (place,))
         return self._owner_of_path(place, self._known.cwd(session_id, place))
@@ -538,8 +538,8 @@ class ClaudeHome(Home):
     def _project(self, project_path: str) -> str:
         """Return the path that identifies a project.
 
-        That is the root of its repository, its directory in `projects/` if the path is unknown, or the given
-        path.
+        This is the root of its repository; its directory in `projects/` if the path is unknown; else the
+        given path.
         """
         own = Path(project_path)
         if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):
@@ -551,7 +551,7 @@ class ClaudeHome(Home):
         return self._stores.root_of(path)
 
     def _is_own(self, name: str, owner: str) -> bool:
-        """Return whether the memory of `owner` lies in this directory."""
+        """Return whether the memory of the project `owner` is in the directory `name`."""
         return owner == str(self._stores.projects / name) or self._stores.directory_of(owner) == name
 
     def _cwd(self, context: ScopeContext) -> str | None:
@@ -582,7 +582,7 @@ class ClaudeHome(Home):
         return own.name or path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
 
     def _memory_directory(self, context: ScopeContext) -> Path | None:
-        """Return the memory of a context, None if there is none on disk."""
+        """Return the memory directory of a context; None if there is none on disk."""
         try:
             directory = self.scope_root(context, Scope.PROJECT).directory
         except ScopeUnavailable:
@@ -590,7 +590,7 @@ class ClaudeHome(Home):
         return directory if is_directory(directory) else None
 
     def _has_ended(self, directory: Path) -> HasEnded:
-        """Return a check for whether a consolidation of this memory is over although its process lives."""
+        """Return a check of whether a consolidation of this memory is over although its process is alive."""
 
         return Ended(directory, self._transcript_of)
 

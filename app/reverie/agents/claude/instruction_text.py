@@ -4,10 +4,10 @@ Front matter and block comments are removed, the rest is trimmed; `@path` in pro
 `paths` in a rule's front matter limits it to some files.
 
 The agent reads Markdown without tables or other extensions: blocks first, then the inline parts of each. An
-HTML comment is removed only if it is a block of its own at the top level. Imports are found in each run of
-plain text, so not in code, HTML, the target of a link or a link definition.
+HTML comment is removed only if it is a block of its own at the top level. Imports are found in plain text
+only, not in code, HTML, the target of a link or a link definition.
 
-Pure, any thread. Accepts every text; the cost is linear in its length except for odd nesting, which is
+Pure, any thread. Accepts every text; the time is linear in its length except for unusual nesting, which is
 bounded.
 """
 
@@ -82,20 +82,20 @@ def loaded_lines(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 class Mention(Struct, frozen=True):
-    """A path behind an `@` in prose: an import, or an attempt at one."""
+    """A path after an `@` in prose: an import, or an attempted one."""
 
     target: str
     """The path as the agent reads it."""
     rest: str = ""
-    """The rest of its line."""
+    """The rest of the line after the path."""
     joined: str = ""
-    """The character right before the `@`, which keeps it from being an import; empty for none."""
+    """The character right before the `@`, which prevents the import; empty if there is none."""
     line: int = 0
-    """The first line in the file with it, from 1; 0 if unknown."""
+    """The first line (from 1) of the file with this path; 0 if unknown."""
 
 
 def mentions_in(text: str) -> tuple[Mention, ...]:
-    """Return every path behind an `@` in a file with this text, in order, each once."""
+    """Return every path after an `@` in this text, in order, each once."""
     body = without_front_matter(text)
     if "@" not in body:
         return ()
@@ -124,7 +124,7 @@ def imports_in(text: str) -> tuple[str, ...]:
 
 
 _MOST_BLANKS = 3
-"""Maximum number of path ends with blanks that are tried."""
+"""Maximum number of spaces at which alternative ends of a path are tried."""
 _SIGNS_BEHIND = ".,:;!?)]}'\"”’"
 _NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 
@@ -134,8 +134,8 @@ def why_not_imported(
 ) -> ImportProblem | None:
     """Return why a mention loads nothing.
 
-    None for one that does, and for one that was not meant as an import, such as a person's name. `is_there`:
-    returns whether a path as written leads to a file.
+    None for a mention that loads a file, and for one that was not meant as an import, such as a person's
+    name. `is_there` returns whether a path, as written, leads to a file.
     """
     target = mention.target
     bare = target.rstrip(_SIGNS_BEHIND)
@@ -181,9 +181,9 @@ def _paths_of(block: str) -> Iterator[str]:
 
 
 def _front_value(block: str) -> Any:
-    """Return the value of `paths`.
+    """Return the value of `paths` in a block of front matter.
 
-    Invalid YAML (`**/*.py` without quotes) is quoted, as the agent does.
+    Values that are invalid YAML (`**/*.py` without quotes) are quoted first, as the agent does.
     """
     import yaml  # late: it costs tens of milliseconds, and few rules have front matter
 
@@ -251,7 +251,7 @@ def _without_comments(body: str) -> Iterator[tuple[str, int]]:
 
 
 def _beside_comments(raw: str) -> str:
-    """Return the rest of a block that begins with a comment; empty for other HTML."""
+    """Return the text of an HTML block without its comments, if it begins with one; empty for other HTML."""
     end = raw.rfind("-->") + 3
     if end < 3 or not raw.lstrip().startswith("<!--"):
         return ""
@@ -303,8 +303,8 @@ class _Block(Struct, frozen=True):
     text: str = ""
     """The inline text of a `text`, the name of a `definition`, the text beside the comment of an `html`."""
     parts: tuple[tuple[list[str], bool], ...] = ()
-    """The texts inside a `container`: the lines of a quotation or of each list item, and whether they are
-    read as the top level is."""
+    """The texts in a `container`: the lines of a quotation or of each list item, and whether these are parsed
+    like the top level."""
 
 
 def _blocks(lines: Sequence[str], *, top: bool) -> Iterator[_Block]:
@@ -325,7 +325,7 @@ def _block_at(lines: Sequence[str], at: int, *, top: bool) -> _Block:
 
 
 def _marked_block(lines: Sequence[str], at: int) -> _Block | None:
-    """Return the block that this line's own marks begin; None for a line of text."""
+    """Return the block that begins at line `at` with a mark such as `#` or `>`; None for a line of text."""
     line = lines[at]
     if fence := _FENCE.match(line):
         return _Block("code", at, _end_of_fence(lines, at, fence[1]))
@@ -378,7 +378,7 @@ def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
 
 
 def _end_of_html(lines: Sequence[str], at: int) -> int:
-    """Return where a block of HTML ends; 0 if none begins."""
+    """Return the end of the HTML block that begins at line `at`; 0 if none begins there."""
     line = lines[at]
     bare = line.lstrip(" ")
     if len(line) - len(bare) > 3 or not bare.startswith("<"):
@@ -403,7 +403,7 @@ def _end_of_html(lines: Sequence[str], at: int) -> int:
 
 
 def _is_long_tag(lines: Sequence[str], at: int) -> bool:
-    """Return whether a tag begins here whose attributes continue in the next lines."""
+    """Return whether a tag begins at line `at` with attributes that continue on the next lines."""
     if not re.match(r" {0,3}<[A-Za-z][\w-]*(?:\s|$)", lines[at]) or ">" in lines[at]:
         return False
     tag = lines[at]
@@ -415,7 +415,7 @@ def _is_long_tag(lines: Sequence[str], at: int) -> bool:
 
 
 def _after_mark(lines: Sequence[str], at: int, mark: str, start: int) -> int:
-    """Return the position behind the line with the mark and the empty lines after it."""
+    """Return the index of the line after the one that contains `mark` and the empty lines that follow it."""
     for end in range(at, len(lines)):
         if mark in lines[end][start:].lower():
             after = end + 1
@@ -470,7 +470,7 @@ def _list(lines: Sequence[str], at: int) -> _Block:
 
 
 def _item(lines: Sequence[str], at: int, bullet: re.Match[str]) -> tuple[list[str], int]:
-    """Return the lines inside one list item, and where it ends."""
+    """Return the lines inside one list item, and the index of the line after it."""
     line = re.sub(r"^\t+", lambda tabs: "   " * len(tabs[0]), bullet[2])
     blank = not line.strip()
     if blank:
@@ -526,7 +526,7 @@ _PUNCTUATION = frozenset(string.punctuation)
 
 
 class _Marks(Struct):
-    """A run of `*` or `_`, which may begin or end emphasis."""
+    """A delimiter run: consecutive `*` or `_`, which may begin or end emphasis."""
 
     char: str
     count: int
@@ -551,7 +551,7 @@ def _definitions(blocks: Iterable[_Block], depth: int) -> Iterator[str]:
 
 
 def _runs_of(blocks: Iterable[_Block], names: frozenset[str], depth: int) -> Iterator[str]:
-    """Yield every run of plain text."""
+    """Yield every piece of plain text in the blocks, in which imports are searched."""
     for block in blocks:
         if block.kind == "text" and "@" in block.text:
             yield from _runs(block.text, names, 0)
@@ -612,9 +612,9 @@ def _pieces(text: str, names: frozenset[str], depth: int) -> list[str | _Marks |
 def _end_of_special(
     text: str, at: int, names: frozenset[str], depth: int, found: list[str | _Marks | None]
 ) -> int | None:
-    """Return where code, a tag, a link or an escaped character at `at` ends; None for none of these.
+    """Return the end of the code, tag, link or escaped character at `at`; None if there is none.
 
-    Adds a divider to `found` if it separates runs.
+    If this element separates two pieces of plain text, a divider is appended to `found`.
     """
     char = text[at]
     if char == "\\":
@@ -641,7 +641,7 @@ def _end_of_special(
 
 
 def _end_of_inline_mark(text: str, at: int) -> int | None:
-    """Return where a comment or similar mark inside a line ends."""
+    """Return the end of the comment or similar markup inside a line at `at`; None if there is none."""
     if text.startswith(("<!-->", "<!--->"), at):
         return text.index(">", at) + 1
     for begin, mark in _UNTIL:
@@ -693,7 +693,7 @@ def _marks_at(text: str, at: int) -> _Marks:
 
 
 def _emphasise(marks: Sequence[_Marks]) -> None:
-    """Pair the marks that begin emphasis with those that end it."""
+    """Match the delimiter runs that begin emphasis with those that end it."""
     open_ones: list[_Marks] = []
     for mark in marks:
         while mark.closes and mark.left:
@@ -719,7 +719,7 @@ def _emphasise(marks: Sequence[_Marks]) -> None:
 
 
 def _fit(opener: _Marks, closer: _Marks) -> bool:
-    """Return whether the two may pair: CommonMark's rule of three."""
+    """Return whether two delimiter runs may match, by CommonMark's rule of three."""
     if not (opener.closes or closer.opens):
         return True
     total = opener.count + closer.count

@@ -2,7 +2,7 @@
 
 The environment and the user's home directory are arguments; the disk is only read.
 
-Threading: any thread. Failure: what cannot be read counts as missing.
+Threading: any thread. Failure: files that cannot be read count as missing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SIDECHAIN = re.compile(r"agent-[\w-]+\.jsonl")
 """Transcripts of sub-agents by older versions, beside the transcripts of sessions."""
 DIRECTORY = re.compile(r"[^./\\@\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*")
 """Names of directories in `projects/` by any version of the agent: older ones changed fewer characters of the
-path. Hidden ones are excluded; `@` begins the keys of memories that settings put elsewhere."""
+path. Hidden ones are excluded; `@` begins the keys of memories in directories that settings choose."""
 MOST_SCANNED = 200
-"""Number of memories whose descriptions the agent reads when it searches: the last changed ones."""
+"""Number of memories, the last changed ones, of which the agent reads the descriptions when it searches."""
 SCANNED = r"(?s:(?!logs/)(?!(?:.*/)?(?:\.|MEMORY\.md\Z)).*\.md)"
 """The files that the agent searches, by path in the memory directory: no hidden ones, daily logs or
 indexes."""
@@ -33,7 +33,7 @@ TEAM = "team"
 LOCK_NAME = ".consolidate-lock"
 """The lock in a memory directory; see `agents.claude.consolidation`."""
 TEMPORARY = r"(?:.*/)?[^/]+\.tmp\.\d+\.[0-9a-f]+"
-"""Temporary files in a memory directory, which the agent writes and then renames. One that remains is from a
+"""Temporary files in a memory directory, which the agent writes and then renames. A remaining one is from a
 killed write."""
 DAILY_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
 """The agent's record of one day, in a memory directory."""
@@ -47,9 +47,9 @@ _LOOKED_AT = 50
 
 
 def directory_of(path: str) -> str:
-    """Return the name of the directory in `projects/` for a working directory, as builds on Node choose it.
+    """Return the name of the directory in `projects/` for a working directory, as in builds on Node.
 
-    Other builds name those of more than 200 characters differently: see `same_directory`.
+    Other builds use different names for paths of more than 200 characters: see `same_directory`.
     """
     codes = _units(path)
     name = "".join(map(_kept, codes))
@@ -57,7 +57,7 @@ def directory_of(path: str) -> str:
 
 
 def same_directory(name: str, path: str) -> bool:
-    """Return whether any build of today's agent may use this directory name for a path."""
+    """Return whether any build of the current agent may use this directory name for a path."""
     own = directory_of(path)
     if len(own) <= LONGEST:
         return name == own
@@ -78,15 +78,16 @@ def may_be_of(name: str, path: str) -> bool:
 
 
 def todays_name(name: str) -> str:
-    """Return the directory name that today's agent uses for the path of the given directory.
+    """Return the directory name that the current agent uses for the path of the given directory.
 
-    A name by today's agent stays the same. For a path of more than 200 characters only the first 200 count.
+    A name by the current agent is returned unchanged. Of a path of more than 200 characters only the first
+    200 are compared.
     """
     return "".join(map(_kept, _units(name)))
 
 
 def _units(text: str) -> list[int]:
-    """Split a text into UTF-16 code units, which the agent counts in."""
+    """Return the UTF-16 code units of a text, in which the agent counts."""
     data = text.encode("utf-16-le", "surrogatepass")
     return [data[at] | data[at + 1] << 8 for at in range(0, len(data), 2)]
 
@@ -96,9 +97,9 @@ def _kept(code: int) -> str:
 
 
 def existing_directory(names: Iterable[str], path: str) -> str:
-    """Return the one of `names` that is for a path.
+    """Return the name among `names` that is for a path.
 
-    Where there is none, or several are possible, returns the name that builds on Node choose.
+    If there is none, or several are possible, returns the name that builds on Node choose.
     """
     own = directory_of(path)
     names = set(names)
@@ -114,7 +115,7 @@ def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return where a home may be: the one the agent would use, then the usual ones."""
+    """Return the paths at which a home may be: the one the agent would use, then the usual ones."""
     usual = (home_dir / ".claude", home_dir / ".config" / "claude")
     return tuple(dict.fromkeys((home_root(env, home_dir), *usual)))
 
@@ -127,7 +128,7 @@ def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, .
 def detect(root: Path) -> bool:
     """Return whether a directory is a home of this agent, judged by files that only this agent keeps.
 
-    A project's own `.claude` is none.
+    A project's own `.claude` is not a home.
     """
     # Credentials are never opened; their existence identifies the home.
     if any(os.path.lexists(root / name) for name in _OWN_NAMES):
@@ -155,7 +156,7 @@ def _is_project(directory: os.DirEntry[str]) -> bool:
 
 
 def _hash(codes: Iterable[int]) -> str:
-    """Return JavaScript's usual 32-bit hash of a text, as a positive number of base 36."""
+    """Return the 32-bit hash common in JavaScript (`h * 31 + code`), as a positive number in base 36."""
     value = 0
     for code in codes:
         value = (value * 31 + code) & 0xFFFFFFFF

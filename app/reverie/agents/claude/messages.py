@@ -27,7 +27,7 @@ from reverie.agents.transcripts import Message, MessageKind, ReadStatistics, Spe
 from reverie.values import replace
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "microcompact_boundary", "away_summary"})
-"""System records without content for a reader of the conversation."""
+"""Kinds of system records that are of no interest to a reader of the conversation."""
 
 
 _SET_UP_WITH = "Setup of the agent: "
@@ -36,9 +36,9 @@ _SET_UP_WITH = "Setup of the agent: "
 class ClaudeReadable:
     """Implements `agents.transcripts.ReadableTranscript` for one transcript file, including a sub-agent's.
 
-    One answer of the model takes several lines and becomes one message; text that nobody typed is `context`,
-    a compaction an event, a sub-agent's text `side`, text abandoned by a rewind `undone` (section 8). Two
-    passes: the first finds the current branch, the second makes the messages.
+    The lines of one answer of the model become one message. Text that nobody typed has the kind `context`,
+    and a compaction is an event. A sub-agent's text is marked as `side`, text abandoned by a rewind as
+    `undone` (section 8). Two passes: the first finds the current branch, the second makes the messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,13 +54,13 @@ class ClaudeReadable:
 
 
 def _config_of(path: Path) -> str:
-    """Return the agent's home that a transcript lies in; empty for none."""
+    """Return the agent's home that contains a transcript; empty if there is none."""
     above = next((each.parent for each in path.parents if each.name == "projects"), None)
     return "" if above is None else str(above)
 
 
 class _Messages:
-    """A converter of entries into messages, in order. The words of an answer wait for the rest of it."""
+    """A converter of entries into messages, in order. An answer is held until all its lines were read."""
 
     def __init__(self, config: str) -> None:
         self._config = config
@@ -174,7 +174,7 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Append words of the model: those of one answer become one message."""
+        """Add a text of the model to the held answer, or yield that and hold the text as a new answer."""
         before = self._words
         if before is None or not before.id:
             yield from self._flush()

@@ -7,8 +7,8 @@ names the directory (`ProjectCache.learn_missing`, at most `HEADS_AT_ONCE` at a 
 in Reverie's cache. A path that does not match the directory's name is ignored. Where several working
 directories share one name, each session belongs to the one that its own transcript names.
 
-Threading: any thread but the GUI's; the cache is replaced at once, a lost entry is learned again. Failure: a
-directory that cannot be listed adds a sentence to `problems`.
+Threading: any thread but the GUI's; the cache file is replaced in one step; a lost entry is read from the
+transcripts again. Failure: a directory that cannot be listed adds a sentence to `problems`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ NOTES_FILE = "summary.md"
 class StoredSession(Struct, frozen=True):
     """One session in a directory.
 
-    `transcript` None: only its notes are left. `updated_at` UTC ms, `size` bytes, both of the transcript (of
-    the directory where there is none).
+    `transcript` None: only its notes are left. `updated_at` (UTC ms) and `size` (bytes) are those of the
+    transcript, or of the directory if there is no transcript.
     """
 
     id: str
@@ -187,7 +187,7 @@ class ProjectCache:
         self._saved_at = -_SAVE_EVERY_S
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the working directories of one directory: none known, one, or several with this name."""
+        """Return the known working directories of the directory `name`; several may share one name."""
         kept, today = self._all().paths, todays_name(name)
         typed = self._typed().get(today[:LONGEST], ())
         found = (*kept.get(name, ()), *kept.get(today, ()), *typed, *self._running.values())
@@ -200,9 +200,9 @@ class ProjectCache:
         return told if told and may_be_of(name, told) else ""
 
     def title(self, session_id: str, updated_at: int | None = None) -> str:
-        """Return the title of a session when it was last read; empty for none.
+        """Return the title of a session as last read; empty if there is none.
 
-        With `updated_at`, only if the session did not change since.
+        With `updated_at`, the title is only returned if the session has not changed since it was read.
         """
         told = self._all().sessions.get(session_id, _NOTHING)
         return told.title if updated_at in (None, told.at) else ""
@@ -213,7 +213,7 @@ class ProjectCache:
         return told is not None and told.at == session.updated_at
 
     def learn_missing(self, directories: Iterable[ProjectDirectory]) -> None:
-        """Find the working directories of those `directories` for which none is known.
+        """Find and store the working directories of those `directories` for which none is known.
 
         First the newest transcript of each directory without one is read, then older ones, at most
         `HEADS_AT_ONCE` in all: every session of a directory that several working directories share, and the
@@ -288,7 +288,7 @@ class ProjectCache:
         return new_path or (new_title and (before.title, before.cwd) != (title, cwd))
 
     def keep(self) -> None:
-        """Write the cache to disk, including the titles of the last moment."""
+        """Write the cache to disk, including titles that were read just now."""
         with self._lock:
             self._save(self._all())
 

@@ -1,4 +1,4 @@
-"""Sessions that run now, or were killed: `sessions/<pid>.json`.
+"""Sessions that are running or were killed: `sessions/<pid>.json`.
 
 See formats/claude-code.md sections 12.1.1 and 12.3. A killed process leaves its file. `<pid>.<hex>.key`
 beside it is a secret that is never opened, so only names of digits with `.json` are read.

@@ -21,9 +21,10 @@ from reverie.values import Struct, field
 class SessionFacts(Struct):
     """Counts for the thresholds of session notes.
 
-    Only the main thread counts: sub-agents and messages that no model wrote are skipped. `messages` of people
-    and the model; `context_tokens` the whole context with the last answer; `calls_tools`: the last answer
-    asks for tools, so the model is in the middle of its work. `cwd`: where the session began.
+    Only the main thread is counted: sub-agents and messages that no model wrote are skipped. `messages`:
+    number of messages by people and the model. `context_tokens`: tokens of the whole context with the last
+    answer. `calls_tools`: whether the last answer asks for tools, so that the model is in the middle of its
+    work. `cwd`: the directory in which the session began.
     """
 
     messages: int = 0
@@ -45,7 +46,7 @@ class SessionFacts(Struct):
         return 0 if before is None else self.tool_calls - before
 
     def take(self, entry: TranscriptEntry) -> None:
-        """Count one record, unless a copy of it was counted already."""
+        """Count one record, unless a record with the same uuid was counted already."""
         if entry.side or entry.kind not in ("user", "assistant") or entry.uuid in self._after:
             return
         if not self.cwd and isinstance(cwd := entry.row.get("cwd"), str):

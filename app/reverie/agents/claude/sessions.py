@@ -17,10 +17,10 @@ from reverie.files.directory import is_directory, is_file
 
 
 class ClaudeSessions:
-    """The sessions of one home, and the directory that each one belongs to if it is in two.
+    """The sessions of one home; for a session in two directories, the one to which it belongs.
 
-    `projects` is the home's directory of project directories. Found places are remembered, and checked again
-    each time.
+    `projects` is the home's directory of project directories. The directories found are cached, and checked
+    again at each use.
     """
 
     def __init__(self, projects: Path) -> None:
@@ -28,11 +28,11 @@ class ClaudeSessions:
         self._places: dict[str, str] = {}
 
     def lies_in(self, session: StoredSession, one: ProjectDirectory) -> bool:
-        """Return whether this is the directory that counts for a listed session."""
+        """Return whether a listed session belongs to the directory `one`."""
         return self._places.get(session.id) == one.name
 
     def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories (of `only`) with their sessions, and remember where each session belongs.
+        """Return the directories (of `only`) with their sessions, and cache the directory of each session.
 
         Problems while reading are added to `problems`.
         """
@@ -64,7 +64,7 @@ class ClaudeSessions:
     def place_of(self, session_id: str) -> str | None:
         """Return the directory of a session; None: no such session.
 
-        It is remembered and checked again each time, since callers ask for thousands.
+        The result is cached and checked again at each call, because callers ask for thousands.
         """
         place = self._places.get(session_id)
         if place is not None and _holds(self._projects / place, session_id):

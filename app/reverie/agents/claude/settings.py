@@ -5,22 +5,23 @@ Settings are a list of files in an order, and their environment variables (forma
 imports (sections 7 and 12.1).
 
 Settings from strongest to weakest: the administrator's, the project's local ones, the project's shared ones,
-the user's. `settings.local.json` in the agent's home is none of them. Each file may hold an `env` block; its
-variables outrank those of the process, but a project may not use them to choose where memories lie.
+the user's. `settings.local.json` in the agent's home is not read. Each file may have an `env` block; its
+variables take precedence over those of the process, but a project may not use them to choose the memory
+directory.
 
-A memory directory that would also hold transcripts, credentials or a whole disk is not followed: Reverie
-would take every file in it for a memory. A repository is written by others, so a directory from its own
-settings must also lie inside of the checkout, links resolved. The agent itself does use such a directory, and
-`refused` says so.
+Reverie does not use a memory directory that also contains transcripts, credentials or a whole disk, because
+it would treat every file in it as a memory. A repository is written by others, so a directory from its own
+settings must also be inside the checkout, with links resolved. The agent itself does use such directories,
+and `refused` reports this.
 
-Instructions: those of administrators and the user for every project, then from the root of the disk down to
-the working directory; then the memories of sub-agents in the project. Later files are closer, and win.
-Imports follow the file that names them, at most four deep, each file once. `AGENTS.md` counts only if no
-CLAUDE file of a project has content. In the main checkout around a nested worktree only `CLAUDE.local.md`
-counts. Rules come in the order of their directory, links to other places resolved. Files of a project belong
-to its repository and lie outside of the home. Files of the system and credentials are neither listed nor
-opened, even if a file imports or links to them; an import from outside of the project is listed and not
-opened.
+Instructions come in this order: those of administrators and of the user for every project, those from the
+root of the disk down to the working directory, then the memories of sub-agents in the project. Later files
+take precedence. Imports come after the file that names them, at most four deep, each file once. `AGENTS.md`
+counts only if no CLAUDE file of a project has content. In the main checkout around a nested worktree only
+`CLAUDE.local.md` counts. Rules come in the order of their directory, links to other places resolved. Files of
+a project belong to its repository and lie outside of the home. Files of the system and credentials are
+neither listed nor opened, even if a file imports or links to them; an import from outside of the project is
+listed and not opened.
 
 Threading: any thread but the GUI's. Failure: a file that cannot be read counts as missing and imports
 nothing; `settings_problems` names broken files of the home.
@@ -88,7 +89,7 @@ class Machine(Struct, frozen=True):
 
 
 def managed_directory() -> Path:
-    """Return where an administrator's settings and instructions lie on this system."""
+    """Return the directory of an administrator's settings and instructions on this system."""
     if sys.platform == "darwin":
         return Path("/Library/Application Support/ClaudeCode")
     if sys.platform == "win32":
@@ -97,11 +98,11 @@ def managed_directory() -> Path:
 
 
 def canonical_root(cwd: str) -> str:
-    """Return the root of the repository that a directory is in; for a worktree, that of the main one.
+    """Return the root of the repository that contains a directory; for a worktree, the main checkout's root.
 
-    Returns the directory itself outside of a repository, or where it does not exist. Reads no git: only
-    `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only
-    if the repository names it in turn, so that no file in a checkout can redirect Reverie to the memory of
+    Outside of a repository, and for a missing directory, the directory itself is returned. Reads no git: only
+    `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only if
+    the repository lists it in turn, so that no file in a checkout can redirect Reverie to the memory of
     another project (sections 2 and 12.1.11).
     """
     path = Path(cwd)
@@ -126,7 +127,7 @@ class NestedWorktree(Struct, frozen=True):
     def hides(self, place: Path) -> bool:
         """Return whether `place` is in the main checkout and not in the worktree.
 
-        The agent does not load the repository's files there, as the worktree has a copy.
+        The agent does not load the repository's files from such a place, because the worktree has a copy.
         """
         return place.is_relative_to(self.main) and not place.is_relative_to(self.root)
 
@@ -147,8 +148,8 @@ def nested_worktree(cwd: str) -> NestedWorktree | None:
 class Checkouts:
     """The repository roots of working directories.
 
-    Roots of worktrees are kept in `file` (None: not kept), since a removed one cannot say where its
-    repository is.
+    Roots of worktrees are stored in `file` (None: not stored), because the repository of a removed worktree
+    cannot be found any more.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -168,7 +169,7 @@ class Checkouts:
         return kept or _root_by_place(cwd) or cwd
 
     def keep(self, cwd: str, root: str) -> None:
-        """Remember where the repository of a worktree is."""
+        """Store the repository root of a worktree."""
         with self._lock:
             kept = self._all()
             if kept.get(cwd) == root:
@@ -194,7 +195,7 @@ class Checkouts:
 
 
 def _root_by_place(cwd: str) -> str:
-    """Return the repository of a removed worktree in `.claude/worktrees/` (made by the agent), or empty."""
+    """Return the repository of a removed worktree in `.claude/worktrees/` (made by the agent), else empty."""
     path = Path(cwd)
     for place in (path, *path.parents):
         if place.parent.name == "worktrees" and place.parent.parent.name == ".claude":
@@ -252,15 +253,15 @@ class MemorySettings(Struct, frozen=True):
     """The settings about the memory of one working directory."""
 
     directory: Path | None = None
-    """The directory that they put the memory in; None for the usual place."""
+    """The directory for the memory; None: the default."""
     off: str = ""
-    """Why it is off, in a few words; empty if it is on."""
+    """Why the memory is off, in a few words; empty if it is on."""
     refused: str = ""
-    """A sentence on a setting that Reverie does not follow though the agent does; empty for none."""
+    """A sentence on a setting that the agent uses but Reverie does not; empty if there is none."""
     source: str = ""
-    """The setting that names `directory`; empty for none."""
+    """The setting that names `directory`; empty if there is none."""
     by_project: bool = False
-    """Whether a file in the project itself names the directory, whether or not Reverie follows it."""
+    """Whether a file in the project itself names the directory, even if Reverie does not use it."""
 
 
 class _File(Struct, frozen=True):
@@ -270,7 +271,7 @@ class _File(Struct, frozen=True):
 
 
 def memory_settings(config: Path, cwd: str | None, machine: Machine) -> MemorySettings:
-    """Return the settings in effect in a working directory; None: those in effect everywhere."""
+    """Return the memory settings for a working directory; `cwd` None: those that apply everywhere."""
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
     directory, source, by_project = _absolute(env.get(PATH_OVERRIDE), machine.home_dir), PATH_OVERRIDE, False
@@ -294,9 +295,9 @@ _NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 
 
 def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
-    """Return why the agent keeps no session notes in a working directory; empty if it may.
+    """Return why the agent writes no session notes in a working directory; empty if it may.
 
-    It keeps none when it runs remotely, or never compacts by itself, which is the purpose of its notes.
+    It writes none if it runs remotely, or if automatic compaction, for which the notes are made, is off.
     """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
@@ -309,7 +310,7 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 
 
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
-    """Return the variable that keeps the agent from loading any instructions; empty for none."""
+    """Return the environment variable that turns off loading of all instructions; empty if none does."""
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
 
@@ -335,7 +336,7 @@ def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Pat
 
 
 def settings_problems(config: Path) -> tuple[str, ...]:
-    """Return a sentence on the home's settings if they cannot be read."""
+    """Return a sentence on the home's settings if they cannot be read, else an empty tuple."""
     try:
         read_json(config / "settings.json", _SETTINGS_BYTES)
     except FileNotFoundError:
@@ -348,7 +349,7 @@ def settings_problems(config: Path) -> tuple[str, ...]:
 
 
 def memory_base(config: Path, machine: Machine) -> Path:
-    """Return the directory that holds `projects/` with the memories."""
+    """Return the directory that contains `projects/` with the memories."""
     env = _environment(list(_files(config, None, machine)), machine)
     return Path(env[REMOTE_BASE]) if env.get(REMOTE_BASE) else config
 
@@ -384,7 +385,10 @@ def _files(config: Path, cwd: str | None, machine: Machine) -> Iterator[_File]:
 
 
 def _environment(files: list[_File], machine: Machine) -> dict[str, str]:
-    """Return the environment of a session: that of the process, then the settings, the strongest last."""
+    """Return the environment of a session: the process's, overridden by `env` in the settings.
+
+    Stronger settings override weaker ones.
+    """
     env = dict(machine.env)
     for file in reversed(files):
         block = file.data.get("env")
@@ -458,7 +462,7 @@ def _absolute(value: object, home_dir: Path) -> Path | None:
 DEEPEST = 4
 """Maximum depth of imports."""
 MOST_BYTES = 4 << 20
-"""A larger file is not loaded at all."""
+"""Maximum size of a file in bytes; a larger file is not loaded at all."""
 _MOST_FILES = 1000
 _MOST_JUDGED = 500
 """Maximum number of mentions in one file that are checked for failed imports."""
@@ -485,10 +489,10 @@ _ONE_AGENT = "Only this subagent reads the file."
 def companions(
     config: Path, cwd: str | None, machine: Machine, added: Sequence[Path] = ()
 ) -> tuple[Companion, ...]:
-    """Return every existing instruction file, and the missing ones that a person would write first.
+    """Return every existing instruction file, and the missing files that a person would create first.
 
-    `cwd`: the working directory, None for none or an unknown one. `added`: the directories that a session
-    gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count.
+    `cwd`: the working directory; None if there is none or it is unknown. `added`: the directories that a
+    session gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count.
     """
     return tuple(_ordered(config, cwd, machine, added, judging=False).found)
 
@@ -525,13 +529,13 @@ def _ordered(
 
 
 class _Origin(Struct, frozen=True):
-    """The owner of a file, and the rules that follow from it."""
+    """The owner of a file, which decides about its imports and links."""
 
     scope: Scope
     note: str
     kind: str
-    """`managed`: its imports do not count, nothing excludes it. `user`: it may import and link to any place.
-    `project`: only to places in the working directory."""
+    """`managed`: imports are ignored, and no setting excludes the file. `user`: imports and links may lead
+    anywhere. `project`: only into the working directory."""
 
 
 class _Version(Struct, frozen=True):
@@ -546,7 +550,7 @@ class _Order:
     """A collector of instruction files: each file once, followed by its imports."""
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
-        """Start an empty list; with `judging`, imports that load nothing are collected, too."""
+        """Create an empty list; with `judging`, imports that load nothing are collected, too."""
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []
         self._judging = judging
@@ -654,7 +658,7 @@ class _Order:
         return True
 
     def add_rules(self, origin: _Origin, directory: Path) -> None:
-        """Add every rule in a directory and below, in the directory's own order."""
+        """Add every rule file in a directory and its subdirectories, in the order that the system lists."""
         if self._excludes(origin, directory):
             return
         if is_link(directory):
@@ -679,7 +683,7 @@ class _Order:
         self.found.append(Companion(scope, path, self.called(path), True, why, "", "unopened", why))
 
     def called(self, path: Path) -> str:
-        """Return a path as people see it: relative to the working directory, the agent's home or the user."""
+        """Return a path for people: relative to the working directory, the agent's or the user's home."""
         for place, before in ((self._cwd, ""), (self._config, ""), (self._machine.home_dir, "~/")):
             if place is not None and path.is_relative_to(place):
                 return before + path.relative_to(place).as_posix()
@@ -783,10 +787,10 @@ class _Order:
 
 
 def _agents_first(found: list[Companion]) -> list[Companion]:
-    """Sort the files as they are loaded when AGENTS.md counts below some `.claude`.
+    """Sort the files in loading order if AGENTS.md files below a `.claude` directory are loaded.
 
-    In such a directory, for example a worktree that the agent made, the files in its own `.claude` come after
-    every plain AGENTS.md.
+    In a directory below a `.claude`, for example a worktree that the agent made, the files in its own
+    `.claude` come after every plain AGENTS.md.
     """
     early: list[Companion] = []
     late: list[Companion] = []
@@ -812,7 +816,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _notes_in(directory: Path, closed: list[OSError]) -> Iterator[Path]:
-    """Yield every note at and below a directory, by path, without following links to directories.
+    """Yield the path of every note in a directory and its subdirectories, sorted, skipping linked ones.
 
     `closed` gets the errors of folders that could not be listed.
     """

@@ -1,10 +1,10 @@
 """Status lines about the memory of a project of Claude Code (formats/claude-code.md sections 5 and 12.1.8).
 
 They report when a memory was last consolidated, whether Claude Code loads it, and whether it searches all of
-it. The lock records when, not who: Claude Code and Reverie leave the same file, except for the process id in
-it. An unreadable lock counts as never.
+it. The lock records the time but not the author: Claude Code and Reverie leave the same file, except for the
+process id in it. An unreadable lock counts as "never consolidated".
 
-Threading: any thread but the GUI's; nothing raises.
+Threading: any thread but the GUI's. Failure: none; no function raises.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def status_lines(
 
 
 def _memories(directory: Path, closed: list[str]) -> int:
-    """Count, up to a bound, the files that the agent searches, without following links to directories.
+    """Return the number of files that the agent searches, up to a bound; links to directories are skipped.
 
     Folders that cannot be read are added to `closed`.
     """
@@ -82,7 +82,7 @@ def _memories(directory: Path, closed: list[str]) -> int:
 
 
 def rels(directory: Path, folder: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the paths of files in a folder, relative to the memory directory."""
+    """Yield the paths, relative to the memory directory, of the files `names` in a folder."""
     inside = os.path.relpath(folder, directory)
     return (name if inside == "." else f"{inside}/{name}" for name in names)
 

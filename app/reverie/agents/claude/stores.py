@@ -42,9 +42,9 @@ _NOTES = "For session notes. Current versions of Claude Code do not read them."
 class ClaudeStores:
     """The scope roots of one home (sections 3, 4, 6 and 9).
 
-    The usual places are below `projects/`; settings may put the memory of one project, or of all, elsewhere.
-    A project is identified as `ClaudeHome` does: by its directory, or by its directory in `projects/` if
-    only that is known.
+    By default memories are below `projects/`; settings may choose other directories for one or all projects.
+    A project is identified as in `ClaudeHome`: by its path, or by its directory in `projects/` if only that
+    is known.
     """
 
     def __init__(self, config: Path, machine: Machine, known: ProjectCache, checkouts: Checkouts) -> None:
@@ -63,7 +63,7 @@ class ClaudeStores:
         return memory_base(self._root, self._machine) / "projects"
 
     def memory_root(self, name: str) -> ScopeRoot:
-        """Return the memory of the project with this directory name; it need not exist."""
+        """Return the memory root of the project with this directory name; it need not exist."""
         key = f"project/{name}"
         directory = self.memory_base() / name / "memory"
         return ScopeRoot(
@@ -77,9 +77,9 @@ class ClaudeStores:
         return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
 
     def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
-        """Return the memory of a project: that of its checkout, or where the settings put it.
+        """Return the memory root of a project: its checkout's, or the directory in the settings.
 
-        `cwd`: the working directory whose settings count, where it is not the checkout itself. Raises
+        `cwd`: the working directory whose settings are used, if it is not the checkout itself. Raises
         `Unavailable`.
         """
         checkout = self.checkout(project_path)
@@ -91,8 +91,8 @@ class ClaudeStores:
     def settings_of(self, cwd: str | None) -> MemorySettings:
         """Return the memory settings of a working directory; None: those that apply to any.
 
-        Settings in the project itself move its memory only if this home has worked there: a person who names
-        any other directory must not choose which files Reverie reads.
+        Settings in the project itself are only used if sessions of this home have run in the project, because
+        otherwise any directory that a person names could choose which files Reverie reads.
         """
         found = memory_settings(self._root, cwd, self._machine)
         if found.by_project and cwd not in self._working_directories():
@@ -100,7 +100,7 @@ class ClaudeStores:
         return found
 
     def root_of(self, cwd: str) -> str:
-        """Return the checkout of a working directory, also of a removed worktree."""
+        """Return the repository root of a working directory, also of a removed worktree."""
         return self._checkouts.root(cwd)
 
     def has_memory(self, name: str) -> bool:
@@ -108,7 +108,7 @@ class ClaudeStores:
         return is_directory(self.memory_root(name).directory)
 
     def memories(self, problems: list[str]) -> Iterator[str]:
-        """Yield the directory names of projects with a memory; adds what cannot be read to `problems`."""
+        """Yield the directory names of projects with a memory; unreadable ones are added to `problems`."""
         for name in directory_names(self.memory_base(), problems):
             if DIRECTORY.fullmatch(name) and self.has_memory(name):
                 yield name
@@ -120,12 +120,12 @@ class ClaudeStores:
         return tuple(dict.fromkeys((*usual, *moved)))
 
     def moved(self) -> tuple[ScopeRoot, ...]:
-        """Return the memories that settings put elsewhere, of all projects with a known directory."""
+        """Return the memory roots outside of `projects/` that settings choose, of all known projects."""
         found = (each.directory for each in self._settings())
         return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
 
     def refusals(self) -> tuple[str, ...]:
-        """Return a sentence for each setting that Reverie does not follow."""
+        """Return a sentence for each memory setting that Reverie does not use."""
         return tuple(dict.fromkeys(each.refused for each in self._settings() if each.refused))
 
     def _settings(self) -> Iterator[MemorySettings]:
@@ -161,7 +161,7 @@ class ClaudeStores:
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:
-        """Return the directory name of a path: the existing one, or else the agent's name for a new one."""
+        """Return the directory name for a path: the existing one, or else the agent's for a new directory."""
         # The limit counts UTF-16 units; a character may be two of them.
         names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
         return existing_directory(names, path)

@@ -1,8 +1,8 @@
 """Records of Claude Code's transcripts, `<session id>.jsonl`, one JSON object a line.
 
-See formats/claude-code.md sections 8 and 12.1. Values may have any type, and no reader here fails over it;
-one of another shape is ignored. A record that was copied with its uuid counts once; so does the usage of an
-answer that is split over several lines.
+See formats/claude-code.md sections 8 and 12.1. Values may have any type; values of an unexpected type are
+ignored, and no reader fails because of them. A record that was copied with its uuid counts once; so does the
+usage of an answer that is split over several lines.
 
 Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
 """
@@ -35,7 +35,7 @@ KINDS = frozenset({"user", "assistant", "system", "attachment"})
 """Kinds of rows that belong to the conversation."""
 _TABLE = resource_table("transcripts.toml")["claude"]
 _SILENT = frozenset(_TABLE["silent"].split())
-"""Kinds that are known to be no part of a conversation; others are counted as unknown."""
+"""Kinds of rows that are known not to belong to a conversation; other kinds are counted as unknown."""
 SYNTHETIC = "<synthetic>"
 """The model name of messages that no model wrote."""
 INJECTED = tuple(_TABLE["injected"])
@@ -72,7 +72,7 @@ class TranscriptEntry(Struct, frozen=True):
 
     @property
     def response(self) -> str:
-        """The id of the model's answer that this line is a part of; empty for anything else."""
+        """The id of the model's answer to which this line belongs; empty for any other line."""
         return as_text(self.message.get("id")) if self.kind == "assistant" else ""
 
     @property
@@ -101,8 +101,8 @@ class Usage(Struct, frozen=True):
 class SessionHead(Struct, frozen=True):
     """Facts from the beginning and the end of a transcript.
 
-    `cwd` is the first one; `title` follows the agent's order: the person's, the generated one, the summary,
-    or else the first typed prompt.
+    `cwd` is the first working directory. `title` is chosen in the agent's order: the person's title, the
+    generated title, the summary, the first typed prompt.
     """
 
     cwd: str = ""
@@ -131,7 +131,7 @@ def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
 
 
 def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
-    """Return the record of a decoded line; None for one outside of the conversation."""
+    """Return the record in a decoded line; None if it does not belong to the conversation."""
     kind = row.get("type")
     if not isinstance(kind, str) or kind not in KINDS:
         return None
@@ -149,12 +149,12 @@ def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
 
 
 def message_text(entry: TranscriptEntry) -> str:
-    """Return the words of a message; pictures and documents are named by their kind."""
+    """Return the text of a message; pictures and documents are represented by their kind."""
     return "\n".join(filter(None, map(block_text, blocks_of(entry))))
 
 
 def block_text(block: dict[str, Any]) -> str:
-    """Return the words of a text block, the kind of a picture or document, or empty."""
+    """Return the text of a text block, the kind of a picture or document, or an empty string."""
     kind = block.get("type")
     if kind == "text":
         return as_text(block.get("text"))
@@ -162,7 +162,7 @@ def block_text(block: dict[str, Any]) -> str:
 
 
 def result_text(content: Any) -> str:
-    """Return the answer of a tool as text; it may be a string, a list of blocks, or nothing."""
+    """Return a tool's result as text; `content` may be a string, a list of blocks, or None."""
     if isinstance(content, str):
         return content
     return "\n".join(filter(None, map(block_text, objects_of(content))))
@@ -171,8 +171,8 @@ def result_text(content: Any) -> str:
 def is_typed(entry: TranscriptEntry) -> bool:
     """Return whether a person typed the record, in the session itself.
 
-    Today's programs record the origin (`rowSource`); in their local rows only the tags count that their
-    commands leave.
+    Current versions record the origin (`rowSource`); in their local rows only the tags of their commands
+    prove that a person typed them.
     """
     source = entry.row.get("rowSource")
     if source in _NOT_TYPED:
@@ -193,7 +193,7 @@ def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
 
 
 def usage_of(entry: TranscriptEntry) -> Usage | None:
-    """Return the usage of an answer in this line; None if no model answered, or none is given."""
+    """Return the token usage of the answer in this line; None if there is no answer or no usage."""
     usage = entry.message.get("usage")
     if entry.kind != "assistant" or entry.synthetic or not isinstance(usage, dict):
         return None
@@ -206,10 +206,10 @@ def usage_of(entry: TranscriptEntry) -> Usage | None:
 
 
 def first_cwd(path: Path) -> str:
-    """Return the first working directory in a transcript; empty for none.
+    """Return the first working directory in a transcript; empty if there is none.
 
-    Reads the first 8 KiB, or, where a long prompt comes before it, the first 256 KiB. Raises `OSError`,
-    `Unavailable`.
+    Reads the first 8 KiB or, if a long prompt comes before the directory, the first 256 KiB. Raises
+    `OSError`, `Unavailable`.
     """
     with opened_transcript(path) as file:
         head = file.read(_FIRST_BYTES)
@@ -249,7 +249,7 @@ def session_head(path: Path) -> SessionHead:
 
 
 def title_by_hand(directory: Path) -> str:
-    """Return the title that a person gave a session, from its own directory; empty for none."""
+    """Return the title that a person gave a session, read from its directory; empty if there is none."""
     try:
         with opened_transcript(directory / "custom-title.json") as file:
             row = decoded_row(file.read(_TITLE_FILE_BYTES))
@@ -259,7 +259,7 @@ def title_by_hand(directory: Path) -> str:
 
 
 def session_title(transcript: Path) -> str:
-    """Return the title by hand, or else the transcript's; empty for none."""
+    """Return the title given by a person, or else the title in the transcript; empty if there is none."""
     by_hand = title_by_hand(transcript.with_suffix(""))
     if by_hand:
         return by_hand
@@ -269,16 +269,17 @@ def session_title(transcript: Path) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not blank; empty for none."""
+    """Return the first line that is not blank; empty if there is none."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
-    """Return a function that tells whether a rewind abandoned an entry; call it for each, in file order.
+    """Return a function that tests whether a rewind abandoned an entry; call it for each in file order.
 
     An entry is abandoned if it is not on the path from the newest record up to the first one, and is below a
-    typed message that is not on it either. Entries before a place where that path breaks off count as
-    current, so that nothing is greyed out for lack of a parent. Raises `FileNotFoundError`, `Unavailable`.
+    typed message that is not on it either. If the path breaks off because a parent is missing, all entries
+    before that point count as current, so that nothing is greyed out for lack of a parent. Raises
+    `FileNotFoundError`, `Unavailable`.
     """
     parents: dict[int, int] = {}
     places: dict[int, int] = {}
@@ -310,10 +311,10 @@ def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
 
 
 def _links(line: bytes) -> tuple[str, str, bool]:
-    """Return uuid, parent and whether a line is a sub-agent's.
+    """Return a line's uuid, its parent's uuid, and whether the line is a sub-agent's.
 
-    Parsing every line would take most of the time until the first message is shown; it is done only if a
-    name occurs twice (in a tool's answer).
+    The values are searched in the undecoded line, because decoding every line would take most of the time
+    until the first message is shown. A line is only decoded if a key occurs twice (in a tool's result).
     """
     at = line.find(b'arentUuid"')  # of `logicalParentUuid` as well, which needs a closer look
     own = line.find(b'"uuid"')
@@ -328,10 +329,10 @@ def _links(line: bytes) -> tuple[str, str, bool]:
 
 
 def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the head, and store the titles of head and tail in `titles`.
+    """Yield the rows at the beginning, and store the titles at the beginning and the end in `titles`.
 
-    The last title of each kind wins. Once it `is_enough`, only lines that may be titles are decoded, since a
-    record may be one line of 60 KB.
+    The last title of each kind wins. Once `is_enough` returns True, only lines that may be titles are
+    decoded, because a record may be one line of 60 KB.
     """
     with reading_transcript(path) as file:
         head = file.read(_HEAD_BYTES)

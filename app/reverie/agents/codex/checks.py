@@ -1,8 +1,8 @@
 """The doctor's checks of whether Codex makes and loads memories (formats/codex.md sections 4 and 10.2).
 
-Only observed behaviour of the program counts; a missing setting has the default of Codex 0.169.
+The checks use only observed behaviour of the program; a missing setting has the default of Codex 0.169.
 
-Threading: any thread but the GUI's. Failure: what cannot be read is a sentence of the check.
+Threading: any thread but the GUI's. Failure: the check has a sentence on data that cannot be read.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _SHOWN = 3
 
 
 class Due(Struct, frozen=True):
-    """When Codex extracts a thread by itself.
+    """The conditions under which Codex extracts a thread itself.
 
-    After `idle_ms` without a change, up to `age_ms` old, `at_once` at each start.
+    A thread is due after `idle_ms` without a change while it is at most `age_ms` old; Codex extracts up to
+    `at_once` threads at each start.
     """
 
     idle_ms: int
@@ -47,10 +48,9 @@ Standing = Literal[
 
 
 def due_of(settings: Mapping[str, Any]) -> Due:
-    """Return when threads are due by `[memories]` of config.toml.
+    """Return the conditions for extraction that `[memories]` of config.toml sets.
 
-    Here and in the checks only observed behaviour counts (sections 4 and 10.2); a missing setting has the
-    default of Codex 0.169.
+    They follow observed behaviour (sections 4 and 10.2); a missing setting has the default of Codex 0.169.
     """
     return Due(
         _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS,
@@ -64,7 +64,7 @@ def standings(
 ) -> dict[str, Standing]:
     """Return the state of Codex's own extraction of each thread, by thread id.
 
-    `made`: how new (UTC ms) each thread was when Codex extracted it.
+    `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id.
     """
     retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
     found: dict[str, Standing] = {}
@@ -89,13 +89,13 @@ def standings(
 
 
 def makes_memories(home: Path) -> bool:
-    """Return whether the settings let Codex extract threads by itself."""
+    """Return whether the settings allow Codex to extract threads itself."""
     on = codex_store.features(home).get("memories") is True
     return on and codex_store.settings(home).get("generate_memories") is not False
 
 
 class CodexFacts(Struct, frozen=True):
-    """The facts that the checks judge. `made`: see `standings`."""
+    """The facts for the checks. `made`: see `standings`."""
 
     home: Path
     now_ms: int
@@ -107,7 +107,7 @@ class CodexFacts(Struct, frozen=True):
 
 
 def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
-    """Return the checks in the order of the agent's gates."""
+    """Return the checks, in the order in which the agent tests these conditions."""
     settings = codex_store.settings(facts.home)
     return (
         _version(facts.home, settings),

@@ -1,7 +1,8 @@
 """The databases of a Codex home (formats/codex.md sections 1, 2, 4 and 5).
 
-Versions give them different numbers: the highest number counts, in the home, in its `sqlite/` or where
-settings or environment put it, whichever is newer. They are read through copies.
+Each version of Codex numbers its databases. The one with the highest number is used; it may be in the home,
+in its `sqlite/`, or in a directory from the settings or the environment, and the newest file is read.
+Databases are read through copies.
 
 Threading, failure: as `agents.base` says.
 """
@@ -19,7 +20,7 @@ _OTHERWISE = "; Reverie can still read the rollouts"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """Return the database of threads; None if there is none, or no place for a copy.
+    """Return the database of threads; None if there is none, or without a `cache` for a copy.
 
     `elsewhere`: see `database_places`.
     """
@@ -37,9 +38,9 @@ def memory_database(
 
 
 def database_places(home: Path, elsewhere: Path | None = None) -> tuple[Path, ...]:
-    """Return where databases may lie; none of these need exist.
+    """Return the directories that may contain the databases; they need not exist.
 
-    `elsewhere`: where the agent's environment puts them, if it names a place.
+    `elsewhere`: the directory that the agent's environment names, if any.
     """
     places = [home, home / "sqlite", *([elsewhere] if elsewhere is not None else [])]
     named = config(home)[0].get("sqlite_home")

@@ -1,14 +1,14 @@
 """The home of Codex CLI: `~/.codex` (formats/codex.md).
 
 The store of the version in use, `memories/` or `memories_v2/`, is global; the other version is shown and
-never written. Lines in the memories name the project that they belong to (`agents.codex.store`). Older
-generations may lie in `memories/`, since no version migrates them: buckets per working directory (64 hex
-digits, later 16) are projects, read-only in homes of today. A bucket's name cannot be turned back into a
-path: its directory is named by the trace files in it, or found among the directories that are known
-otherwise. Where a directory has both kinds of bucket, the older one is the project and the newer a project of
-its own. Threads are transcripts to open, not workspaces.
+never written. Lines in the memories name the project to which they belong (`agents.codex.store`). `memories/`
+may contain older generations, because no version migrates them: buckets per working directory (64 hex digits,
+later 16) are projects, read-only in homes of today. A bucket's name cannot be turned back into a path: its
+working directory is read from the trace files in it, or found by hashing all known directories. If a
+directory has both kinds of bucket, the older bucket is its project, and the newer one is a separate project.
+Threads are transcripts that can be opened, not workspaces.
 
-The home is only read; databases through copies in `cache`. Credentials are never opened.
+The home is only read; databases are read through copies in `cache`. Credentials are never opened.
 
 Failure: as `agents.base` says.
 """
@@ -90,7 +90,7 @@ CAPS = Caps(
     view_depth=3,
     descriptions=False,
 )
-"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+"""The agent has no caps of this kind; these keep a huge file from being treated as a note."""
 
 EXTRACTION_FAILED = "extraction failed"
 _HEADER_BYTES = 4096
@@ -122,7 +122,7 @@ class CodexHome(Home):
     ) -> None:
         """Open the home at `root`.
 
-        `sqlite_home`: where the agent's environment puts the databases, if it names a place.
+        `sqlite_home`: the directory for databases that the agent's environment names, if any.
         """
         super().__init__(root)
         self.transcripts = self
@@ -216,7 +216,7 @@ class CodexHome(Home):
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Return the rule of a file (sheet sections 2, 3 and 10).
 
-        Files that phase one makes are generated; the rest is editable.
+        Files that phase one makes are `generated`; other files are `editable`.
         """
         if root.read_only:
             return FileRule("read-only", root.read_only)
@@ -259,8 +259,8 @@ class CodexHome(Home):
     def extracts_to_notes(self) -> bool:
         """Whether extracted memories go into notes to Codex.
 
-        The layout per working directory is for homes of the first generation only: Codex of today never reads
-        it.
+        False only for homes of the first generation, which have memories per working directory; the current
+        Codex never reads those.
         """
         return codex_store.version_in_use(self._root).name == "v2" or self._is_of_today()
 
@@ -283,7 +283,7 @@ class CodexHome(Home):
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """Yield the threads with traces of the first generations, and how new each one was then (UTC ms)."""
+        """Yield each thread with a trace of the first generations, and its last change then (UTC ms)."""
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
@@ -393,7 +393,7 @@ class CodexHome(Home):
     def _global_root(self) -> ScopeRoot:
         """Return the store of the version in use.
 
-        Each version has a key of its own, so that the history of one never gets into the other.
+        Each version has a key of its own, so that the histories of the two are never mixed.
         """
         version = codex_store.version_in_use(self._root).name
         directory = self._root / codex_store.DIRECTORIES[version]
@@ -418,7 +418,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Return why nothing may be written into a root in the home's present state; empty if it may."""
+        """Return why nothing may be written into a root in the home's current state; empty if it may."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""
@@ -428,10 +428,10 @@ class CodexHome(Home):
         return why
 
     def _project_root(self, bucket: str) -> ScopeRoot:
-        """Return a bucket of the first generations.
+        """Return the root of a bucket of the first generations.
 
-        Missing buckets are created neither by a Codex of today nor by Reverie. Raises `ScopeUnavailable` for
-        those.
+        Raises `ScopeUnavailable` for a missing bucket, because neither the current Codex nor Reverie creates
+        it.
         """
         root = self._bucket_root(bucket)
         if root.read_only == _OF_FEBRUARY and not is_directory(root.directory):
@@ -458,7 +458,7 @@ class CodexHome(Home):
         return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
 
     def _bucket(self, project_path: str) -> str:
-        """Return the bucket of a working directory, or the one that is named by its own directory."""
+        """Return the bucket of a working directory, or the bucket whose own path is `project_path`."""
         own = Path(project_path)
         if own.parent == self._memories and BUCKET.fullmatch(own.name):
             return own.name
@@ -474,7 +474,7 @@ class CodexHome(Home):
                 yield name
 
     def _owners(self, known_cwds: Iterable[str], problems: list[str]) -> dict[str, str]:
-        """Return the working directory of each bucket, or its own directory where that is unknown."""
+        """Return the working directory of each bucket, or the bucket's own path if that is unknown."""
         buckets = list(self._buckets(problems))
         if not buckets:
             return {}
@@ -507,7 +507,7 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Return the directories that the agent's databases and settings name; without rows, the rollouts."""
+        """Return the directories in the agent's databases and settings; without rows, in the rollouts."""
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:
@@ -520,7 +520,7 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Return the directories of the newest rollouts without a database row, from their first lines."""
+        """Return the working directories in the first lines of the newest rollouts without a database row."""
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
             cwd
@@ -543,9 +543,9 @@ def _header(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4096)
 def _rollout_cwd(path: Path, _size: int) -> str:
-    """Return the directory that a person's rollout begins in; empty for none.
+    """Return the working directory in which a person's rollout begins; empty if there is none.
 
-    Read again while the file is short.
+    Cached by file size, so a short file is read again when it grows.
     """
 
     try:
@@ -565,7 +565,7 @@ def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
 
 
 def _hashed(by_hash: dict[str, str], bucket: str) -> str:
-    """Return the directory whose hash begins with a bucket's name; empty for none."""
+    """Return the working directory whose hash begins with a bucket's name; empty if there is none."""
     return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
 
 
@@ -575,7 +575,7 @@ def _failed(source: TranscriptSource) -> TranscriptSource:
 
 
 def _named(given: str, directory: str) -> str:
-    """Return a person's name for a project with its directory, which identifies the repository."""
+    """Return the name that a person gave a project, together with its directory, which makes it unique."""
     return directory if given in ("", directory) else f"{given} ({directory})"
 
 

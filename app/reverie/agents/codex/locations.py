@@ -17,15 +17,15 @@ from reverie.files.directory import is_directory, is_file, is_there, read_regula
 
 KIND = "codex"
 BUCKET = re.compile(r"[0-9a-f]{64}|[0-9a-f]{16}")
-"""A directory in `memories/` with the memory of one working directory: 64 digits in the first generation, 16
-in the next one."""
+"""The name of a directory in `memories/` with the memory of one working directory: 64 hex digits in the first
+generation, 16 in the next one."""
 USER_BUCKET = "user"
 STATE_DATABASES = re.compile(r"state(?:_(\d+))?\.sqlite")
 MEMORY_DATABASES: Mapping[str, re.Pattern[str]] = {
     "v1": re.compile(r"memories(?:_(\d+))?\.sqlite"),
     "v2": re.compile(r"memories_v2(?:_(\d+))?\.sqlite"),
 }
-"""The database of memory jobs, by memory version."""
+"""The file names of the database of memory jobs, by memory version."""
 _CONFIG_BYTES = 4 << 20
 _WINDOWS_DRIVE = re.compile(r"/mnt/[A-Za-z](?:/|$)")
 _YEAR = re.compile(r"\d{4}")
@@ -34,9 +34,9 @@ _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
 
 
 def bucket_of(cwd: str) -> str:
-    """Return the directory in `memories/` for a normalised working directory of the first generation.
+    """Return the name of the directory in `memories/` for a normalised working directory, in 64 digits.
 
-    The next generation uses its first 16 digits.
+    The first generation uses this name, the next one its first 16 digits.
     """
     try:
         name = cwd.encode("utf-8", "surrogateescape")
@@ -48,7 +48,7 @@ def bucket_of(cwd: str) -> str:
 def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
     """Resolve symlinks of a working directory; return it unchanged if it does not exist.
 
-    On a drive of Windows, under WSL, it is lower-cased. `wsl`: whether this is WSL; None: find out.
+    Under WSL a path on a Windows drive is lower-cased. `wsl`: whether this is WSL; None: detect it.
     """
     try:
         real = real_path(cwd, strict=True)
@@ -71,7 +71,7 @@ def trace_name(thread_id: str, title: str) -> str:
 
 
 def thread_of_trace(name: str) -> str:
-    """Return the thread of a trace file; empty for a file that no pruning touches."""
+    """Return the thread id in the name of a trace file; empty for other files, which are never pruned."""
     stem, dot, suffix = name.rpartition(".")
     head, underscore, _slug = stem.partition("_")
     return head if dot and suffix == "md" and underscore else ""
@@ -83,10 +83,10 @@ def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 
 
 def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | None:
-    """Return where this environment puts the databases of the home at `root`, or None.
+    """Return the directory for databases of the home at `root` that the environment names, or None.
 
-    The variable applies only to the home that the agent uses under this environment. A relative path depends
-    on where the agent runs, so it is ignored.
+    The variable `CODEX_SQLITE_HOME` applies only to the home that the agent uses in this environment. A
+    relative path in it is ignored, because it depends on the directory in which the agent is started.
     """
     told = env.get("CODEX_SQLITE_HOME", "")
     if not told or "\0" in told or not Path(told).is_absolute():
@@ -95,7 +95,7 @@ def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | No
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return where a home may be: the one the agent would use, then the usual one."""
+    """Return the paths at which a home may be: the one the agent would use, then the usual one."""
     return tuple(dict.fromkeys((home_root(env, home_dir), home_dir / ".codex")))
 
 
@@ -125,7 +125,7 @@ def detect(root: Path) -> bool:
 def database_names(directory: Path) -> tuple[str, ...]:
     """Return the files that change when the agent writes to its databases of threads and jobs.
 
-    These are the existing ones in a directory, and those of the newest generation.
+    The result has the existing files in the directory, and those of the newest generation.
     """
     there = {"state_5.sqlite", "memories_1.sqlite", "memories_v2_1.sqlite"}
     patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())
@@ -134,9 +134,9 @@ def database_names(directory: Path) -> tuple[str, ...]:
 
 
 def config(home: Path) -> tuple[Mapping[str, Any], str]:
-    """Return the contents of config.toml, and a sentence if it cannot be read.
+    """Return the contents of config.toml, and a sentence on why it cannot be read (empty if it can).
 
-    Both are empty without the file.
+    Both are empty if there is no file.
     """
     path = home / "config.toml"
     try:

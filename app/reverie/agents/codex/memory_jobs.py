@@ -1,10 +1,10 @@
 """Codex's own tables of memory jobs, of all generations (formats/codex.md sections 2, 4 and 10).
 
-The tables were in the state database before they had one of their own; the first generations kept locks and
-memories per working directory. All are read. Older rows are converted into rows of the newest generation.
-Times in the tables are seconds.
+The tables were in the state database before they got a database of their own; the first generations had locks
+and memories per working directory. Tables of all generations are read. Older rows are converted into rows of
+the newest generation. Times in the tables are seconds.
 
-Threading, failure: as `agents.base` says; what the databases lack is a sentence in `problems`.
+Threading, failure: as `agents.base` says; `problems` has a sentence on missing data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXTRACTION = "memory_stage1"
 SCOPED_CONSOLIDATION = "memory_consolidate_scope"
 """Our own name for the consolidation of one scope; the key is `<scope kind>/<scope key>`."""
 _EXTRACTION_LEASE_S, _CONSOLIDATION_LEASE_S = 3600, 600
-"""How long (s) a job without a lease counts as running after its last sign of life."""
+"""Seconds for which a job without a lease counts as running after its last sign of life."""
 _FIRST_COLUMNS = (
     "thread_id", "status", "owner_session_id", "started_at", "finished_at", "failure_reason", "lease_until",
 )  # fmt: skip
@@ -52,7 +52,7 @@ _FIRST_COUNTS = ("running", "error", "pending", "done")
 def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[Row, ...]:
     """Return the jobs of older generations (section 2), as rows of the newest one.
 
-    One row for each thread and each scope. Columns are requested by name, and none needs to exist.
+    There is one row for each thread and each scope. Columns are selected by name; any column may be missing.
     """
     found: list[Row] = []
     if "memory_phase1_jobs" in tables:
@@ -78,7 +78,10 @@ def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[
 
 
 def older_locks(database: Database) -> tuple[Row, ...]:
-    """Return `memory_summary_locks` as rows of the later lock table; `expires_at` limits each one."""
+    """Return the rows of `memory_summary_locks` in the form of the newer lock table.
+
+    Each lock is valid until its `expires_at`.
+    """
     return tuple(
         {
             "cwd": row.get("cwd"),
@@ -157,7 +160,7 @@ _OLD_COLUMNS = ("thread_id", "updated_at", "invalidated_at")
 _LOCK_COLUMNS = ("cwd", "working_thread_id", "updated_at")
 
 _READ_AT = ("last_success_watermark", "input_watermark", "finished_at")
-"""The columns of a job that record how new its transcript was, the best first."""
+"""The columns of a job that record the last change of its transcript, best first."""
 
 State = Literal["waiting", "running", "done", "failed", "stale"]
 
@@ -165,9 +168,9 @@ State = Literal["waiting", "running", "done", "failed", "stale"]
 class MemoryBooks(Struct):
     """Rows of the memory tables.
 
-    `outputs`: when the transcript that a thread's memory was made from had last changed, UTC ms; `empty`: the
-    same for threads in which the agent found nothing worth keeping; `locks`: rows of locked working
-    directories.
+    `outputs`: the last change (UTC ms) of the transcript from which each thread's memory was made, by thread
+    id; `empty`: the same for threads in which the agent found nothing to remember; `locks`: rows of locked
+    working directories.
     """
 
     jobs: tuple[Row, ...] = ()
@@ -183,7 +186,7 @@ class MemoryBooks(Struct):
 def read_memory_books(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> MemoryBooks:
-    """Read the databases of threads and of one memory version; the latter outranks the former.
+    """Read the databases of threads and of one memory version; rows of the latter take precedence.
 
     `elsewhere`: see `codex.threads.database_places`.
     """
@@ -227,7 +230,7 @@ def read_memory_books(
 
 
 def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
-    """Return the jobs in the tables, and the memories that are older than their threads; newest first."""
+    """Return the jobs in the tables, and jobs for memories older than their threads; newest first."""
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]
     running = {job.source_id for job in found if job.state in ("running", "failed")}

@@ -46,7 +46,7 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_c
 _EVENTS: Mapping[str, str] = TABLE["events"]
 _FIELDS = ("reason", "message", "num_turns")
 _TOOL_ITEMS: Mapping[str, Sequence[str]] = TABLE["tool_items"]
-"""Items of events that are tool calls: a name for those without one, and the field with the request."""
+"""Items of events that are tool calls: the name for an item without a name, and the field of the request."""
 _OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
 _FAILED = frozenset({"failed", "declined", "error", "errored"})
 _KNOWN_CALLS = 10_000
@@ -67,7 +67,7 @@ _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\
 class ReadingPlan(Struct):
     """The result of the first pass.
 
-    `events`: whether the texts of events count; `undone`: the ranges of lines (end exclusive) that were
+    `events`: whether the texts of events are used; `undone`: the ranges of lines (end exclusive) that were
     rolled back.
     """
 
@@ -75,12 +75,12 @@ class ReadingPlan(Struct):
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def is_undone(self, place: int) -> bool:
-        """Return whether the record at this place was rolled back later."""
+        """Return whether the record at line index `place` was rolled back later."""
         return any(start <= place < end for start, end in self.undone)
 
 
 def nowhere(_rollout: str) -> Path | None:
-    """Find no other rollout: the `Finder` for a file on its own."""
+    """Return None: the `Finder` for a file without other rollouts."""
     return None
 
 
@@ -88,10 +88,11 @@ class CodexReadable:
     """Implements `agents.transcripts.ReadableTranscript` for one thread, given by its newest rollout file.
 
     `find` leads to the files of earlier parts. Most rollouts hold everything twice, as a response item and as
-    an event. Response items are the source; events add what only they hold: how a command ended, which memory
-    an answer used. Where no item is a message (the oldest files), events count instead. Two passes, so that
-    memory is bounded by the longest line: the first finds out whether events count and what was rolled back,
-    the second makes the messages (sections 6 and 10).
+    an event. Messages are made from response items; events add data that only they have: how a command ended,
+    and which memory an answer used. If no response item is a message (in the oldest files), messages are made
+    from events. There are two passes, so that memory is bounded by the longest line: the first determines
+    whether events are used and which lines were rolled back, the second makes the messages (sections 6 and
+    10).
     """
 
     def __init__(self, path: Path, find: Finder = nowhere) -> None:
@@ -105,7 +106,7 @@ class CodexReadable:
 
 
 def planned(history: RolloutHistory) -> ReadingPlan:
-    """Make the first pass over a thread.
+    """Make the first pass over a thread and return its result.
 
     Raises `FileNotFoundError`, `Unavailable`.
     """
@@ -137,7 +138,7 @@ def _lines(history: RolloutHistory) -> Iterator[bytes]:
 
 
 class _Turns(Struct):
-    """The lines of typed messages that still count, and the ranges of lines that were rolled back."""
+    """The lines of typed messages that were not rolled back, and the ranges of lines that were."""
 
     typed: list[int] = field(default_factory=list)
     undone: list[tuple[int, int]] = field(default_factory=list)
@@ -163,11 +164,11 @@ class _MessageReader:
         self._running: dict[str, None] = {}
         """Calls that were answered while their command was still running."""
         self._spoken: dict[str, Message] = {}
-        """What events said and no response item has repeated yet, by the agent's id."""
+        """Texts of events that no response item has repeated yet, by the agent's id."""
         self._typed_items = 0
-        """Typed response items whose event has not come yet."""
+        """Number of typed response items whose event was not read yet."""
         self._typed_events: list[str] = []
-        """Texts of events whose response item has not come yet."""
+        """Texts of events whose response item was not read yet."""
         self._answer: Message | None = None
         """An answer that no event announced: it may be the text of a compaction that follows."""
         self._compacted = False
@@ -351,8 +352,9 @@ class _MessageReader:
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
         """Yield the outcome of a tool call from an event.
 
-        Most calls are response items too and are left out here; yielded are the others, and commands that
-        went on after their first answer, where they ended and with their output.
+        Most calls are response items too and are left out here. Yielded are the other calls, and commands
+        that were still running at their first result: these with their output, at the point at which they
+        ended.
         """
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
@@ -388,7 +390,7 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield held messages: answers without an event, and texts that only events have."""
+        """Yield the messages held back: answers without an event, and texts that only events have."""
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}
         for message in (*((answer,) if answer is not None else ()), *spoken.values()):
@@ -412,7 +414,7 @@ class _MessageReader:
 
 
 def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
-    """Return an answer without its memory citations, as Codex shows it, the citations and the threads."""
+    """Return an answer's text without its memory citations, the citations, and the ids of cited threads."""
     if "<oai-mem-citation>" not in text:
         return text, (), ()
     citations: list[Citation] = []
@@ -430,7 +432,7 @@ def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
 
 
 def _citation(value: Any) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
-    """Return the citations and threads of a `memory_citation`."""
+    """Return the citations and the ids of cited threads in a `memory_citation`."""
     told, found = as_object(value), []
     for entry in objects_of(told.get("entries")):
         if isinstance(entry.get("path"), str):

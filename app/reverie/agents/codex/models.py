@@ -26,7 +26,7 @@ _WIRES: Mapping[str, Literal["openai", "openai-responses"]] = {
     "responses": "openai-responses",
     "chat": "openai",
 }
-"""`wire_api`; programs of today accept only the first, and use it as the default."""
+"""The wire formats by `wire_api`; current programs accept only the first one, which is their default."""
 _OUT_OF_REACH = ("query_params", "auth", "env_http_headers", "aws")
 """Settings of a service that Reverie does not support."""
 _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
@@ -35,8 +35,7 @@ _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
 def named_model(root: Path, name: Literal["extract_model", "consolidation_model"]) -> str | None:
     """Return the model that `[memories]` names for one of the two phases, as `provider:model`, or None.
 
-    Only the written setting counts: without it Codex uses models that its versions do not agree on (section
-    4).
+    None without the setting, because the default model differs between versions of Codex (section 4).
     """
     data, _problem = config(root)
     memories = data.get("memories")
@@ -48,8 +47,8 @@ def named_model(root: Path, name: Literal["extract_model", "consolidation_model"
 def model_services(root: Path) -> tuple[ModelService, ...]:
     """Return the services of `[model_providers]` that Reverie can use, by name.
 
-    Left out are services that need Codex's own login, a command that makes tokens, parameters in the address,
-    or an unknown wire format. A token in the settings is never used, and `auth.json` never opened (section
+    Services that need Codex's own login, a command that makes tokens, parameters in the address or an unknown
+    wire format are left out. A token in the settings is never used, and `auth.json` is never opened (section
     4).
     """
     told = config(root)[0].get("model_providers")
@@ -78,5 +77,5 @@ def _service(name: str, entry: Mapping[str, Any]) -> ModelService | None:
 
 
 def _word(value: object) -> str:
-    """Return a name without white space; empty for anything else."""
+    """Return `value` if it is a name without white space; otherwise an empty string."""
     return value if isinstance(value, str) and value and not any(map(str.isspace, value)) else ""

@@ -22,7 +22,7 @@ from reverie.text.summaries import first_heading
 from reverie.values import replace
 
 MOST_SUMMARIES = 200
-"""Maximum for one project; the newest by name."""
+"""Maximum number of summaries for one project, the newest by name."""
 _HEAD_BYTES = 4096
 _DOCUMENT_BYTES = 4 << 20
 _HERE = "Shown here because the file is about this project."
@@ -34,9 +34,9 @@ _APPLIES = re.compile(r"^applies_to:[^\n]*?\bcwd=([^;\n]+)", re.MULTILINE)
 def project_files(store: Path, project_path: str) -> Iterator[Companion]:
     """Yield the files of the store about a project, each read-only; newest rollout summaries first.
 
-    A rollout summary names its directory in its `cwd:` line, a block of the handbook (version 1) in
-    `applies_to: cwd=…`, the summary of version 2 in a heading. The files are listed under the project, and
-    edited under Global (sections 3 and 10.4).
+    The project is named in the `cwd:` line of a rollout summary, in `applies_to: cwd=…` of a block of the
+    handbook (version 1), and in a heading of the summary of version 2. The files are listed under the project
+    and edited under Global (sections 3 and 10.4).
     """
     wanted = {project_path, normalised_cwd(project_path)}
     for name, note in ((HANDBOOK, _handbook_note), (SUMMARY, _summary_note)):
@@ -102,7 +102,7 @@ def _head(path: Path) -> tuple[str, str]:
 
 @lru_cache(maxsize=4096)
 def _head_of(path: Path, _mtime_ns: int, _size: int) -> tuple[str, str]:
-    """Return the `cwd:` line and the first heading of a rollout summary; empty for none.
+    """Return the `cwd:` line and the first heading of a rollout summary; empty strings if missing.
 
     Cached until the file changes.
     """

@@ -1,10 +1,10 @@
 """The parts of Codex's memory and instructions that go into a prompt (formats/codex.md sections 3, 4 and 10).
 
-Of `memory_summary.md`, trimmed, about 2,500 tokens are loaded, a token being four bytes; the middle of a
-longer one is replaced by a marker with the amount. A summary that is not valid UTF-8 is not loaded at all.
-The instructions are the home's own file, trimmed, and after it one file of each directory from the root of
-the project down to the working directory, unchanged, up to a budget in bytes. Bytes that are no UTF-8 become
-U+FFFD there.
+About 2,500 tokens (of four bytes) of `memory_summary.md`, trimmed, are loaded; in a longer summary a marker
+with the removed amount replaces the middle. A summary that is not valid UTF-8 is not loaded at all. The
+instructions are the home's own file, trimmed, followed by one file of each directory from the root of the
+project down to the working directory, unchanged, up to a budget in bytes. In these, bytes that are not UTF-8
+become U+FFFD.
 
 Threading: any thread but the GUI's. Failure: unreadable settings count as none; building a prompt accepts any
 content.
@@ -34,7 +34,7 @@ PROJECT_DOC = "\n\n--- project-doc ---\n\n"
 PROJECT_BYTES = 32 << 10
 """Maximum size of a project's loaded instructions, unless the settings change it."""
 PIECE_BYTES = 8_900
-"""Version 2 sends a longer memory block in two pieces."""
+"""Maximum size of a piece in version 2, which sends a longer memory block in two pieces."""
 
 _BYTES_PER_TOKEN = 4
 _AROUND_V2 = 2_034
@@ -42,7 +42,7 @@ _PATHS_V2 = 3
 """The text that version 2 puts around the summary has `_AROUND_V2` bytes and this many times the memory's
 path."""
 _NOT_SPACE = "\x1c\x1d\x1e\x1f"
-"""White space to Python, but not to Codex."""
+"""Characters that are white space to Python, but not to Codex."""
 _MOST_DIRECTORIES = 200
 _REPOSITORY = "Belongs to the project's repository, so other people may receive your change."
 
@@ -70,7 +70,7 @@ def tokens_of(text: str) -> int:
 
 
 def loaded_summary(text: str, tokens: int = SUMMARY_TOKENS) -> Loaded:
-    """Return the loaded part of the summary; empty text: nothing."""
+    """Return the loaded part of the summary; its text is empty if nothing is loaded."""
     return truncated_in_the_middle(trimmed(text), tokens)
 
 
@@ -90,7 +90,7 @@ def trimmed(text: str) -> str:
 def truncated_in_the_middle(text: str, tokens: int) -> Loaded:
     """Return at most `tokens` of a text: half from each end, with a marker between them.
 
-    No character is cut.
+    No character is split.
     """
     data, budget = text.encode(), tokens * _BYTES_PER_TOKEN
     if len(data) <= budget:
@@ -120,7 +120,7 @@ class PromptSettings(Struct, frozen=True):
 
 
 def prompt_settings(root: Path) -> PromptSettings:
-    """Return the prompt settings of the home at `root`; unreadable ones count as not set."""
+    """Return the prompt settings of the home at `root`; unreadable settings count as not set."""
     data, _problem = config(root)
     markers, fallbacks = data.get("project_root_markers"), data.get("project_doc_fallback_filenames")
     limit = data.get("project_doc_max_bytes")
@@ -137,8 +137,8 @@ def prompt_settings(root: Path) -> PromptSettings:
 def was_reset(home: Path) -> bool:
     """Return whether the memory in use was reset and Codex has not started since.
 
-    That is the case when its directory exists and is empty, although Codex has consolidated in it. When Codex
-    makes the directory it fills it at once.
+    It was reset if its directory exists and is empty although Codex has consolidated in it; when Codex
+    creates the directory, it fills it at once.
     """
     name = DIRECTORIES[version_in_use(home).name]
     return is_file(home / f"{name}.lock") and is_directory(home / name) and not any(entries_in(home / name))
@@ -155,8 +155,8 @@ def memory_pieces(version: Version, directory: Path, summary: str) -> int:
 def project_documents(cwd: Path, settings: PromptSettings) -> tuple[Path, ...]:
     """Return the instruction files of a working directory's project, in loading order.
 
-    One file of each directory from the root of the project on. In a directory with an override only that
-    counts, even if it is empty.
+    There is at most one file per directory, from the project's root down to `cwd`. If a directory has an
+    override file, only that is used, even if it is empty.
     """
     if not settings.project_bytes or not cwd.is_absolute():
         return ()
@@ -192,7 +192,7 @@ def project_companions(root: Path, project_path: str | None) -> tuple[Companion,
 def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int, ...]]:
     """Return the loaded text of the project's instructions, and how many bytes of each are used.
 
-    Texts are unchanged, until the budget is used up. Blank ones are left out.
+    Texts are joined unchanged until the budget `limit` (bytes) is used up. Blank texts are left out.
     """
     left = limit
     texts: list[str] = []
@@ -210,7 +210,7 @@ def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int,
 
 
 def instructions_text(home: str, project: str, cwd: str) -> str:
-    """Return the message with the instructions, as Codex sends it; empty for none.
+    """Return the message with the instructions, as Codex sends it; empty if there is none.
 
     `home` is trimmed.
     """

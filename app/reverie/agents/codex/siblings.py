@@ -18,13 +18,13 @@ from reverie.agents.scopes import Scope
 
 MOST_DIRECTORIES = 8
 MOST_FILES = 60
-"""Maximum for all siblings together: they are shown in one list."""
+"""Maximum number of files of all siblings together, because they are shown in one list."""
 _MOST_ENTRIES = 2_000
 _DEPTH = 4
 _MEMORY_LIKE = re.compile(r"memor(?:y|ies)", re.IGNORECASE)
 _TEXTS = (".md", ".txt", ".json", ".jsonl", ".toml", ".yaml", ".yml")
 _CREDENTIALS = frozenset({"auth.json", "credentials.json"})
-"""Files that are never opened. Other files may have any name: a note about secrets is a note."""
+"""Files that are never opened. No other names are excluded, because a note may be about secrets."""
 READ_ONLY = "Reverie does not recognize this Codex memory: it is only shown, never changed."
 
 
@@ -44,10 +44,10 @@ def sibling_names(home: Path, used: str) -> tuple[str, ...]:
 def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
     """Return the files beside the version in use, each read-only (sections 4 and 10.1).
 
-    They are those of the other version, and of directories of an unknown or older generation. Codex does not
-    read them, or its treatment of them is unknown, so they are shown and never written. Bounded, since such a
-    directory may hold anything; links are not followed. `why`: the reason for directories that Reverie knows,
-    by name.
+    These are the files of the other version, and of directories of an unknown or older generation. Codex does
+    not read them, or its treatment of them is unknown, so they are shown and never written. Their number is
+    limited, because such a directory may contain anything; links are not followed. `why`: the reason for
+    directories that Reverie knows, by name.
     """
     names = sibling_names(home, used)
     paths = (
@@ -66,8 +66,8 @@ def _texts(
 ) -> Iterator[Path]:
     """Yield text files before directories, by name.
 
-    `room` counts down the entries that may still be read. `skip`: directories with these names are shown
-    elsewhere.
+    `room[0]` is the number of entries that may still be read. `skip`: names of directories to leave out,
+    because they are shown elsewhere.
     """
     entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
     room[0] -= len(entries)

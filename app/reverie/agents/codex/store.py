@@ -4,15 +4,16 @@ Covers the rules for content that Codex accepts, memories beside the store, file
 instructions (formats/codex.md sections 3, 4 and 10).
 
 `[memories] version` in config.toml decides if set; else version 1 if the path `<home>/memories` exists at
-all, and version 2 otherwise. So a program that creates `memories/` in a home of today switches the person's
-memory off: nothing is ever written into a version that is not in use, or that does not exist yet. After it
-consolidated, Codex refuses a store whose summary breaks its rules; `refuse_content` refuses such a text.
+all, and version 2 otherwise. So a program that creates `memories/` in a current home would switch the
+person's memory off. Therefore nothing is ever written into a version that is not in use or does not exist
+yet. After a consolidation Codex refuses a store with a summary that breaks its rules; `refuse_content`
+refuses such a text.
 
-Of `memory_summary.md`, trimmed, about 2,500 tokens are loaded, a token being four bytes; the middle of a
-longer one is replaced by a marker with the amount. A summary that is not valid UTF-8 is not loaded at all.
-The instructions are the home's own file, trimmed, and after it one file of each directory from the root of
-the project down to the working directory, unchanged, up to a budget in bytes. Bytes that are no UTF-8 become
-U+FFFD there.
+About 2,500 tokens (of four bytes) of `memory_summary.md`, trimmed, are loaded; in a longer summary a marker
+with the removed amount replaces the middle. A summary that is not valid UTF-8 is not loaded at all. The
+instructions are the home's own file, trimmed, followed by one file of each directory from the root of the
+project down to the working directory, unchanged, up to a budget in bytes. In these, bytes that are not UTF-8
+become U+FFFD.
 
 Threading: any thread but the GUI's. Failure: `StoreError` for content to write; unreadable settings count as
 none, directories that cannot be listed are left out, and building a prompt accepts any content.
@@ -66,7 +67,7 @@ _MANIFEST = "Codex stores the list of an extension's files in this file."
 
 
 class MemoryVersion(Struct, frozen=True):
-    """The version in use, and the reason as a sentence."""
+    """The memory version in use, and the reason as a sentence."""
 
     name: Version
     reason: str
@@ -87,7 +88,7 @@ def version_in_use(home: Path) -> MemoryVersion:
 
 
 def version_of(home: Path, directory: Path) -> Version | None:
-    """Return the version that a directory belongs to; None: it lies in neither."""
+    """Return the version to which a directory belongs; None if it is in neither store."""
     for version, name in DIRECTORIES.items():
         if directory == home / name or directory.is_relative_to(home / name):
             return version
@@ -123,8 +124,8 @@ def features(home: Path) -> Mapping[str, Any]:
 def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
     """Return whether a Codex with one store for all projects has worked in this home.
 
-    `places`: where its databases may lie. Such a Codex never reads the first generation's memories per
-    working directory.
+    `places`: the directories that may contain its databases. Such a Codex never reads the first generation's
+    memories per working directory.
     """
     if is_directory(home / DIRECTORIES["v2"]) or is_directory(home / DIRECTORIES["v1"] / ".git"):
         return True
@@ -169,8 +170,8 @@ def file_role(rel: str) -> FileRole:
 def note_path(title: str, at_ms: int, source: str = "") -> str:
     """Return the path of a new note to Codex, below the store.
 
-    `source`: the id of what it was made from, so that two notes with the same second and title have different
-    names.
+    `source`: the id of the object from which the note is made, so that two notes with the same second and
+    title have different names.
     """
     at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S")
     # The end of an id: Codex's ids begin with the time, which two sessions may share.

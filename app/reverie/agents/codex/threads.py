@@ -1,11 +1,11 @@
 """The threads of a Codex home: rollouts on disk with facts from the agent's databases.
 
-See formats/codex.md sections 1, 2, 5 and 6. The databases are read through copies. They are a cache that may
-be missing, behind, or name files that were moved: the files on disk decide, and the databases add titles,
-directories, the names of projects, and which of a reverted thread's files is the current one. No rollout is
-opened.
+See formats/codex.md sections 1, 2, 5 and 6. The databases are read through copies. The databases are a cache
+that may be missing, outdated, or name files that were moved. So the files on disk define the list of threads;
+the databases add titles, directories, the names of projects, and which of a reverted thread's files is the
+current one. No rollout is opened.
 
-Threading, failure: as `agents.base` says; what the databases lack is a sentence in `problems`.
+Threading, failure: as `agents.base` says; `problems` has a sentence on missing data.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Books(Struct):
     sections: Mapping[str, str] = field(default_factory=dict)
     """The names of the sections of the agent's list, by section id."""
     project_roots: Mapping[str, str] = field(default_factory=dict)
-    """The name of the project that a directory is a root of."""
+    """The name of the project of which a directory is a root, by directory."""
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
@@ -90,7 +90,7 @@ def _named(database: Database, table: str) -> dict[str, str]:
 
 
 def threads(home: Path, books: Books) -> tuple[Thread, ...]:
-    """Return every thread, the last touched first; including those of sub-agents."""
+    """Return every thread, including those of sub-agents, the last changed first."""
     names = _names(home)
     found: dict[str, Thread] = {}
     for path, archived, status in _rollouts(home, books.problems):
@@ -122,7 +122,8 @@ def threads(home: Path, books: Books) -> tuple[Thread, ...]:
 def rollout_finder(home: Path) -> Finder:
     """Return a function that finds the file of a rollout by its id.
 
-    The home is listed again when an id is unknown or its file is missing: a thread that is archived moves.
+    The home is listed again if an id is unknown or its file is missing, because the file of a thread is moved
+    when it is archived.
     """
     known: dict[str, Path] = {}
 
@@ -142,7 +143,7 @@ def rollout_finder(home: Path) -> Finder:
 
 
 def source_of(thread: Thread) -> TranscriptSource | None:
-    """Return the thread as a transcript to open; None for one whose rollout is missing."""
+    """Return the transcript of a thread; None if its rollout is missing."""
     if thread.path is None:
         return None
     state = "sub-agent" if thread.subagent else "archived" if thread.archived else ""
@@ -167,10 +168,10 @@ def source_of(thread: Thread) -> TranscriptSource | None:
 
 
 def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
-    """Return whether the first of two files of one thread is the one to read.
+    """Return whether of two files of one thread `path` is to be read, not `known`.
 
-    That is the one that the database calls current, or else the newest segment; a plain rollout rather than
-    the same one compressed.
+    The file to read is the one that the database names as current, else the newest segment; a plain rollout
+    is preferred to the same rollout in compressed form.
     """
     current = Path(as_text(row.get("rollout_path"))).name.removesuffix(".zst")
 
@@ -208,7 +209,7 @@ def _described(thread: Thread, row: Mapping[str, Any], names: Mapping[str, str],
 
 
 def _names(home: Path) -> dict[str, str]:
-    """Return titles by thread id: the last line of `session_index.jsonl` wins."""
+    """Return titles by thread id, from `session_index.jsonl`; the last line for a thread wins."""
     try:
         data = read_regular(home / "session_index.jsonl", _INDEX_BYTES)
     except OSError:
@@ -223,7 +224,7 @@ def _names(home: Path) -> dict[str, str]:
 
 
 def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.stat_result]]:
-    """Yield every file that may be a rollout, whether it is archived, and its status."""
+    """Yield the path of every file that may be a rollout, whether it is archived, and its `stat_result`."""
     count = 0
     for directory, archived, depth in ((home / "sessions", False, 3), (home / "archived_sessions", True, 0)):
         for entry in _files(str(directory), depth, problems):

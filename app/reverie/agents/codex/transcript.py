@@ -1,11 +1,10 @@
 """Rollouts of Codex, `rollout-<time>-<thread id>.jsonl`, later `.jsonl.zst`.
 
-They are read as records, as the history of a thread, and as messages for a person (formats/codex.md sections
-6 and 10).
+This module reads records and the history of a thread (formats/codex.md sections 6 and 10).
 
-Several files may make one thread. Reverting a thread starts a new file, a segment, named
-`rollout-<time>-<thread id>_<segment id>.jsonl`; forking one starts a file that holds only what is new. The
-`session_meta` of either names in `history_base` the rollout before it, and how much of that still counts.
+A thread may consist of several files. Reverting a thread starts a new file, a segment, named
+`rollout-<time>-<thread id>_<segment id>.jsonl`; forking a thread starts a file that has only the new records.
+In both, `session_meta` names in `history_base` the previous rollout, and how much of it is still valid.
 `history_of` follows these references; every reader that wants the whole thread reads its segments in order.
 
 A broken line or an unknown kind is counted and skipped. A reference that cannot be followed (missing,
@@ -34,10 +33,10 @@ ITEMS = frozenset(TABLE["items"].split())
 """The known kinds of response items; others are read as `other`."""
 KINDS = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
 _IGNORED = frozenset(TABLE["ignored"].split())
-"""Kinds that are known to be no part of the conversation."""
+"""Kinds of rows that are known not to belong to the conversation."""
 INJECTED = tuple(TABLE["injected"])
-"""Beginnings of user messages that no person typed. Versions of today record the kind of each message beside
-it, which outranks this."""
+"""Beginnings of user messages that no person typed. Current versions record the kind of each message beside
+it, which takes precedence."""
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _NAME = re.compile(rf"^rollout-.+-({_UUID})(?:_({_UUID}))?$")
 _ID = re.compile(_UUID)
@@ -45,7 +44,7 @@ _HEAD_LINES = 50
 _META_LINES = 5
 """Number of lines in which a file's `session_meta` is searched; Codex writes it first."""
 MOST_SEGMENTS = 1_000
-"""A longer chain of references is not followed: each revert or fork adds one."""
+"""Maximum length of a chain of references; each revert or fork adds one."""
 
 Finder = Callable[[str], Path | None]
 """Returns the file of a rollout, by its id: the thread id, or the segment id of a later segment."""
@@ -72,13 +71,13 @@ class RolloutHead(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True):
-    """One file of a thread's history, and how much of it counts."""
+    """One file of a thread's history, and how much of it is valid."""
 
     path: Path
     end_bytes: int | None = None
-    """Only the first bytes count; None for all of them."""
+    """Only this number of bytes is valid; None: all."""
     end_ordinal: int | None = None
-    """Only lines with a lower ordinal count; None for all of them."""
+    """Only lines with a lower ordinal are valid; None: all."""
 
 
 class RolloutHistory(Struct, frozen=True):
@@ -86,18 +85,18 @@ class RolloutHistory(Struct, frozen=True):
 
     segments: tuple[Segment, ...]
     problem: str = ""
-    """Why the beginning is missing, as a sentence; empty when the history is complete."""
+    """Why the beginning is missing, as a sentence; empty if the history is complete."""
 
 
 def thread_id_of(path: Path) -> str:
-    """Return the thread of a rollout file, by its name; empty for another name."""
+    """Return the thread id in the name of a rollout file; empty for another name."""
     return _ids(path)[0]
 
 
 def rollout_id_of(path: Path) -> str:
-    """Return the id of a rollout file in `history_base`: its segment, or its thread for the first one.
+    """Return the id by which `history_base` refers to a rollout file: its segment id, else its thread id.
 
-    Empty if the name is no rollout's.
+    Empty if the name is not that of a rollout.
     """
     thread, segment = _ids(path)
     return segment or thread
@@ -106,8 +105,8 @@ def rollout_id_of(path: Path) -> str:
 def history_of(path: Path, find: Finder) -> RolloutHistory:
     """Return the files of which Codex composes the thread of this rollout.
 
-    Reads the first line of each. Raises `FileNotFoundError` and `Unavailable` for the file itself; a failure
-    of an earlier one becomes the `problem`.
+    Reads the first line of each. Raises `FileNotFoundError` and `Unavailable` for `path` itself; a failure to
+    read an earlier file becomes the `problem`.
     """
     found = [Segment(path)]
     seen = {rollout_id_of(path), str(path)}
@@ -163,7 +162,7 @@ def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Recor
 
 
 def record_of(row: dict[str, Any]) -> Record | None:
-    """Return the record of a decoded line; None for an unknown kind, or one outside of the conversation."""
+    """Return the record in a decoded line; None for a kind that is unknown or not of the conversation."""
     kind, payload = row.get("type"), row.get("payload")
     when = timestamp_ms(row.get("timestamp"))
     if isinstance(kind, str) and isinstance(payload, dict):
@@ -207,7 +206,7 @@ def rollout_head(path: Path) -> RolloutHead:
 
 
 def is_typed(item: dict[str, Any]) -> bool:
-    """Return whether a person typed a response item, rather than the agent adding it for the model."""
+    """Return whether a person typed a response item, as opposed to text that the agent added."""
     if item.get("type") != "message" or item.get("role") != "user":
         return False
     about = as_object(item.get("internal_chat_message_metadata_passthrough"))
@@ -220,7 +219,7 @@ def is_typed(item: dict[str, Any]) -> bool:
 
 
 def message_text(item: dict[str, Any]) -> str:
-    """Return the text of a message item; pictures and sounds are named by their kind."""
+    """Return the text of a message item; pictures and sounds are represented by their kind."""
     return content_text(item.get("content"))
 
 
@@ -250,7 +249,7 @@ def timestamp_ms(value: Any) -> int | None:
 
 
 class _Base(Struct, frozen=True):
-    """The contents of `history_base`. `rollout` empty: it is invalid."""
+    """The contents of `history_base`. An empty `rollout` means that it is invalid."""
 
     rollout: str
     end_bytes: int | None = None

@@ -1,9 +1,9 @@
 """The consolidated anti-patterns of loki-mode as memories that a consolidation may change.
 
-Each one is shown as lines, a changed one goes back into the store's file without another byte changing, and
-duplicates can be merged (formats/loki.md sections 4, 11 and 13). Everything else stays the agent's: plain
-patterns, entries without an id of their own, and all other files. A record's id, its category and the type of
-each value cannot change. Pure, but for `lock`. Failure: `StoreError`, and everything stays as it is.
+Each anti-pattern is shown as lines. A changed one is written into the store's file without changing any other
+byte, and duplicates can be merged (formats/loki.md sections 4, 11 and 13). Reverie does not change anything
+else: plain patterns, entries without an id of their own, and all other files. A record's id, its category and
+the type of each value cannot change. Pure, but for `lock`. Failure: `StoreError`, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -152,10 +152,10 @@ def comparable_text(text: str) -> ComparableText:
 
 
 def index_updates(change: RootChange) -> dict[str, str]:
-    """Return the anti-patterns that change so that the deleted ones merged into them lose nothing.
+    """Return the texts of anti-patterns that change so that the content of merged ones is not lost, by path.
 
-    A remaining one takes over the figures and other content of its deleted equivalents, and their links lead
-    to the remaining one.
+    A remaining anti-pattern gets the figures and other content of its deleted equivalents, and links to these
+    are changed to the remaining one.
     """
     shelf = AntiPatternRecords()
     texts = {rel: each.text for rel, each in change.files.items() if shelf.holder(rel) and _TWIN not in rel}
@@ -178,7 +178,7 @@ def index_updates(change: RootChange) -> dict[str, str]:
 
 
 def _heir(shelf: AntiPatternRecords, rel: str, text: str, texts: dict[str, str]) -> str:
-    """Return the record of the same file that contains everything this one said; empty for none."""
+    """Return the path of a record in the same file that has all content of `text`; empty if none does."""
     record = _anti_pattern(text)
     if record is None:
         return ""
@@ -213,9 +213,9 @@ def _relinked(text: str, ids: dict[str, str]) -> str:
 
 
 def whole_document(data: bytes) -> Any:
-    """Parse a file that is to be written again.
+    """Return the parsed content of a file that is to be rewritten.
 
-    Raises `StoreError` for one that must not be written.
+    Raises `StoreError` for a file that must not be rewritten.
     """
     try:
         return parse_to_write(data)
@@ -228,10 +228,10 @@ def _found(document: Any, name: str) -> _Named | None:
 
 
 def _named_records(document: Any) -> list[_Named]:
-    """Return the records of `_named`, each marked with whether it must stay.
+    """Return the records of `_named`, each marked with whether it must not be deleted.
 
-    The first record with an id stays while there are others with it; of those with equal content all but the
-    last stay. So deleting one never makes a name refer to another record.
+    The first record with an id must not be deleted while there are others with this id; of records with equal
+    content only the last one may be deleted. So a deletion never makes a name refer to another record.
     """
     found = _named(document)
     names = {each.name for each in found}
@@ -250,7 +250,8 @@ def _named_records(document: Any) -> list[_Named]:
 def _named(document: Any) -> list[_Named]:
     """Return each anti-pattern, named by its id.
 
-    Where that name is taken, the content is added to the name, so that it is stable while others come and go.
+    If this name is taken, a part made from the content is added, so that the name stays the same when other
+    records are added or removed.
     """
     listed = document.get("patterns") if isinstance(document, dict) else document
     found: list[_Named] = []

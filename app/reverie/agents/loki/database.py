@@ -1,8 +1,8 @@
 """The SQLite store that some builds of loki-mode keep beside the files (formats/loki.md section 9).
 
-It is shown as its contents, in words, merged by id with the files. Patterns and skills may be in it alone;
-episodes are in the files, too. It is read through a copy (`files.sqlite`) and never written. Every table may
-be missing, and any row odd: an entry that is no record is shown as one.
+Its contents are shown as text, merged by id with the files. Patterns and skills may be only in the database;
+episodes are in the files, too. The database is read through a copy (`files.sqlite`) and never written. Any
+table may be missing, and a row may be malformed: an entry that is no record is shown like a record.
 
 Threading: blocking. Failure: `Unavailable`, or a sentence in `problems` or in the text.
 """
@@ -77,7 +77,7 @@ _COLUMNS = ("data", "id", "timestamp", "type", "action", "description", "outcome
 
 
 def _record(row: Any) -> Any:
-    """Return the record in a row: its `data`, or else its columns."""
+    """Return the record in a row: its `data` if valid, otherwise a record of its columns."""
     data = row.get("data")
     if isinstance(data, str | bytes):
         try:

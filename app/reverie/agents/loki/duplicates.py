@@ -1,8 +1,8 @@
 """Duplicate anti-patterns: finding and merging them.
 
-The agent adds an anti-pattern after each run that failed alike, since its own merge test never matches
-(formats/loki.md section 11). `repeated` groups only those whose merging loses no word; `united` keeps the
-words of both even if they differ.
+The agent adds an anti-pattern after each failed run, even for the same failure, because its own merge test
+never matches (formats/loki.md section 11). `repeated` only groups anti-patterns that can be merged without
+losing a word; `united` keeps the words of both even if they differ.
 
 Pure; any thread.
 """
@@ -20,7 +20,7 @@ from reverie.agents.reading import texts_of
 UNITED = ("conditions", "source_episodes", "links")
 """Lists that a merge joins."""
 COUNTED = ("confidence", "importance", "access_count", "usage_count")
-"""Figures of which a merge keeps the greatest."""
+"""Numbers of which a merge keeps the greatest."""
 OF_THE_RECORD = frozenset(["id", "created_at", "updated_at", "last_used", "last_accessed", *COUNTED])
 """Keys about the record itself, not about the lesson."""
 _OWN = frozenset([*OF_THE_RECORD, *UNITED])
@@ -35,7 +35,7 @@ _GROWTH = 0.05
 def repeated(records: Iterable[dict[str, Any]]) -> tuple[tuple[dict[str, Any], ...], ...]:
     """Return groups of two or more equivalent anti-patterns, in the order of the store.
 
-    Groups only those whose merging loses no word.
+    Only anti-patterns that can be merged without losing a word are grouped.
     """
     groups: list[list[dict[str, Any]]] = []
     known_by: dict[str, list[tuple[dict[str, str], list[dict[str, Any]]]]] = {}
@@ -58,8 +58,8 @@ def repeated(records: Iterable[dict[str, Any]]) -> tuple[tuple[dict[str, Any], .
 def united(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Merge the others into the first record by the agent's own rules (formats/loki.md section 11).
 
-    Their `incorrect_approach` may differ: the agent's own merge never matches because it is empty. The
-    wordings of all are kept. Merging one of them again changes nothing.
+    Their `incorrect_approach` may differ, because it is often empty (which is why the agent's own merge never
+    matches). The wordings of all are kept. Merging one of them again changes nothing.
     """
     first = copy.deepcopy(records[0])
     for other in records[1:]:
@@ -75,7 +75,7 @@ def united(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def loses_nothing(records: Sequence[dict[str, Any]]) -> bool:
     """Return whether `united` would keep all content.
 
-    Only texts can be put side by side, and lists of texts.
+    It can combine only texts and lists of texts.
     """
     first = united(records)
     listed = (record.get(key) for record in records for key in _TEXTS_UNITED)
@@ -90,7 +90,7 @@ def loses_nothing(records: Sequence[dict[str, Any]]) -> bool:
 
 
 def evidence(record: dict[str, Any]) -> tuple[float, ...]:
-    """Return sortable figures of how well a pattern is founded."""
+    """Return a sort key for the strength of a pattern's evidence; greater is stronger."""
     sources = len(texts_of(record.get("source_episodes")))
     figures = (number_of(record.get(key), 0) for key in ("confidence", "usage_count", "importance"))
     return (sources, *figures)
@@ -132,7 +132,7 @@ def _keep_wordings(first: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 def _said(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the normalised text of each key; nothing for empty ones."""
+    """Yield the key and normalised text of each field that is not empty."""
     for key, value in record.items():
         if key in _OWN or value in _NOTHING:
             continue
@@ -148,7 +148,7 @@ def _folded(value: Any) -> str:
 
 
 def _all_of(one: Any, other: Any) -> list[Any]:
-    """Return the members of two lists, each once."""
+    """Return the members of two lists, in order, each once."""
     found: list[Any] = []
     for each in (*(one if isinstance(one, list) else ()), *(other if isinstance(other, list) else ())):
         if not any(_same(each, known) for known in found):

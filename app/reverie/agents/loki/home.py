@@ -5,9 +5,9 @@ rendered as text (`agents.loki.rendering`) and changed field by field through `s
 store's own locks; notes are edited like any memory. Housekeeping (locks, unfinished writes, the error log) is
 not shown. Crash records lie beside the memories; `failures.crash` reads them.
 
-The home is only read: opening the store with the agent's own library creates files, so it is not used.
+The home is only read. The agent's own library is not used, because it creates files when it opens a store.
 
-Threading: blocking. Failure: as `agents.base` says; an odd record hides no other.
+Threading: blocking. Failure: as `agents.base` says; a malformed record does not hide others.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ CAPS = Caps(
     description_prefix_bytes=4096,
     view_depth=3,
 )
-"""The agent has no caps of this kind; these keep one huge file from being taken for a note."""
+"""The agent has no caps of this kind; these keep a huge file from being treated as a note."""
 
 HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
-"""Files that are no memories: lock files and hidden files."""
+"""Files that are not memories: lock files and hidden files."""
 
 _SESSION = re.compile(r"[0-9A-Fa-f-]{8,64}")
 _RECORD = "This text describes one of the agent's records. The file itself cannot be edited as text."
@@ -94,8 +94,8 @@ class LokiHome(Home):
     ) -> None:
         """Open the store at `root`.
 
-        `claude`: the home of Claude Code, whose transcripts the store points to. `cache`: where the copy of a
-        database may lie; without it no database is read. `memory`: the memory root that the agent's
+        `claude`: the home of Claude Code, to whose transcripts the store refers. `cache`: the directory for
+        copies of the database; None: the database is not read. `memory`: the memory root that the agent's
         environment names (sheet section 1).
         """
         super().__init__(root)
@@ -111,7 +111,7 @@ class LokiHome(Home):
 
     @property
     def project(self) -> Path:
-        """The directory that the store belongs to."""
+        """The directory of the project to which the store belongs."""
         return self._root.parent
 
     def contents(self) -> HomeContents:
@@ -122,7 +122,7 @@ class LokiHome(Home):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the context of the only project, whatever was asked."""
+        """Return the context of the only project, whatever the arguments."""
         self._require_available()
         return ScopeContext(workspace_id, str(self.project), None)
 
@@ -146,7 +146,7 @@ class LokiHome(Home):
         return (*refused, *refusals(root.key, found))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule of sheet section 13; notes and unknown files are editable."""
+        """Return the rule of formats/loki.md section 13; notes and unknown files are editable."""
         if _RECORDS.holder(rel):
             return EDITABLE
         parts = rel.split("/")
@@ -180,7 +180,7 @@ class LokiHome(Home):
         return index_updates(change)
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """Return None for a record, which holds its own usage."""
+        """Return None for a record, because a record contains its own usage."""
         return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:

@@ -1,6 +1,7 @@
-"""Changes of one member of a list in a JSON file and of no other byte.
+"""Edits of one member of a list in a JSON file that leave all other bytes unchanged.
 
-A member is written as its neighbours are: indented or on one line, escaped where the whole file is ASCII.
+A member is formatted like its neighbours: indented or on one line, with non-ASCII characters escaped if the
+whole file is ASCII.
 
 Pure; any thread.
 """
@@ -26,7 +27,7 @@ class ListSpans(Struct, frozen=True):
 
 
 def patterns_in(text: str) -> ListSpans | None:
-    """Find the list of patterns; None if there is none."""
+    """Return the position of the list of patterns; None if there is no such list."""
     at = _after_space(text, 1 if text.startswith("\ufeff") else 0)
     if text[at] == "[":
         return _list_at(text, at)
@@ -46,13 +47,13 @@ def patterns_in(text: str) -> ListSpans | None:
 
 
 def replaced(text: str, spans: ListSpans, place: int, record: dict[str, Any]) -> str:
-    """Return the text with the record at this place replaced."""
+    """Return the text with the record at index `place` replaced."""
     start, end = spans.members[place]
     return text[:start] + _spelled(text, start, text[start:end], record) + text[end:]
 
 
 def removed(text: str, spans: ListSpans, place: int) -> str:
-    """Return the text without the record at this place."""
+    """Return the text without the record at index `place`."""
     members = spans.members
     if len(members) == 1:
         return text[: spans.start] + "[]" + text[spans.end :]
@@ -62,7 +63,7 @@ def removed(text: str, spans: ListSpans, place: int) -> str:
 
 
 def inserted(text: str, spans: ListSpans, place: int, record: dict[str, Any]) -> str:
-    """Return the text with one more record at this place, or last."""
+    """Return the text with a new record at index `place`, or at the end."""
     members = spans.members
     if not members:
         return text[: spans.start] + _first(text, spans, record) + text[spans.end :]
@@ -77,7 +78,11 @@ def inserted(text: str, spans: ListSpans, place: int, record: dict[str, Any]) ->
 
 
 def _usual(text: str, spans: ListSpans, lead: str) -> str:
-    """Return a member of this list as a model of their spelling: the first one with content."""
+    """Return a member of the list as the model for formatting: the first one with content.
+
+    `lead` is the white space before the first member. Without a model in an indented list, the white space
+    for one is returned.
+    """
     told = (text[start:end] for start, end in spans.members)
     found = next((each for each in told if each[0] == "{" and each.strip("{} \t\r\n")), "")
     if found or "\n" not in lead:

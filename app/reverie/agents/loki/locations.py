@@ -1,7 +1,7 @@
 """Names of loki-mode's files, and detection of its stores (formats/loki.md sections 1, 3, 10).
 
-Pure, but for reading the disk in `is_store`, `store_of`, `namespaces` and `indexed_projects`. Imports little,
-because a command that has to answer at once begins here.
+Pure, but for reading the disk in `is_store`, `store_of`, `namespaces` and `indexed_projects`. The module
+imports little, because a command that must respond at once uses it.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def is_store(directory: Path) -> bool:
 
 
 def store_of(directory: Path) -> Path | None:
-    """Return the store at `directory`, or the store of the project there; None for none."""
+    """Return the store at `directory`, or the store of the project at this path; None if there is none."""
     return next((each for each in (directory, directory / STORE) if is_store(each)), None)
 
 
 def memory_root(project: Path, env: Mapping[str, str]) -> Path:
-    """Return where the agent keeps a project's memories under this environment; it need not exist."""
+    """Return the memory root of a project under this environment; it need not exist."""
     return memory_elsewhere(project, env) or project / STORE / "memory"
 
 
 def memory_elsewhere(project: Path, env: Mapping[str, str]) -> Path | None:
-    """Return the memory root that this environment names, or None; a relative one starts at the project."""
+    """Return the memory root that this environment names, or None; a relative path is below the project."""
     named = env.get("LOKI_MEMORY_BASE_PATH")
     return Path(os.path.normpath(project / named)) if named else None
 
@@ -67,7 +67,7 @@ def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
 
 
 def namespaces(memory: Path) -> tuple[str, ...]:
-    """Return the namespaces below a memory root; each repeats its tree."""
+    """Return the names of the namespaces below a memory root; each has the same directory structure."""
     return tuple(
         name
         for name in sorted(_names(memory))
@@ -78,7 +78,7 @@ def namespaces(memory: Path) -> tuple[str, ...]:
 
 
 def safe_name(text: str) -> str:
-    """Return an id as a safe part of a file name: no character of it can lead elsewhere."""
+    """Return an id as a safe part of a file name, without characters such as `/`."""
     return "".join(char if char.isalnum() or char in "-_" else "_" for char in text)
 
 

@@ -1,8 +1,8 @@
 """Tolerant readers for loki-mode's records on disk (formats/loki.md sections 2 to 6 and 8).
 
-A file that cannot be read becomes one problem in words; a record with odd fields stays, and those fields
-count as absent. No field is trusted: paths come from the disk alone. Pure but for reading; imports little,
-because a command that has to answer at once depends on it.
+A file that cannot be read adds one sentence to the problems. A record with malformed fields is kept, and
+these fields count as absent. No field is trusted; paths come only from the disk. Pure except for reading. The
+module imports little, because a command that must respond at once uses it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ANTI_PATTERN = "anti-pattern"
 
 
 def moment(value: object) -> int | None:
-    """Parse a date in any of the agent's spellings into microseconds since 1970 UTC; None: no date.
+    """Return a date in any of the agent's formats as microseconds since 1970 UTC; None if it is no date.
 
     A date without a zone is UTC.
     """
@@ -97,7 +97,7 @@ class Action(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Episode:
-    """One run of a task. `at` is its start in µs UTC, None if unknown; `when` as it is written."""
+    """One run of a task. `at`: its start in µs UTC, None if unknown; `when`: the start as written."""
 
     id: str
     task_id: str
@@ -122,7 +122,7 @@ class Episode:
 
 
 def episode_of(record: dict[str, Any]) -> Episode:
-    """Read an episode from a record, whichever names its writers gave the fields."""
+    """Return the episode in a record; different writers use different names for its fields."""
     context = _context_of(record)
     read = record.get("files_read")
     return Episode(
@@ -197,7 +197,8 @@ def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
 def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...]:
     """Return the anti-patterns of both stores, legacy ones first, without duplicates.
 
-    This is the order of the agent's own search. A legacy one that the other store holds as well is left out.
+    This is the order of the agent's own search. A legacy anti-pattern that is also in the other store is left
+    out.
     """
     consolidated = [
         AntiPattern(

@@ -1,8 +1,8 @@
 """Rendering of loki-mode's records as Markdown for people (formats/loki.md sections 3 to 7 and 11).
 
-Every record gets a text: known shapes get sentences and tables of their own, anything else becomes a list of
-its fields, and an unreadable one shows the reason followed by its content. Pure. The texts in a record are
-untrusted; they stay on their own lines and begin no heading.
+Every record is rendered: known types with their own sentences and tables, other objects as a list of fields,
+and an unreadable record as the reason followed by its content. Pure. The texts in a record are untrusted, so
+they are put on lines of their own and cannot begin a heading.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def of_skill(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_patterns(listed: object) -> dict[str, Any]:
-    """Return the entries among the patterns that are no patterns."""
+    """Return the entries in the list of patterns that are not patterns, by key."""
     if not isinstance(listed, list):
         return _unknown_values({"patterns": listed})
     return _unknown_values({"other_entries": [item for item in listed if not isinstance(item, dict)]})
@@ -86,7 +86,7 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return the items of these lists that are no objects, and values under unknown keys."""
+    """Return the items of these lists that are not objects, and the values of unknown keys."""
     found: dict[str, Any] = {}
     for key in lists:
         value = record.get(key)
@@ -98,7 +98,7 @@ def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, A
 
 
 def _more(item: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Return the values under unknown keys, and those under known keys that are no text."""
+    """Return the values of unknown keys, and the values of known keys that are not text."""
     return _unknown_values(
         {
             key: value
@@ -352,7 +352,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """Yield the fields not in `told`, and the `odd` values of those that are: nothing is hidden."""
+    """Yield lines for fields not in `told` and for `odd` values of fields in it, so that none is hidden."""
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})
     }
@@ -363,7 +363,7 @@ def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | N
 
 
 def _fields(value: Any, depth: int) -> Iterator[str]:
-    """Yield any value as a nested list."""
+    """Yield the lines of any value as a nested list."""
     indent = "  " * depth
     items: Iterable[tuple[str, Any]]
     if isinstance(value, dict):

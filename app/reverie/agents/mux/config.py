@@ -1,9 +1,10 @@
 """mux's `config.json` as values: projects and workspaces (formats/mux.md sections 2 and 3).
 
 Reverie never writes `config.json`, so nothing here can lose a field. One bad entry never hides the others;
-each skipped one leaves a sentence in `problems`. Needed before the first paint, so it imports little.
+each skipped entry adds a sentence to `problems`. The module is needed before the first paint, so it imports
+little.
 
-Pure, JSON in and values out; any thread. Failure: no content raises.
+Pure; any thread. Failure: never raises, whatever the content.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """The projects in the agent's own order; those whose workspaces moved to a parent stay, empty."""
+    """The projects in the agent's own order, including those whose workspaces moved to a parent (empty)."""
 
     projects: tuple[Project, ...]
     problems: tuple[str, ...]
@@ -88,7 +89,7 @@ def is_archived(raw: _Raw) -> bool:
 def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
     """Return the raw configuration of each project path.
 
-    A path listed twice keeps its first place and its last value, as in the agent's map.
+    A path that is listed twice has its first position and its last value, as in the agent's map.
     """
     if not isinstance(data, dict):
         problems.append("config.json does not contain a JSON object, so Reverie knows no project.")
@@ -115,8 +116,8 @@ def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
 def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
     """Yield path, raw configuration and raw workspaces of each project.
 
-    A workspace comes with the path of the sub-project that it was merged from. Sub-projects stay, without
-    workspaces.
+    Each workspace has the path of the sub-project from which it was moved to the parent, or None.
+    Sub-projects are yielded without workspaces.
     """
     buckets = _buckets(data, problems)
     entries: dict[str, list[tuple[_Raw, str | None]]] = {path: [] for path in buckets}
@@ -134,7 +135,7 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
 def _parents(paths: Iterable[str]) -> dict[str, str]:
     """Return the topmost listed project above each sub-project.
 
-    Decided by the paths alone: `parentProjectPath` in the file is derived, and derived again on each load.
+    Only the paths are used, because the agent derives `parentProjectPath` in the file anew on each load.
     """
     by_normal: dict[str, str] = {}
     for path in paths:
@@ -251,7 +252,7 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return the text at `key`, empty if there is none."""
+    """Return the text value of `key`; empty if the value is missing or no text."""
     return as_text(raw.get(key))
 
 

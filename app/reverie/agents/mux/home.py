@@ -1,6 +1,6 @@
 """The home of mux, renamed xum: `~/.xum`, `~/.mux` and their relatives (formats/mux.md sections 1 to 3).
 
-Each call reads its data again, so that an instance never goes stale, and creates nothing. An id that is not a
+Each call reads its data again, so that an instance is never outdated. Nothing is created. An id that is not a
 plain directory name is refused before it becomes a path, so no scope root ever lies outside the home. Modules
 that the first paint does not need are imported by the methods that use them.
 
@@ -353,7 +353,7 @@ class MuxHome(Home):
     def _config(self) -> tuple[dict[str, Any], bool, str]:
         """Return the decoded config.json, whether it was readable, and its problem.
 
-        Only if it was readable are missing entries known to be unlisted.
+        If it was not readable, a missing entry does not mean that the home does not list it.
         """
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)

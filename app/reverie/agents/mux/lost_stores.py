@@ -1,7 +1,7 @@
-"""Orphaned stores of a mux home, and what the home still knows of them.
+"""Orphaned stores of a mux home, and the facts about them in the home.
 
-Only reads. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: files that
-cannot be read name nothing.
+Nothing is written. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: files
+that cannot be read name nothing.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ _CHECKOUT_STORE = (".mux", "memory")
 def lost_stores(
     root: Path, contents: HomeContents, roots: Sequence[ScopeRoot], owners: Mapping[str, str]
 ) -> tuple[LostStore, ...]:
-    """Return the orphaned stores with what the home still knows of them (sections 2, 3, 8, 9 and 14).
+    """Return the orphaned stores, with the facts about them in the home.
 
-    In the order of `contents.orphans`, then those of missing projects, then those left in checkouts. A store
-    directory is named by a one-way hash of its project's path; sidecars and traces still name paths, and
-    their hashes identify the owner of a store. Of a project's own directory only its existence and that of
-    its `.mux/memory` is checked. `owners`: store directory name -> the listed project path it was made from.
+    See formats/mux.md sections 2, 3, 8, 9 and 14. The order is that of `contents.orphans`, then stores of
+    missing projects, then stores left in checkouts. A store directory is named by a one-way hash of its
+    project's path; sidecars and traces still name paths, and their hashes identify the owner of a store. In a
+    project's own directory, only the existence of the directory and of its `.mux/memory` is checked.
+    `owners`: the listed project path from which each store directory name was made, by name.
     """
     by_directory = {each.directory: each for each in roots}
     former = _FormerPaths(root)
@@ -142,7 +143,7 @@ class _FormerPaths:
         self._dumps: dict[str, tuple[str, str]] | None = None
 
     def of_store(self, name: str) -> tuple[str, str]:
-        """Return the path that a store directory was named after, and the file with it; empty for none."""
+        """Return the path after which a store directory was named, and the file that has it; else empty."""
         if self._stores is None:
             self._stores = {project_dir_name(path): (path, file) for path, file in self._named()}
         return self._stores.get(name, ("", ""))
@@ -158,7 +159,7 @@ class _FormerPaths:
         return path, source if path else "", tuple(each for each in (checkout, path) if each)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Yield paths with the file that names them, weakest first: later ones count."""
+        """Yield paths with the file that names them, weakest evidence first: later ones take precedence."""
         for path, _checkout in self._of_dumps().values():
             if path:
                 yield path, "debug_obj"

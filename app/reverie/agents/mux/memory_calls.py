@@ -1,6 +1,6 @@
 """Calls of memory tools in mux transcripts (formats/mux.md).
 
-Threading: any thread but the GUI's; nothing raises.
+Threading: any thread but the GUI's. Failure: none; no function raises.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -
     """Return the newest successful calls of memory tools (sections 6, 13 and 14), oldest first, each once.
 
     A call without a time is left out. The answer that is being streamed is in `partial.json`; a compaction
-    moves rows to the archive, whose end is read with the rest of the byte limit. An unreadable file yields
-    nothing: a transcript must not prevent a snapshot.
+    moves rows to the archive, whose end is read with the rest of the byte limit. For an unreadable file the
+    result is empty, because a transcript must not prevent a snapshot.
     """
     found: dict[str, MemoryCall] = {}
     left = most_bytes

@@ -1,6 +1,6 @@
 """mux's own settings of a consolidation and of the memory writer (formats/mux.md sections 10 and 14).
 
-Pure; any thread. Failure: no content raises; a value of the wrong type counts as absent.
+Pure; any thread. Failure: never raises, whatever the content; a value of the wrong type counts as absent.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _candidates(config: object, workspace_id: str | None, metadata_id: MetadataI
 
 
 def below(value: object, *keys: str) -> Mapping[str, Any]:
-    """Return the object at `keys`, empty if there is none."""
+    """Return the nested object at `keys`; empty if a key is missing or a value is no object."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -76,7 +76,7 @@ class MuxStores:
         return os.path.isdir(f"{self._root}/sessions/{name}/memory")  # noqa: PTH112
 
     def orphans(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """Yield the stores without an owner in the config; adds what cannot be read to `problems`."""
+        """Yield the stores without an owner in the config; sentences on reading errors go to `problems`."""
         contents = HomeContents(config.projects)
         owners = owners_of(contents)
         for name in self.project_stores(owners, problems):

@@ -36,7 +36,7 @@ _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
 
 
 class _Announced(Struct):
-    """The rows that were announced, so that none is announced twice when the file is read again."""
+    """The rows returned so far, so that none is returned twice if the file is read again."""
 
     sequence: int
     timestamp: int
@@ -70,20 +70,20 @@ class _Announced(Struct):
 class TranscriptTail:
     """The growing end of one session as typed events, each row once and at the cost of its own bytes.
 
-    Without `position` it begins at the present end, and announces only later rows; `TailPosition()` announces
-    everything.
+    Without `position` it begins at the current end and returns only later rows; with `TailPosition()` it
+    returns all rows.
 
     A half-written last line waits for the next poll. When the file is cut or replaced (a compaction moves
     rows to the archive), reading continues from its beginning, or from its last 8 MiB, and rows that are not
-    younger than the newest announced one are not announced again. The agent appends an empty row when the
-    model begins to answer and later rewrites the file with the whole answer in that place; so an empty row
-    announces nothing, and while it is the last one the tail's position stays before it.
+    newer than the newest returned one are not returned again. The agent appends an empty row when the model
+    begins to answer, and later rewrites the file with the whole answer in that row; so no event is returned
+    for an empty row, and while it is the last row the tail's position stays before it.
     """
 
     def __init__(self, session_directory: Path, position: TailPosition | None = None) -> None:
         self._path = session_directory / FILE
         self.skipped = 0
-        """Number of lines so far that were no row."""
+        """Number of lines so far that were not rows."""
         self.bytes_read = 0
         """Number of bytes that polling has read so far."""
         self._skipping = False

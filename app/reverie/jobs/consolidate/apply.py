@@ -200,7 +200,7 @@ def _of_group(
 def _merged(
     intent: FileIntent, base: bytes | None, current: bytes | None, wanted: bytes | None
 ) -> bytes | None:
-    """Return `wanted`, merged with the changes from `base` to `current`; None for no file.
+    """Return `wanted`, merged with the changes from `base` to `current`; None means that there is no file.
 
     Raises `Conflict` if both changed the same lines.
     """

@@ -105,7 +105,7 @@ class _Partner(NamedTuple):
 
 
 class _Grader:
-    """The search for each fact of the changed files: word for word, in other words, then in all files."""
+    """Searches each fact of the changed files: its exact words, then rewordings, then all other files."""
 
     def __init__(
         self,

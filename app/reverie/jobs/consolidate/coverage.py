@@ -355,7 +355,7 @@ class CoverageLog:
     def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
         """Return whether the sidecar holds exactly this record for the workspace, or else for the project.
 
-        This tells whether a run has passed its commit point.
+        If it does, the run has passed its commit point.
         """
         raw = self._sidecar.read().data
         name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)

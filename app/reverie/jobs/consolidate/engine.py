@@ -133,7 +133,7 @@ class Fence(TextMarks, frozen=True):
 
 
 def built_in_instructions() -> str:
-    """Return the instructions for a home that has none of its own."""
+    """Return the built-in instructions, for a home without instructions of its own."""
     return prompt_words("dream")
 
 
@@ -202,7 +202,7 @@ def task_prompt(
 
 
 def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
-    """Return the prompt text of the name `words`, followed by `lines` between marks; empty without lines."""
+    """Return `lines` between delimiters, below the prompt text called `words`; empty without lines."""
     if not lines:
         return ""
     return f"\n{prompt_words(words).strip()}\n\n{fence.around(chr(10).join(lines))}\n"
@@ -224,8 +224,8 @@ MAX_STEPS = 32
 class ModelEngine(ModelWork):
     """The engine that lets a model consolidate; implements `Engine`.
 
-    The run fails unless the model ends its work of its own accord, before a limit is reached. Usage and trace
-    are recorded in any case; the trace is that of the last attempt.
+    The run fails if a limit is reached before the model has ended its work. Usage and trace are recorded in
+    any case; the trace is that of the last attempt.
     """
 
     kind = "dream"

@@ -1,9 +1,9 @@
 """The facts of a text, and the comparison of two facts in different wordings; pure functions, no model.
 
-A fact is something that a reader could miss: a sentence, a list entry, a table row, a line of code, the
-description. A heading, or a line that only introduces a list, is not a fact, but another number in it counts
-as a change. Two facts are compared by the tokens of `rules.wording`, so numbers, names and negations matter,
-while phrasing, order and markup do not.
+A fact is a piece of information that a reader would miss if it were removed: a sentence, a list entry, a
+table row, a line of code, the description. A heading, or a line that only introduces a list, is not a fact,
+but a changed number in it counts as a change. Two facts are compared by the tokens of `rules.wording`, so
+numbers, names and negations matter, while phrasing, order and markup do not.
 
 Reading is cheap: the tokens are only computed for facts without an exact match on the other side.
 """
@@ -66,7 +66,10 @@ _LABEL_WORDS = 10
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
 _LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
 _BEGINNING = re.compile(r"\b\w{1,5}")
-"""Matches the beginnings of words, by which related facts are found: endings differ."""
+"""Matches the first 1 to 5 letters of a word.
+
+Related facts are found by these, because inflected forms of a word differ only at the end.
+"""
 _FUNCTION_BEGINNINGS = frozenset(word for word in FUNCTION_WORDS if len(word) <= 5)
 _COMMON = 60
 _CANDIDATES = 5
@@ -84,7 +87,7 @@ class Fact:
     key: str
     """The folded text, equal for facts that differ only in markup and case."""
     place: str = ""
-    """The headings and lines under which the fact is."""
+    """The headings and introducing lines above the fact."""
     capital_nouns: bool = False
     """Whether the text writes nouns with capitals, as in German."""
     meant: str = ""
@@ -92,23 +95,26 @@ class Fact:
 
     @cached_property
     def wording(self) -> Wording:
-        """The tokens of the fact."""
+        """The fact as tokens, for comparing."""
         return read_wording(
             self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns
         )
 
     @cached_property
     def starts(self) -> frozenset[str]:
-        """The beginnings of its words."""
+        """The first letters (up to 5) of each of its words; facts with related words are found by these."""
         return _beginnings(self.key)
 
     @property
     def counts(self) -> bool:
-        """Whether a reader could miss the fact, wherever it is."""
+        """Whether a reader would miss the fact if it were removed.
+
+        Headings and lines that only introduce others do not count.
+        """
         return self.kind not in ("label", "key")
 
     def meaning(self, text: str) -> Fact:
-        """Return the same fact with other names of memories in it, as in `text`."""
+        """Return this fact with the text `text`, in which memories have their present names."""
         if text == self.text:
             return self
         return replace(self, meant=text, key=fact_key(text))
@@ -157,7 +163,7 @@ def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
 
 
 def _unquoted(value: str) -> str:
-    """Return a value that does not parse without its quotes or brackets."""
+    """Return the text of a value that cannot be parsed, without its quotes or brackets."""
     match = _QUOTED.fullmatch(value.strip())
     return next((each for each in match.groups()[1:] if each is not None), "") if match else value
 
@@ -182,7 +188,7 @@ def front_matter_lines(path: str, text: str) -> list[Fact]:
 
 
 def _said(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
-    """Return the line number (from 0 in the body), text and kind of each fact of a passage."""
+    """Yield the line number (from 0 in the body), text and kind of each fact of a passage."""
     first = passage.first
     if passage.kind == "heading":
         yield first, heading_text(passage.lines[0]), "label"
@@ -223,7 +229,7 @@ def _sentences(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
 
 
 def _is_label(text: str) -> bool:
-    """Return whether a line only introduces others."""
+    """Return whether a line only introduces the lines below it."""
     is_title = text.rstrip("*_").endswith((":", "：")) or _BOLD.match(text) is not None
     return is_title and len(text.split()) <= _LABEL_WORDS
 
@@ -237,13 +243,13 @@ def _line_at(lines: Sequence[str], offset: int) -> int:
 
 
 class FactIndex:
-    """Facts by their words, for finding similar ones.
+    """Facts by their words, to find similar ones.
 
     Code is only similar to code, and is indexed when it is first needed.
     """
 
     def __init__(self, facts: Iterable[Fact], base: FactIndex | None = None) -> None:
-        """Index `facts`; searches also cover the facts of `base`."""
+        """Index `facts`; a search also finds the facts of `base`."""
         self._facts = list(facts)
         self._base = base
         self._where: dict[bool, dict[str, list[Fact]]] = {}
@@ -261,7 +267,7 @@ class FactIndex:
     def like(self, fact: Fact, *, most: int = _CANDIDATES) -> list[Fact]:
         """Return the facts that share most words with `fact`, at most `most`.
 
-        Rare words weigh most; the same path and place add a little.
+        Rare words weigh most; an equal path or place adds a little.
         """
         own = self._of(fact.kind == "code")
         base = {} if self._base is None else self._base._of(fact.kind == "code")
@@ -280,7 +286,7 @@ class FactIndex:
 
 
 VALUES = ("number", "identifier", "name")
-"""The kinds of tokens that are values."""
+"""The kinds of tokens that count as values."""
 _VERSION = re.compile(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
 _DIGITS = re.compile(r"\d+")
 _NEGATIONS = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
@@ -299,7 +305,7 @@ class Compared(Struct, frozen=True):
     of_second: float
     """The share of the second fact that the first one has, by weight."""
     context: float
-    """The share that both have in common, not counting values that differ."""
+    """The share that both facts have in common; values that differ are not counted."""
     more_first: tuple[WordToken, ...]
     """Tokens that only the first fact has."""
     more_second: tuple[WordToken, ...]
@@ -311,7 +317,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_about_the_same(self) -> bool:
-        """Whether one may be another wording of the other."""
+        """Whether one fact may be a rewording of the other."""
         if self.shared < 1.0:
             return False
         long_enough = self.shared >= _LEAST_SHARED
@@ -324,13 +330,13 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_contained(self) -> bool:
-        """Whether the second fact has all that the first one says."""
+        """Whether the second fact has everything that the first one states."""
         no_values = not any(token.kind in VALUES for token in self.more_first)
         return self.of_first >= _CONTAINED and no_values and not self.what
 
 
 def compare(first: Fact, second: Fact) -> Compared:
-    """Return the comparison of two facts, where the second may be a new wording of the first."""
+    """Compare two facts; the second one may be a rewording of the first."""
     a, b = first.wording, second.wording
     match = match_wordings(a, b)
     paired_a, paired_b = {one for one, _ in match.pairs}, {other for _, other in match.pairs}
@@ -369,12 +375,12 @@ def _what(
 
 
 def _are_named(tokens: Iterable[WordToken]) -> bool:
-    """Return whether a product or another name is among the tokens."""
+    """Return whether the name of a product or another name is among the tokens."""
     return any(token.kind == "name" or token.canon in PRODUCTS for token in tokens)
 
 
 def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[WordToken]) -> bool:
-    """Return whether one statement denies the other."""
+    """Return whether one of the statements negates the other."""
     if not polarity_differs(a, b, match):
         return False
     new = any(token.kind != "weak" for token in more_b)
@@ -449,7 +455,7 @@ def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
 
 
 def _is_cut(whole: str, rest: str) -> bool:
-    """Return whether `rest` is `whole` with one piece removed."""
+    """Return whether `rest` is `whole` with a single piece removed."""
     lead = next(
         (at for at, pair in enumerate(zip(whole, rest, strict=False)) if pair[0] != pair[1]), len(rest)
     )
@@ -457,7 +463,7 @@ def _is_cut(whole: str, rest: str) -> bool:
 
 
 def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
-    """Return whether two facts differ only in a value of the same thing, and `joined` has both values."""
+    """Return whether two facts differ only in a value of one thing, and `joined` has both values."""
     compared = compare(one, other)
     first, second = (
         [token for token in more if token.kind != "weak"]
@@ -489,10 +495,13 @@ def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
 
 
 class Contradictions:
-    """Facts by subject, for counting contradictions: facts with the same words and other values."""
+    """Counts contradictions: facts with the same words but other values.
+
+    The facts are indexed by subject.
+    """
 
     def __init__(self, facts: Iterable[Fact], base: Contradictions | None = None) -> None:
-        """Index `facts`; the facts of `base` exist in addition."""
+        """Index `facts`; the facts of `base` count as well."""
         self._base = base
         self._said: dict[frozenset[str], set[_Version]] = defaultdict(set)
         for fact in facts:
@@ -515,14 +524,17 @@ class Contradictions:
 
 
 _MOST_VERSIONS = 4
-"""With more values than this, the facts are a list of similar things."""
+"""The most values that one subject may have.
+
+With more, the facts are a list of similar things, not a contradiction.
+"""
 _Version = tuple[frozenset[str], bool]
 """The values of a fact, and whether it is negated."""
 _VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
 def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
-    """Return the subject of a fact, as its words, and its version: the values, and whether it is negated."""
+    """Return the subject of a fact, as a set of words, and its version: values and whether it is negated."""
     key, words, values = fact.key, fact.starts, frozenset[str]()
     if _DIGITS.search(key):
         values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))

@@ -1,7 +1,7 @@
 """Findings about several notes of one store, such as duplicates and contradictions; pure rules, no model.
 
 - `near-duplicate`: two notes have much in common, or a part of one has the content of the other
-- `successor`: the same, and by their names or times one is a later version of the other
+- `successor`: like `near-duplicate`, but names or times show that one is a later version of the other
 - `contradiction`: another number, version, name or state for the same thing
 - `superseded`: an older note relies on something that a newer note calls removed, replaced, renamed or done
 
@@ -92,7 +92,10 @@ _LEAST_PART = 8
 _LEADING = 60
 _STEM = 7
 _MOST_OF_ONE = 3
-"""The largest number of partners per note; a person sees from these that there is a family of notes."""
+"""The largest number of pairs reported per note.
+
+A few pairs are enough to show that the note belongs to a family.
+"""
 _SHOWN = 160
 _PART = re.compile(r"#{1,3} ")
 _WORD = re.compile(r"[^\W_]+")
@@ -103,7 +106,7 @@ _DATE = re.compile(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
 def related_notes(
     notes: Sequence[RelatedNote], check: Callable[[], None] = no_check
 ) -> tuple[RelatedNotes, ...]:
-    """Return the findings about the notes of one store, the most certain first."""
+    """Return the findings about the notes of one store, most certain first."""
     told = (note for note in notes if not note.path.endswith(_TABLES))
     store = _Store(sorted(told, key=lambda note: utf16_key(note.path)), check)
     alike = list(_alike(store))
@@ -112,7 +115,7 @@ def related_notes(
 
 
 class _Note:
-    """A note with the properties that the rules need, each computed when it is first used."""
+    """A note with the properties that the rules need; each is computed on first use."""
 
     def __init__(self, note: RelatedNote) -> None:
         self.path, self.text = note.path, without_managed(note.text)
@@ -131,7 +134,7 @@ class _Note:
 
     @cached_property
     def is_past(self) -> bool:
-        """Whether its name or folder says that it describes the past."""
+        """Whether its name or folder shows that it describes the past."""
         return not _words().history.isdisjoint((*self.name, *self.folders))
 
     @cached_property
@@ -141,7 +144,7 @@ class _Note:
 
     @cached_property
     def changes(self) -> list[_WentAway]:
-        """The things that it says no longer exist."""
+        """The things that, according to the note, no longer exist."""
         return list(_changes(self))
 
     @cached_property
@@ -182,7 +185,7 @@ class _Note:
 
 
 def _written_at(note: RelatedNote) -> int:
-    """Return the last date in the note's name as UTC milliseconds, or else the time when it was written."""
+    """Return the last date in the note's name as UTC ms, or else the time at which it was written."""
     days = []
     for year, month, day in _DATE.findall(note.path.rpartition("/")[2]):
         with suppress(ValueError):
@@ -211,17 +214,21 @@ class _Store:
         self._parts: dict[int, list[tuple[int, dict[str, float]]]] = {}
 
     def similarity(self, one: int, other: int, without: Collection[str] = ()) -> float:
-        """Return the cosine similarity of two notes; rare words weigh most, words in `without` nothing."""
+        """Return the cosine similarity of two notes.
+
+        Rare words weigh most; words in `without` are ignored.
+        """
         a, b = self._vectors[one], self._vectors[other]
         if len(a) > len(b):
             a, b = b, a
         return sum(weight * b[term] for term, weight in a.items() if term in b and term not in without)
 
     def covered(self, one: int, other: int) -> tuple[float, dict[int, int]]:
-        """Return the similarity of the smaller note to the best matching part of the larger one; else 0.
+        """Return how similar the smaller note is to the best matching part of the larger one, and where.
 
-        It is 0 if it is too small, or if the larger note lacks too many words of the smaller one. The second
-        value is the line where that part begins, by the number of the larger note; empty for 0.
+        The similarity is 0 if it is below the limit, or if the larger note lacks too many words of the
+        smaller one. The second value maps the number of the larger note to the line on which the part begins;
+        it is empty if the similarity is 0.
         """
         small, large = sorted((one, other), key=lambda number: (self.sizes[number], number))
         weights = {term: self._rarity[term] for term in self._terms[small]}
@@ -289,29 +296,29 @@ class _Words(Struct, frozen=True):
     later: frozenset[str]
     earlier: frozenset[str]
     labels: frozenset[str]
-    """Words that are before a colon in many notes and name no subject."""
+    """Words that often stand before a colon and name no subject."""
     one: frozenset[str]
-    """Labels of things of which a project has exactly one."""
+    """Labels of properties of which a project has exactly one value."""
     journals: frozenset[str]
-    """Folders of notes that describe the past."""
+    """Names of folders whose notes describe the past."""
     history: frozenset[str]
-    """Words in a note's name that say that it describes the past."""
+    """Words in a note's name which show that it describes the past."""
     states: Mapping[str, int]
-    """Words for states, with the number of their state."""
+    """Word for a state -> the number of that state."""
     products: re.Pattern[str]
     """Matches a product with its version; the groups are `product`, `version` and `more`."""
     minor: frozenset[str]
-    """Products for which another second number is another version."""
+    """Products for which versions also differ if only their second number does."""
     no_version: frozenset[str]
-    """Words of sentences that do not tell which version is in use."""
+    """Words of sentences that do not state which version is in use."""
     step: re.Pattern[str]
-    """Matches a numbered part of the work; the groups are `kind`, `first` and `last`."""
+    """Matches a numbered part of a plan; the groups are `kind`, `first` and `last`."""
     step_done: re.Pattern[str]
     step_open: re.Pattern[str]
     triggers: re.Pattern[str]
     past: frozenset[str]
     changes: tuple[re.Pattern[str], ...]
-    """Patterns of sentences that say that a thing no longer exists; the groups begin with `x` and `y`."""
+    """Patterns of sentences which state that a thing no longer exists; group names begin with `x` and `y`."""
 
 
 @cache
@@ -396,7 +403,7 @@ def _products(listed: str) -> re.Pattern[str]:
 
 
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
-    """Find near-duplicates and successors."""
+    """Yield near-duplicates and successors."""
     found: list[tuple[float, bool, _Note, _Note, dict[str, int]]] = []
     for one, other in _pairs(store):
         store.check()
@@ -431,7 +438,7 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _first_of(family: Mapping[str, str], path: str) -> str:
-    """Return the note that represents the family of `path`."""
+    """Return the note that represents the family to which `path` belongs."""
     while path in family:
         path = family[path]
     return path
@@ -443,7 +450,7 @@ def _pairs(store: _Store) -> Iterable[tuple[int, int]]:
 
 
 def _contained(first: _Note, second: _Note) -> float:
-    """Return the share of the shorter note's lines that the other one has unchanged."""
+    """Return the share of the shorter note's lines that the other note has unchanged."""
     small, large = sorted((first.lines, second.lines), key=len)
     if len(small) < _LEAST_LINES:
         return 0.0
@@ -451,7 +458,7 @@ def _contained(first: _Note, second: _Note) -> float:
 
 
 def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
-    """Return the older note, the newer one, and whether their names make one a later version of the other."""
+    """Return the older note, the newer one, and whether their names show that one is a later version."""
     words = _words()
     one, other = set(first.name), set(second.name)
     same = first.subject == second.subject and bool(first.subject) and first.numbers == second.numbers
@@ -483,9 +490,9 @@ def _are_siblings(first: _Note, second: _Note) -> bool:
 
 
 def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tuple[QuotedLine, ...]:
-    """Return the longest common line of two notes.
+    """Return the longest common line of two notes, quoted from each.
 
-    Without one, return for each note the line in `begins`, or else its first line with content.
+    If there is none, return for each note the line in `begins`, or else its first line with content.
     """
     shared = older.lines.keys() & newer.lines.keys()
     if shared:
@@ -496,7 +503,10 @@ def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tupl
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
-    """Return a line of a note as a quote; for a front matter fence, the first line with content below."""
+    """Return a line of a note as a quote.
+
+    For a front matter fence, this is the first line with content below it.
+    """
     lines = note.rows
     if line <= len(lines) and lines[line - 1].strip() == "---":
         line = next((at for at in note.lines.values() if at > line), line)
@@ -518,7 +528,10 @@ _OPEN_VALUE = re.compile(
     r"[~<>≥≤→]|->|\d\s?\+|\d\s?[-–]\s?\d|\b(?:about|around|approx|up to|at least|bis zu|etwa)\b"
 )
 _MOST_HOLDERS = 4
-"""If more notes than this have a value each for a slot, it is the field of a form."""
+"""The most notes that may each have a value for a slot.
+
+With more, the slot is a field of a form, not a contradiction.
+"""
 _VALUE_WORDS = 8
 _LONGEST_VALUED = 200
 _SAID_WORDS = 4
@@ -531,12 +544,12 @@ class _Stated(Struct, frozen=True):
     note: int
     fact: Fact
     slot: tuple[str, ...]
-    """The thing of which it is a value: the kind of statement and its words."""
+    """The thing to which the value belongs: the kind of statement and its words."""
     value: str
 
 
 def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
-    """Find statements that give other values to the same thing."""
+    """Yield pairs of statements that give different values to the same thing."""
     slots: dict[tuple[str, ...], list[_Stated]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -567,7 +580,7 @@ _TASK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s")
 
 
 def _states_value(fact: Fact) -> bool:
-    """Return whether another value for the same thing would contradict the fact."""
+    """Return whether a statement with another value for the same thing would contradict the fact."""
     text = fact.text
     is_said = fact.kind in ("item", "prose", "row") and len(text) <= _LONGEST_VALUED
     return is_said and not _NO_VALUE.search(text) and not _OPEN_VALUE.search(text)
@@ -686,7 +699,7 @@ class _UsedVersion(Struct, frozen=True):
     line: int
 
     def holds_with(self, other: _UsedVersion) -> bool:
-        """Return whether both can be true for one project; `3.12` and `3.12.4` can."""
+        """Return whether both can be true for one project; for example, `3.12` and `3.12.4` can."""
         if self.or_later and other.or_later:
             return self.version == other.version
         if self.or_later or other.or_later:
@@ -697,7 +710,7 @@ class _UsedVersion(Struct, frozen=True):
 
 
 def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
-    """Find for each product the two most recent notes that name different versions of it."""
+    """Yield for each product the two most recent notes that name different versions of it."""
     used: dict[str, list[tuple[_Note, _UsedVersion]]] = defaultdict(list)
     for note in store.notes:
         store.check()
@@ -763,7 +776,11 @@ _OWN_VERSION = re.compile(
 
 
 def _versions_of(text: str, words: _Words) -> Iterator[tuple[str, tuple[int, ...], bool]]:
-    """Return each product in a text with the relevant numbers, and whether later versions are allowed."""
+    """Yield each product named in a text, the parts of its version to compare, and whether it may be later.
+
+    Only the first number of a version is compared, or the first two if the second one matters for the
+    product.
+    """
     for match in words.products.finditer(text):
         product = _product(match["product"])
         numbers = _numbers(match["version"])
@@ -816,7 +833,7 @@ _MOST_MENTIONS = 6
 
 
 def _superseded(store: _Store) -> Iterator[RelatedNotes]:
-    """Find older notes that rely on things that newer notes call gone or done."""
+    """Yield older notes that rely on things that newer notes call removed or done."""
     where: dict[str, list[int]] | None = None
     best: dict[tuple[str, str], RelatedNotes] = {}
     for number, note in enumerate(store.notes):
@@ -858,7 +875,7 @@ def _changes(note: _Note) -> Iterator[_WentAway]:
 
 
 def _tells_itself(older: _Note, change: _WentAway) -> bool:
-    """Return whether the older note also says that the thing is gone, or describes the past as a whole."""
+    """Return whether the older note itself says that the thing is gone, or describes only the past."""
     if not _words().history.isdisjoint(older.name):
         return True  # Its folder does not count, because task lists are in such folders, too.
     gone = change.gone.casefold()
@@ -866,7 +883,10 @@ def _tells_itself(older: _Note, change: _WentAway) -> bool:
 
 
 def _mentions(store: _Store) -> dict[str, list[int]]:
-    """Return the notes that have each word, by its beginning; words in many notes are left out."""
+    """Return the numbers of the notes that have each word, by the word's first letters.
+
+    Words in many notes are left out.
+    """
     where: dict[str, list[int]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -880,7 +900,7 @@ def _is_before(older: _Note, newer: _Note) -> bool:
 
 
 def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
-    """Return the first statement of a note that assumes that the thing still exists; None if none does."""
+    """Return the first statement of a note which assumes that the thing still exists; None without one."""
     name = re.escape(change.gone)
     # A common word in backticks is a name only inside backticks.
     is_plain = change.is_code and _PLAIN.match(change.gone)
@@ -907,7 +927,7 @@ _IS_FORM = re.compile(r"[?？]\W*$|<[^<>]{2,40}>|\{[^{}]{2,40}\}")
 
 
 def _done(store: _Store) -> Iterator[RelatedNotes]:
-    """Find tasks that are open in one note and done in a newer one."""
+    """Yield tasks that are open in one note and done in a newer one."""
     done: dict[str, list[tuple[_Note, int]]] = defaultdict(list)
     for note in store.notes:
         store.check()
@@ -931,7 +951,7 @@ def _done(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _task(text: str) -> str:
-    """Return the folded text of a task, without marks and words for its state."""
+    """Return the folded text of a task, without its checkbox and words for its state."""
     return fact_key(
         re.sub(
             r"[✅✔☑️]|\((?:done|completed|pending|todo)\)|[-–—:]\s*(?:done|completed?)\b.*",
@@ -950,7 +970,7 @@ _PARTLY = re.compile(r"(?<!\d)\d{1,2}\s?%")
 
 
 class _Step(Struct, frozen=True):
-    """The state of a numbered part of the work according to a note."""
+    """The state of a numbered part of a plan, according to a note."""
 
     is_done: bool
     line: int
@@ -959,7 +979,7 @@ class _Step(Struct, frozen=True):
 
 
 def _steps(store: _Store) -> Iterator[RelatedNotes]:
-    """Find numbered parts of the work that are open in one note and done in a newer one."""
+    """Yield numbered parts of a plan that are open in one note and done in a newer one."""
     told: dict[str, list[tuple[int, _Step]]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -983,7 +1003,10 @@ def _steps(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
-    """Return the most certain finding of each older note; its reader then sees the others."""
+    """Yield only the most certain finding of each older note.
+
+    A person who reviews it sees the other ones in the note.
+    """
     taken: Counter[str] = Counter()
     for each in sorted(found, key=lambda each: (-each.score, each.paths)):
         if not taken[each.paths[0]]:
@@ -992,7 +1015,7 @@ def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
 
 
 def _steps_in(note: _Note) -> dict[str, _Step]:
-    """Return each numbered part with a state in the note; parts with contradicting states are left out."""
+    """Return each numbered part of a plan with its state; parts with contradicting states are left out."""
     words, found = _words(), dict[str, list[_Step]]()
     for number, line in enumerate(note.rows, 1):
         if len(line) > _LONGEST_STEP:

@@ -10,8 +10,8 @@ A candidate is accepted only with evidence from that very chunk, enough confiden
 Anything that `text.redact` recognises as a secret is refused in addition to the agent's own filter: a harvest
 must not copy a key from a transcript into a file that every later session reads.
 
-The harvest record becomes `completed` after the transaction's commit point, because a harvest done twice does
-no harm and a lost one does.
+The harvest record becomes `completed` after the transaction's commit point, because repeating a harvest does
+no harm, while losing one does.
 
 Threading: blocking; any thread but the GUI's. Failure: a harvest ends in exactly one outcome and never raises
 for a problem that a person can fix; a bug is recorded and raised.
@@ -66,11 +66,11 @@ from reverie.values import Struct, field, replace
 CHUNK_CHARS = 40_000
 """The largest size of a chunk, in UTF-16 units."""
 MESSAGE_CHARS = 8_000
-"""The length to which a message is cut, in UTF-16 units."""
+"""The length to which a message is truncated, in UTF-16 units."""
 TEXT_CHARS = 1_000
 """The largest length of a candidate's text, in UTF-16 units."""
 LEAST_CONFIDENCE = 0.8
-"""The least confidence of an accepted candidate."""
+"""The lowest confidence with which a candidate is accepted, 0 to 1."""
 
 Category = Literal["preference", "project", "environment", "workflow", "other"]
 SkipReason = Literal["malformed", "confidence", "evidence", "secret", "duplicate"]
@@ -81,7 +81,7 @@ _OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class Said(Struct, frozen=True):
-    """One message of the transcript as an extractor sees it, cut if it is long."""
+    """One message of the transcript as an extractor gets it, truncated if it is long."""
 
     id: str
     role: str
@@ -89,7 +89,7 @@ class Said(Struct, frozen=True):
 
 
 class Chunk(Struct, frozen=True):
-    """A part of the compacted transcript that an extractor sees at once."""
+    """A part of the compacted transcript that an extractor gets at once."""
 
     messages: tuple[Said, ...]
 
@@ -105,7 +105,7 @@ class InboxCandidate(Struct, frozen=True):
     category: Category
     text: str
     evidence: tuple[str, ...]
-    """Ids of the messages that support it."""
+    """The ids of the messages that support it."""
     confidence: float
     """0 to 1."""
     rationale: str
@@ -123,10 +123,10 @@ class Extractor(Protocol):
         """
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
-        """Return the candidates found in one chunk, unchecked.
+        """Return the candidates found in one chunk, not yet checked.
 
-        They are JSON objects with the field names of `InboxCandidate`. Raises the `UserError` family; nothing
-        is written then.
+        They are JSON objects with the field names of `InboxCandidate`. Raises the `UserError` family; then
+        the harvest writes nothing.
         """
 
 
@@ -149,7 +149,7 @@ class Checked(Struct):
                 self.accepted.append(candidate)
 
     def _refusal(self, candidate: InboxCandidate, chunk: Chunk) -> SkipReason | None:
-        """Return why a candidate is refused; None if it is accepted."""
+        """Return the reason why a candidate is refused; None if it is accepted."""
         if candidate.confidence < LEAST_CONFIDENCE:
             return "confidence"
         if not chunk.ids.issuperset(candidate.evidence):
@@ -181,9 +181,9 @@ def parse_candidate(item: Any) -> InboxCandidate | None:
 
 
 def chunks(turns: Iterable[Turn]) -> Iterator[Chunk]:
-    """Return the messages of people and the model, in chunks of limited size.
+    """Yield the messages of people and the model, in chunks of limited size.
 
-    A chunk has at most `CHUNK_CHARS`, and each message is cut to `MESSAGE_CHARS`.
+    A chunk has at most `CHUNK_CHARS`, and each message is truncated to `MESSAGE_CHARS`.
     """
     messages: list[Said] = []
     used = 0
@@ -265,7 +265,7 @@ def _size(text: str) -> int:
 
 
 def _number(value: float) -> str:
-    """Return the number in the spelling of JavaScript."""
+    """Return the number as JavaScript would print it."""
     return str(int(value)) if value == int(value) else repr(value)
 
 
@@ -283,7 +283,10 @@ class _Statement(Struct, frozen=True):
     veto: re.Pattern[str] | None = None
     """Excludes sentences that `pattern` matches."""
     lasting: bool = False
-    """Whether the phrasing is so explicit that words such as "now" do not make the sentence a request."""
+    """Whether the phrasing is so explicit that the sentence is accepted even with words such as "now".
+
+    In other sentences such words mark a request for the present task.
+    """
     category: Category | None = None
 
 
@@ -347,7 +350,7 @@ class RulesExtractor:
 
 
 def candidates_in(text: str) -> Iterator[dict[str, Any]]:
-    """Return the explicit statements of one message as candidates without evidence."""
+    """Yield the explicit statements of one message as candidates without evidence."""
     for sentence in sentences(text):
         statement = _statement_in(sentence)
         if statement is not None and len(sentence) <= TEXT_CHARS:
@@ -360,7 +363,7 @@ def candidates_in(text: str) -> Iterator[dict[str, Any]]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Return the sentences that a person typed, without code blocks, quotes, logs and tables."""
+    """Yield the sentences that a person typed, without code blocks, quotes, logs and tables."""
     in_code = False
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -375,7 +378,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _statement_in(sentence: str) -> _Statement | None:
-    """Return the phrasing that a sentence uses; None if it states nothing lasting."""
+    """Return the phrasing that a sentence uses; None if the sentence states nothing lasting."""
     if len(sentence) > _LONGEST or sentence.rstrip("\"”')").endswith(("?", "？", ":")):
         return None
     # Text in quotes was not written by the person, or is a name.
@@ -413,8 +416,8 @@ _REMINDER = "Call the tool `propose` with what you found; with an empty list if 
 class ModelExtractor(ModelWork):
     """The extractor that asks a model; implements `Extractor`.
 
-    The model can only propose; its proposals are checked like those of the rules. A model that ends without
-    calling the tool, even with an empty list, fails the harvest, so that an empty result is never a mistake.
+    The model can only propose; its proposals are checked like those of the rules. The model must call the
+    tool, if only with an empty list; otherwise the harvest fails, so that an empty result is always intended.
     The provider is opened once per chunk.
     """
 
@@ -430,7 +433,7 @@ class ModelExtractor(ModelWork):
         return _joined([trace.to_document(head) for trace in self._traces])
 
     async def extract(self, chunk: Chunk, *, limits: StopCheck) -> Sequence[Any]:
-        """Return the candidates that the model proposes for one chunk, unchecked.
+        """Return the candidates that the model proposes for one chunk, not yet checked.
 
         Raises `ModelRunFailed`, `ProviderError`.
         """
@@ -468,7 +471,10 @@ class _Proposals:
         return ToolOutcome("Noted. If that is all, answer with the single word done.")
 
     def reminder(self, _text: str) -> str | None:
-        """Return a reminder to call the tool, once, if the model ends without having called it; else None."""
+        """Return a reminder to call the tool if the model ends without a call; None if it has called it.
+
+        Only the first time; later None.
+        """
         if self.said or self._reminded:
             return None
         self._reminded = True
@@ -495,7 +501,7 @@ def _task(chunk: Chunk, fence: Fence, vault: Vault) -> str:
 
 
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one trace document for all chunks, with the attempts of all and the prompt of the last one."""
+    """Return one trace document for all chunks, with all attempts and the prompt of the last chunk."""
     attempts: list[dict[str, Any]] = []
     for document in documents:
         for attempt in document["attempts"]:
@@ -572,7 +578,10 @@ class HarvestJob(Job[Checked]):
         self._parts.guard.require_context(self._request.context)
 
     def ready(self) -> None:
-        """Choose the compaction; raise if there is none or it must not be harvested."""
+        """Choose the compaction.
+
+        Raises `UserError` if there is none or it must not be harvested now.
+        """
         source = self._source = self._source_of(self._request)
         self._pending = pending(
             source.workspace_id, source.boundary, source.previous, now=self._parts.clock()
@@ -597,7 +606,7 @@ class HarvestJob(Job[Checked]):
         return checked
 
     def accept(self, thought: Checked, run: RunContext) -> Plan:
-        """Return the new inbox as a plan; without candidates, an old inbox is deleted."""
+        """Return a plan that writes the inbox; without candidates, it deletes an old inbox."""
         boundary = self.source_read.boundary
         kept = fitting(boundary, thought.accepted, file_bytes=self._parts.home.caps.file_bytes)
         self._kept = len(kept)
@@ -636,7 +645,7 @@ class HarvestJob(Job[Checked]):
         return done
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Add an entry to Activity."""
+        """Report an event of this run in Activity."""
         self._parts.activity.add(
             f"harvest.{event}",
             level=level,
@@ -648,14 +657,13 @@ class HarvestJob(Job[Checked]):
         )
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Add an entry to Activity that the harvest was skipped, and return the result."""
+        """Report in Activity that the harvest was skipped; return the result."""
         return skipped(self._parts, self.workspace_id, self.trigger, refusal, self.kind)
 
     def result(self, run: RunResult) -> RunResult:
-        """Return the run's result, completed by the harvest record and by details.
+        """Return the run's result with the harvest record and details added.
 
-        The details are `boundaryKey` and `inbox`, which is the inbox's memory path, or None if there is no
-        inbox.
+        The details are `boundaryKey` and `inbox`: the inbox's memory path, or None if there is no inbox.
         """
         if self._source is None or not run.run_id:
             return run
@@ -709,7 +717,7 @@ _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
 
 
 class HarvestService:
-    """The service for harvests of one home."""
+    """Runs the harvests of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -725,8 +733,8 @@ class HarvestService:
     ) -> RunResult:
         """Run one harvest on an event loop of its own, and return its result.
 
-        For callers without an event loop. The result is `skipped`, with the reason, while a consolidation of
-        this home is running and if there is nothing to harvest.
+        For callers without an event loop. The result is `skipped`, with the reason, if a consolidation of
+        this home is running or there is nothing to harvest.
         """
         job = HarvestJob(self._parts, self.log, request, self._source, extractor)
         return job.result(asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go()))
@@ -765,9 +773,9 @@ class HarvestService:
 
 
 def dream_follows(harvest: RunResult) -> bool:
-    """Return whether a consolidation comes after this harvest, as it does for the agent's own.
+    """Return whether a consolidation follows this harvest, as it does after the agent's own harvests.
 
-    That is also the case if the harvest failed, was done already, or has no attempts left.
+    It also follows if the harvest failed, was done already, or has no attempts left.
     """
     done = harvest.outcome == "skipped" and harvest.reason in ("harvested", "attempts-used-up")
     return harvest.succeeded or harvest.outcome == "failed" or done
@@ -776,7 +784,7 @@ def dream_follows(harvest: RunResult) -> bool:
 def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:
     """Return the request for the consolidation after a harvest, without debounce.
 
-    If the workspace was archived meanwhile, it is the final pass.
+    If the workspace was archived meanwhile, the consolidation is its final pass.
     """
     archived = any(
         workspace.archived

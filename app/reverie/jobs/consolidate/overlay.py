@@ -2,9 +2,9 @@
 
 Nothing here writes to the home.
 
-A model that consolidates has a tool for pairs of lines that it should not resolve by itself: they say the
-same, they contradict each other, or one of them is outdated. Each pair names two memories and quotes a line
-of each; nothing is trusted, so a quote that no line of its memory contains is refused, with the reason. A
+A model that consolidates has a tool to report pairs of lines that it should not resolve itself: two lines say
+the same, contradict each other, or one of them is outdated. Each pair names two memories and quotes a line of
+each; the model is not trusted, so a quote that no line of its memory contains is refused, with the reason. A
 pair belongs to the two memories in which it was found, and is valid as long as both lines exist;
 `services.findings` shows it beside the findings of the rules.
 
@@ -70,7 +70,7 @@ class NoticedPair(Struct, frozen=True):
     paths: tuple[str, str]
     """Memory paths."""
     quotes: tuple[str, str]
-    """The two whole lines, with each run of white space as one space."""
+    """The two whole lines; each sequence of white space is one space."""
     why: str
     """The model's reason."""
 
@@ -114,7 +114,7 @@ class PairsNoticed:
         return ToolOutcome("\n".join(words), is_error=bool(refused))
 
     def _read(self, each: Mapping[str, Any]) -> NoticedPair | str:
-        """Return the pair, or an error message for the model."""
+        """Return the pair that the model gave, or an error message for the model."""
         if len(self.pairs) >= MOST_OF_ONE_RUN:
             return f"A run points out at most {MOST_OF_ONE_RUN} pairs."
         first, second = str(each["first_path"]), str(each["second_path"])
@@ -144,7 +144,7 @@ def _line_with(text: str, quote: str) -> str | None:
 
 
 class NoticedLog:
-    """The pairs of one home, stored in a file of Reverie's own."""
+    """The stored pairs of one home, in a file of Reverie's own."""
 
     def __init__(self, kept: Callable[[], Sidecar]) -> None:
         self._kept = kept
@@ -191,7 +191,7 @@ def _of_context(context: ScopeContext, kept: Iterable[Any]) -> Iterator[NoticedP
 
 
 def _place(context: ScopeContext, path: str) -> str:
-    """Return text that distinguishes the memory from others of this path in other workspaces or projects."""
+    """Return a key that tells this memory from memories of the same path in other contexts."""
     parts = path.split("/")
     scope = parts[2] if len(parts) > 2 else ""
     if scope == Scope.WORKSPACE.value:
@@ -214,7 +214,7 @@ def root_change(
 
     `before` and `after` are all texts of the root by relative path, and `moved` maps old paths to new ones. A
     deleted file counts as merged into the file of `heirs_among` that has most of its lines, if that is at
-    least half of them. `rules` says how the agent reads front matter. Pure.
+    least half of them. `rules`: how strictly the agent reads front matter. Pure.
     """
     gone = [rel for rel in before if rel not in after and rel not in moved]
     came = set(moved.values())
@@ -228,7 +228,7 @@ def root_change(
 
 
 def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, str]:
-    """Return the file into which each deleted file was merged; files without one are left out."""
+    """Return deleted file -> the file into which it was merged; other deleted files are left out."""
     if not gone:
         return {}
     lines = {rel: _lines(text) for rel, text in candidates.items()}
@@ -275,9 +275,9 @@ _KEPT: Mapping[str, str] = {
     "log": "the log of a day",
     "kept": "what the agent keeps for itself",
 }
-"""Descriptions of the file roles that no consolidation changes."""
+"""The file roles that no consolidation changes -> their descriptions."""
 _ALSO_NEVER_DELETED: Mapping[str, str] = {"index": "an index", "document": "a document of the agent's"}
-"""Descriptions of the file roles that a consolidation may edit, but not delete or rename."""
+"""The file roles that a consolidation may edit, but not delete or rename -> their descriptions."""
 
 
 class _ScopeOverlay(Struct, frozen=True):
@@ -302,7 +302,7 @@ class DreamOverlay:
     """Copies of all memories that a consolidation may read and change.
 
     These are the scopes of the context; the project's scope only with a single project (formats/mux.md
-    section 10). So the overlay enforces the rail of allowed scopes.
+    section 10). Thus the overlay enforces the limit to allowed scopes.
     """
 
     def __init__(
@@ -363,7 +363,7 @@ class DreamOverlay:
         )
 
     def pinned_meanwhile(self) -> tuple[str, ...]:
-        """Return the memories that this run deletes or moves and that were pinned since it began."""
+        """Return the memories that this run deletes or moves and that were pinned since the run began."""
         usage = self._usage_log.load()
         found = []
         for change in self.changes():
@@ -447,7 +447,7 @@ class DreamOverlay:
         return entry is not None and is_write_protected(entry.mode)
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return the content to preserve of every memory before and after the run, by memory path.
+        """Return two mappings, before and after the run: memory path -> the content to preserve.
 
         See `comparable` for this content.
         """
@@ -464,7 +464,7 @@ class DreamOverlay:
         return before, after
 
     def graded_texts(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return every text before and after the run, by memory path, with line numbers as on disk.
+        """Return two mappings, before and after the run: memory path -> text, with line numbers as on disk.
 
         For a home with records these are the texts of `texts_before_and_after`.
         """
@@ -482,7 +482,7 @@ class DreamOverlay:
         return before, after
 
     def loaded(self, texts: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the texts with which a session would start if `texts` were all texts.
+        """Return the texts that a session would load at its start if `texts` were all texts.
 
         These are the part of an index above its cut line, files that the agent loads whole, and under the
         name `index` the list of descriptions that the agent makes itself.
@@ -511,9 +511,9 @@ class DreamOverlay:
         return found
 
     def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:
-        """Update the home's indexes and links for the changes so far; return memory paths of files changed.
+        """Update the home's indexes and links for the changes so far; return the paths of changed files.
 
-        `but` are files to leave unchanged. `ops` show which changes are renames.
+        They are memory paths. `but`: files to leave unchanged. `ops` show which changes are renames.
         """
         before, after = self.texts_before_and_after()
         moved = renamed_files(ops, before, after)
@@ -579,7 +579,10 @@ class DreamOverlay:
         )
 
     def _kept(self, command: str, path: MemoryPath) -> str:
-        """Return why a command must not touch a path because of its role for the agent; empty if it may."""
+        """Return the reason why a command must not change a path, given its role for the agent.
+
+        Empty if the command may change it.
+        """
         overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)
         if overlay is None or not path.segments:
             return ""
@@ -604,7 +607,10 @@ class DreamOverlay:
         )
 
     def emptied(self) -> Sequence[tuple[ScopeRoot, str]]:
-        """Return directories to remove once they are empty, with their root, deepest first in each root."""
+        """Return the directories to remove once they are empty, as `(root, path)`.
+
+        Deepest first in each root.
+        """
         return [
             (overlay.root, rel)
             for overlay in self._scopes.values()
@@ -614,9 +620,9 @@ class DreamOverlay:
     def usage_delta(
         self, ops: Sequence[Mapping[str, Any]], *, now: int
     ) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
-        """Return the usage before and after the applied ops, for the keys that they change.
+        """Return the usage entries before and after the applied ops, for the keys that the ops change.
 
-        A write of a run does not count as a use, because the agent loads the memories with most uses.
+        A write by a run does not count as a use, because the agent loads the most used memories.
         """
         after: dict[str, MemoryUsage | None] = dict(self._usage)
         for op in ops:
@@ -673,7 +679,7 @@ class DreamOverlay:
 
 
 def _anything_goes(_rel: str, _before: bytes | None, _after: bytes) -> None:
-    """Accept any content, as for files that hold no records."""
+    """Do nothing, because a file that holds no records may have any content."""
 
 
 def _subtree(usage: Mapping[str, MemoryUsage | None], key: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The review of a run, like a pull request: its changes by group and hunk, and a person's selection of them.
 
-Pure and quick enough for the GUI thread: a `Review` has all data that `resolve` needs to compute the files
-that result from a selection, and those that the rails block:
+Pure and fast enough for the GUI thread: a `Review` has all data that `resolve` needs to compute the files
+that result from a selection, and the files that the rails block:
 
 - A memory that was pinned meanwhile is neither deleted nor moved.
 - A memory is not deleted if some of its lines would then exist nowhere else, unless a person agreed to that
@@ -48,7 +48,7 @@ class OperationGroup(Struct, frozen=True):
     """Changes that are accepted or rejected together."""
 
     ops: tuple[int, ...]
-    """Positions in the run's ops."""
+    """The positions of its ops in the list of the run's ops."""
     paths: tuple[str, ...]
     """The changed files, in the order of the run."""
     kind: GroupKind
@@ -57,7 +57,7 @@ class OperationGroup(Struct, frozen=True):
 
 
 def came_to_pass(op: Mapping[str, Any]) -> bool:
-    """Return whether the run made this change, or would have made it without being a dry run or held."""
+    """Return whether the run made this change, or would have made it if it were not a dry run or held."""
     return bool(op["applied"]) or op.get("note") in (DRY_RUN_NOTE, HELD_NOTE)
 
 
@@ -73,8 +73,8 @@ def group_operations(
     that gained them. Headings and lines without words connect nothing, since half of all memories have a
     "Notes" section.
 
-    `before` and `after` have the changed files only; a path that is missing in one of them did not exist.
-    Files that no op names, as in an old record, come last.
+    `before` and `after` have only the changed files; a path that one of them lacks did not exist then. Files
+    that no op names, as in an old record, come last.
     """
     changed = [*before, *(path for path in after if path not in before)]
     ties = _Ties()
@@ -102,7 +102,7 @@ def group_operations(
 def renamed_files(
     ops: Sequence[Mapping[str, Any]], before: Collection[str], after: Collection[str]
 ) -> dict[str, str]:
-    """Return the old and new name of each file that the run moved to a path where no file was."""
+    """Return the old and new path of each file that the run moved to a path where no file was before."""
     now: dict[str, str | None] = {path: path for path in before}
     for op in ops:
         if not came_to_pass(op) or op["command"] not in ("rename", "delete"):
@@ -142,7 +142,7 @@ class _Ties:
 
 
 def _carried(before: Mapping[str, str], after: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """Return pairs of a path that lost a line and a path that gained it."""
+    """Yield pairs of a path that lost a line and a path that gained the same line."""
     gained: dict[str, list[str]] = {}
     for path, text in after.items():
         had = _telling_lines(before.get(path, ""))
@@ -155,7 +155,7 @@ def _carried(before: Mapping[str, str], after: Mapping[str, str]) -> Iterable[tu
 
 
 def _telling_lines(text: str) -> set[str]:
-    """Return the folded lines of a text that have words, without headings."""
+    """Return the folded lines of a text that contain words, without headings."""
     folded = {folded_words(line) for line in text.splitlines() if not line.lstrip().startswith("#")}
     return folded - {""}
 
@@ -187,7 +187,7 @@ def _group(
 def _kind(
     paths: Sequence[str], before: Mapping[str, str], after: Mapping[str, str], renamed: Mapping[str, str]
 ) -> GroupKind:
-    """Return the kind of a group; `mixed` if no other fits."""
+    """Return the kind of a group; `mixed` if no other kind fits."""
     moved = {path for path in paths if path in renamed}
     if moved and set(paths) == moved | {renamed[path] for path in moved}:
         return "rename"
@@ -219,7 +219,7 @@ def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) ->
 
 
 class Hunk(Struct, frozen=True):
-    """A place where two versions of a text differ: `removed` lines that `added` lines replace.
+    """A place where two versions of a text differ: the `added` lines replace the `removed` lines.
 
     Lines include their endings, so accepting all hunks results in exactly the second version, and accepting
     none in exactly the first. A hunk without lines stands for the creation, deletion or move of its file.
@@ -282,22 +282,22 @@ Verb = Literal["create", "edit", "delete", "rename"]
 _folded = functools.lru_cache(maxsize=1 << 16)(folded_words)
 _AGREE = "Agree to the loss, or keep the file."
 _Effects = Mapping[str, Mapping[str, str | None]]
-"""The changed texts of each file, by its path in the review, then by path; None for a deleted file."""
+"""`ReviewedFile.path` -> the changed texts, by path; None for a deleted file."""
 
 
 class ReviewedFile(Struct, frozen=True):
     """One file that a run changed."""
 
     path: str
-    """The name after the run."""
+    """The path after the run."""
     verb: Verb
     before: str | None
-    """The text before the run; None if there was no file."""
+    """The text before the run; None if the file did not exist."""
     after: str | None
-    """The text after the run; None if there is no file."""
+    """The text after the run; None if the file no longer exists."""
     hunks: tuple[Hunk, ...]
     old_path: str = ""
-    """The name before the run if the file is moved; else empty."""
+    """The path before the run if the file is moved; else empty."""
 
     @property
     def source(self) -> str:
@@ -306,7 +306,7 @@ class ReviewedFile(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The names of the file before and after the run; one if they are the same."""
+        """The paths of the file before and after the run; only one if they are equal."""
         return (self.old_path, self.path) if self.old_path else (self.path,)
 
 
@@ -317,7 +317,7 @@ class ReviewedGroup(Struct, frozen=True):
     kind: GroupKind
     reason: str
     ops: tuple[int, ...]
-    """Positions in the run's ops."""
+    """The positions of its ops in the list of the run's ops."""
     files: tuple[ReviewedFile, ...]
 
 
@@ -326,13 +326,13 @@ class Review(Struct, frozen=True):
 
     groups: tuple[ReviewedGroup, ...]
     words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """How often each folded line occurs in each file before the run."""
+    """Path -> how often each folded line occurs in the file before the run."""
     kept: frozenset[str] = frozenset()
     """Folded lines that also occur in memories that the run does not change."""
     lines: Mapping[str, int] = field(default_factory=dict)
-    """The number of lines of each scope."""
+    """Scope -> the number of lines in it."""
     protected: frozenset[str] = frozenset()
-    """Paths that are pinned or have a pinned memory below."""
+    """The paths that are pinned or have a pinned memory below them."""
     max_loss_percent: float = 20.0
 
     @property
@@ -350,34 +350,34 @@ class ReviewSelection(Struct, frozen=True):
     rejected_groups: frozenset[int] = frozenset()
     rejected_hunks: Mapping[str, frozenset[int]] = field(default_factory=dict)
     edited_files: Mapping[str, str] = field(default_factory=dict)
-    """Whole texts in place of those of the run."""
+    """Path -> a whole text that a person wrote to replace that of the run."""
     edited_hunks: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    """Text in place of the added lines of a hunk, by hunk number."""
+    """Path -> hunk number -> a text that a person wrote to replace the added lines of the hunk."""
     agreed_losses: frozenset[str] = frozenset()
-    """Files whose lines may be lost."""
+    """The files of which a person agreed to lose lines."""
 
     def with_group(self, index: int, *, accepted: bool) -> ReviewSelection:
-        """Accept or reject a whole group; the choices about its hunks are preserved."""
+        """Return a selection that accepts or rejects a whole group; the choices about its hunks stay."""
         rejected = self.rejected_groups - {index} if accepted else self.rejected_groups | {index}
         return replace(self, rejected_groups=rejected)
 
     def with_hunk(self, path: str, index: int, *, accepted: bool) -> ReviewSelection:
-        """Accept or reject one hunk."""
+        """Return a selection that accepts or rejects one hunk."""
         present = self.rejected_hunks.get(path, frozenset())
         rejected = present - {index} if accepted else present | {index}
         return replace(self, rejected_hunks=_with(self.rejected_hunks, path, rejected or None))
 
     def with_file_text(self, path: str, text: str | None) -> ReviewSelection:
-        """Replace the whole text of a file; None removes the replacement."""
+        """Return a selection that replaces the whole text of a file; None removes the replacement."""
         return replace(self, edited_files=_with(self.edited_files, path, text))
 
     def with_hunk_text(self, path: str, index: int, text: str | None) -> ReviewSelection:
-        """Replace the added lines of one hunk; None removes the replacement."""
+        """Return a selection that replaces the added lines of one hunk; None removes the replacement."""
         hunks = _with(self.edited_hunks.get(path, {}), index, text)
         return replace(self, edited_hunks=_with(self.edited_hunks, path, hunks or None))
 
     def with_agreed_loss(self, path: str, *, agreed: bool) -> ReviewSelection:
-        """Agree to the loss of lines of this file, or withdraw that agreement."""
+        """Return a selection with or without a person's agreement to lose lines of this file."""
         losses = self.agreed_losses | {path} if agreed else self.agreed_losses - {path}
         return replace(self, agreed_losses=losses)
 
@@ -387,21 +387,21 @@ class ReviewSelection(Struct, frozen=True):
 
 
 class Resolution(Struct, frozen=True):
-    """The result of a selection."""
+    """The files that result from a selection."""
 
     files: Mapping[str, bytes | None]
-    """The new content of each changed path; None for a path without a file afterwards."""
+    """Changed path -> its new content; None if no file is there afterwards."""
     blocked: Mapping[str, str]
-    """Why the rails leave a file unchanged, by `ReviewedFile.path`."""
+    """`ReviewedFile.path` -> the reason why the rails leave the file unchanged."""
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes as text that `bytes_of` turns back into the same bytes, even if they are not UTF-8."""
+    """Decode bytes to a text that `bytes_of` encodes to the same bytes, even if they are not UTF-8."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes from which `text_of` made the text."""
+    """Encode a text that `text_of` has decoded; return the original bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -417,7 +417,7 @@ def build_review(
     followed: Collection[str] = (),
     essence: Callable[[str], str] = str,
 ) -> Review:
-    """Return the review of a run from the texts of its changed files, `before` and `after`.
+    """Build the review of a run from the texts of its changed files, `before` and `after`.
 
     `others` are the context's other memories now. `followed` are files that changed only to keep an index or
     links valid, so their lines do not count as lost. `essence` returns the content of a text that must be
@@ -474,7 +474,7 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
 
 
 def chosen_change(file: ReviewedFile, resolution: Resolution) -> dict[str, bytes | None]:
-    """Return the changes of one file in the resolution, by path; empty if it stays unchanged."""
+    """Return path -> content of one file as resolved; empty if the file stays unchanged."""
     return {path: resolution.files[path] for path in file.paths if path in resolution.files}
 
 
@@ -532,7 +532,7 @@ def _effect(file: ReviewedFile, selection: ReviewSelection) -> dict[str, str | N
 
 
 def _text(file: ReviewedFile, accepted: set[int], edits: Mapping[int, str], whole: str | None) -> str | None:
-    """Return the selected text; None for no file."""
+    """Return the selected text of a file; None if the file does not exist afterwards."""
     if whole is not None:
         return whole
     edited = any(index in edits for index in accepted)
@@ -584,7 +584,7 @@ def _edits_with_a_loss(
 def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[str, ...]:
     """Return the description lines that a person rejected with their hunks.
 
-    A description only tells what a note is about, so a line rejected in one note need not stay in another.
+    A description only states the subject of a note, so a line rejected in one note need not stay in another.
     """
     return tuple(
         line
@@ -597,10 +597,10 @@ def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[st
 
 
 def _lost_lines(review: Review, selection: ReviewSelection, chosen: _Effects) -> dict[str, int]:
-    """Return how many lines of each file, by its name before, exist nowhere after the selected changes.
+    """Return for each file, by its path before, how many of its lines would no longer exist anywhere.
 
-    Gives the answer of `judge_retention`, but is computed on every click, so all that never changes is folded
-    in advance.
+    The result equals that of `judge_retention`, but this runs on every click, so everything that does not
+    depend on the selection is folded in advance.
     """
     after: dict[str, str | None] = {file.source: file.before for file in review.files}
     for effect in chosen.values():
@@ -634,7 +634,7 @@ def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> di
 Fate = Literal["same", "moved", "reworded", "gone", ""]
 """What a merge did to a line; empty for blank lines, headings and front matter.
 
-- `same`: the other memory had it already
+- `same`: the other memory already had the line
 - `moved`: it was added to the other memory
 - `reworded`: the other memory has a similar line
 - `gone`: it is lost
@@ -647,13 +647,13 @@ class MergedLine(Struct, frozen=True):
     text: str
     fate: Fate
     match: str = ""
-    """The line of the result with the same content, if its text differs."""
+    """The line of the result with the same content; empty if its text is the same."""
     marks: WordSpans = ()
-    """The words of a reworded line that the other line lacks."""
+    """The words of a reworded line that the new line lacks."""
 
 
 def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
-    """Return the fate of each line of `gone`, which was merged into `kept` to give `result`."""
+    """Return what happened to each line of `gone`, which was merged into `kept` to give `result`."""
     before = {_folded(line): line for line in kept.splitlines()}
     after = {_folded(line): line for line in result.splitlines() if _folded(line)}
     alike = _AlikeLines(after)
@@ -676,7 +676,7 @@ def merged_lines(kept: str, gone: str, result: str) -> tuple[MergedLine, ...]:
 
 
 LEAST_ALIKE = 0.4
-"""The least similarity of two lines to mark their differences word by word."""
+"""The lowest similarity at which the differences of two lines are marked word by word."""
 _MOST_OF_A_WORD, _MOST_COMPARED, _LEAST_STEPS = 50, 4, 4_000
 
 
@@ -684,7 +684,7 @@ class _AlikeLines:
     """The lines of a text by their words, for finding the most similar one.
 
     A line is compared only with the few that share most of its words; words in more than `_MOST_OF_A_WORD`
-    lines are ignored. So the work is linear in the number of lines that are searched for.
+    lines are ignored. So the time is linear in the number of searches.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -728,7 +728,7 @@ def hunks_taken(file: ReviewedFile, taken: Parts) -> frozenset[int]:
 
 
 def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Parts:
-    """Return the parts to undo so that only the selection remains; empty for none."""
+    """Return the parts to undo so that only the selection remains in effect; empty if there are none."""
     blocked = resolve(review, selection).blocked
     parts: dict[str, frozenset[int] | None] = {}
     for group in review.groups:
@@ -748,10 +748,11 @@ def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Pa
 def named_parts(
     run_id: str, review: Review, paths: Collection[str], hunks: Collection[int], taken: Parts
 ) -> tuple[Parts, tuple[str, ...]]:
-    """Return the parts that a command names, with those that the rails add, and the paths of the latter.
+    """Return the parts that a command names, together with the parts that the rails add.
 
-    Files are named by either of their names, `hunks` of one edited file are numbered from 1. Raises
-    `StoreError` for parts that the run does not have or that were undone already.
+    The second value is the paths of the added parts. `paths` may have either name of a file; `hunks` are the
+    numbers, from 1, of hunks of one edited file. Raises `StoreError` for parts that the run does not have or
+    that were undone already.
     """
     # A diff shows paths without their leading slash. A name that two files share stands for the first.
     files = {

@@ -1,9 +1,9 @@
 """The consolidation run: an engine works on a copy-on-write overlay, and its result is checked and applied.
 
-A job on the common run (`runs.run`). It holds the home's consolidation lease from beginning to end. The
-engine works through the guard; the retention check and the report card judge the result. If somebody writes a
-memory between our reading and our writing, the run starts over, once. A coverage record is written only if
-the run completed or found nothing to do. Rules: formats/mux.md sections 9 and 10.
+A job on the common run (`runs.run`). The run holds the home's consolidation lease from beginning to end. The
+engine works through the guard; the retention check and the report card judge the result. If another program
+writes a memory between our reading and our writing, the run starts over, once. A coverage record is written
+only if the run completed or found nothing to do. Rules: formats/mux.md sections 9 and 10.
 
 The command line and the window run the same code.
 
@@ -54,17 +54,18 @@ _ENTRY = "held"
 
 
 class AgentLocks:
-    """The agent's own locks of one home, as held by Reverie's runs.
+    """The agent's own locks of one home, which Reverie's runs acquire.
 
-    An agent that consolidates by itself shows that it is at work by a lock file (`AgentLock`). Before a run
-    takes the lock, its state is saved in the file `kept` in Reverie's own directory, so that it can be
-    restored after a kill (`settle`), whatever kind of run comes next. A run by a model that changed something
-    leaves the present as the time of the last consolidation. Any other run restores the lock, so that the
-    agent's own consolidation is not delayed: one that changed nothing, one that failed, and one by rules,
-    which do much less than the agent. A dry run takes no lock, since it changes nothing.
+    An agent that consolidates by itself has a lock file that shows when it is at work (`AgentLock`). Before a
+    run acquires the lock, the state of the lock is saved in the file `kept` in Reverie's own directory, so
+    that it can be restored after a kill (`settle`), whatever kind of run comes next. The agent takes the
+    lock's time for the time of its last consolidation. A run by a model that changed something leaves the
+    present time there. After any other run the earlier state is restored, so that the agent's own
+    consolidation is not delayed: a run that changed nothing, one that failed, and one by rules, which do much
+    less than the agent. A dry run acquires no lock, because it changes nothing.
 
-    Threading: any thread but the GUI's. Failure: `Busy` while the agent is at work; an error while the lock
-    is released only becomes an entry in Activity, since the run is over by then.
+    Threading: any thread but the GUI's. Failure: `Busy` while the agent is at work; if releasing the lock
+    fails, this is only reported in Activity, because the run is over by then.
     """
 
     def __init__(
@@ -88,10 +89,10 @@ class AgentLocks:
     def hold(
         self, context: ScopeContext, run_id: str, check: Callable[[], None] = lambda: None
     ) -> Iterator[Holding]:
-        """Hold the agent's lock around a run.
+        """Context manager: hold the agent's lock during a run.
 
         `check` raises if the consolidation lease was lost. Raises `Busy` while the agent or another run holds
-        the lock. Does nothing for an agent without such a lock.
+        the lock. Does nothing if the agent has no such lock.
         """
         lock, holding = self._agent_lock(context), Holding()
         if lock is None:
@@ -138,9 +139,9 @@ class AgentLocks:
     def _give_back(
         self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, changed: bool
     ) -> None:
-        """Release the lock after a change by a model, otherwise restore it, and delete the saved state.
+        """Release the lock after a change by a model, otherwise restore its earlier state.
 
-        Errors become entries in Activity.
+        Also delete the saved state. Errors are reported in Activity.
         """
         try:
             try:
@@ -154,7 +155,7 @@ class AgentLocks:
             self._tell(run_id, error)
 
     def _lock_of(self, run_id: str) -> AgentLock | None:
-        """Return the lock that a run took; None if its record or its store no longer exists."""
+        """Return the lock that a run acquired; None if its record or its store no longer exists."""
         try:
             context = self._context_of(run_id)
         except UserError:
@@ -178,10 +179,10 @@ class AgentLocks:
             return None
 
     def _keep(self, entry: Mapping[str, Any], left: object) -> None:
-        """Save the state of the lock before the run.
+        """Save the state that the lock had before the run.
 
-        Raises `Busy` if something other than `left` is saved: this process was suspended, and another run has
-        begun.
+        Raises `Busy` if the saved state is no longer `left`: this process was suspended, and another run has
+        started.
         """
         ensure_private(self._kept.parent)
 
@@ -195,9 +196,9 @@ class AgentLocks:
         self._sidecar.update(change)
 
     def _forget(self, run_id: str | None) -> None:
-        """Delete the saved state of this run; the state of another run remains.
+        """Delete the saved state of this run, but not that of another run.
 
-        None deletes an entry that cannot be read.
+        If `run_id` is None, delete an entry that cannot be read.
         """
 
         def change(raw: dict[str, Any]) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def _entry(run_id: str, holder: int, before: LockBefore) -> dict[str, Any]:
 
 
 def _read(entry: object) -> tuple[str, int, LockBefore] | None:
-    """Return the run id, the holder and the state of the lock before; None if `entry` is not valid."""
+    """Return the run id, the holder and the earlier state of the lock; None if `entry` is not valid."""
     if not isinstance(entry, dict):
         return None
     try:
@@ -250,7 +251,7 @@ class DreamRequest(Struct, frozen=True):
     debounce: bool = True
     """Whether a run within 6 hours of the last one is refused.
 
-    False if the caller has already decided that it is time: a sweep, or a harvest with new entries in its
+    False if the caller has already decided that a run is due: a sweep, or a harvest with new entries in its
     inbox.
     """
 
@@ -261,19 +262,19 @@ class DreamDependencies(RunDependencies, frozen=True):
     coverage: CoverageLog
     agent_locks: AgentLocks
     stale: Callable[[ScopeContext, Callable[[], None]], Sequence[CheckedClaim]] = lambda _context, _check: ()
-    """Returns the statements in a context's memories that are no longer true according to its project.
+    """A function that returns the statements in a context's memories that its project disproves.
 
     The second argument is called now and then, and may raise to stop.
     """
     notice: Callable[[ScopeContext, Sequence[NoticedPair]], None] = lambda _context, _pairs: None
-    """Stores the pairs of lines that a model left for a person to decide."""
+    """A function that stores the pairs of lines that a model left for a person to decide."""
     time_limit_s: float = 300.0
     max_loss_percent: float = 20.0
     """The largest share of lines, in percent, that a scope may lose before the run is held for review."""
 
 
 class Dreamt(NamedTuple):
-    """The result of one attempt, with the verdicts on it."""
+    """The result of one attempt, with the verdicts on it: retention check and report card."""
 
     overlay: DreamOverlay
     retention: Retention
@@ -322,20 +323,20 @@ class DreamJob(Job[Dreamt]):
             self._sweep_temporaries()
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """Hold the agent's own lock; a dry run needs none."""
+        """Context manager: hold the agent's own lock; a dry run needs none."""
         if self._request.dry_run:
             return contextlib.nullcontext(Holding())
         return self._parts.agent_locks.hold(self._request.context, run_id, check)
 
     def begun(self, record: RunRecord) -> None:
-        """Add an entry to Activity that the run has started."""
+        """Report in Activity that the run has started."""
         self.say("started", f"Consolidation started ({self.trigger}, {self.engine}).", record)
 
     async def think(self, run: RunContext) -> Dreamt | Plan:
-        """Let the engine consolidate; if its report card fails, give a model a second attempt.
+        """Let the engine consolidate; if the report card fails, give a model a second attempt.
 
-        The second attempt gets the faults of the first one. It counts, unless it fails with an error: then
-        the result of the first one counts, and `accept` holds it for review.
+        The second attempt gets the faults of the first one, and its result is used. If it ends with an error,
+        the result of the first attempt is used, and `accept` holds it for review.
         """
         run.progress(Progress("reading"))
         self._stale = self._parts.stale(self._request.context, run.limits.check)
@@ -355,7 +356,7 @@ class DreamJob(Job[Dreamt]):
             return first
 
     async def _dream(self, run: RunContext, faults: Sequence[str] = ()) -> Dreamt:
-        """Let the engine work on a fresh overlay, and return the result with the verdicts on it."""
+        """Let the engine work on a fresh overlay; return the result with the verdicts on it."""
         overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage, self._stale)
         # The final pass over an archived workspace adds to the project's memory and deletes nothing there.
         undeletable = frozenset({Scope.PROJECT}) if self._request.trigger == "archive" else frozenset[Scope]()
@@ -443,7 +444,7 @@ class DreamJob(Job[Dreamt]):
         return () if self._guard is None else self._guard.ops
 
     def found(self) -> Mapping[str, Any]:
-        """Return the engine's reason for each op, for the record."""
+        """Return the engine's reason for each op, as details of the run record."""
         return {} if self._guard is None else {"reasons": list(self._guard.reasons)}
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
@@ -452,17 +453,17 @@ class DreamJob(Job[Dreamt]):
             self._parts.notice(self._request.context, self._noticed)
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Add an entry to Activity that the run was skipped, and return the result."""
+        """Report in Activity that the run was skipped; return the result."""
         return skipped(self._parts, self.workspace_id, self._request.trigger, refusal)
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Add an entry to Activity."""
+        """Report an event of this run in Activity."""
         say_of_dream(self._parts.activity, event, text, record, level=level)
 
     def _sweep_temporaries(self) -> None:
         """Remove the hidden files that killed writes left in the stores of this context.
 
-        Takes the agent's write lock. A file that was held back by an interrupted write gets its name again.
+        Acquires the agent's write lock. A file that an interrupted write had moved aside gets its name back.
         """
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
@@ -474,7 +475,7 @@ class DreamJob(Job[Dreamt]):
     def _refuse_too_soon(self) -> None:
         """Raise `Busy` if the workspace was consolidated less than 6 hours ago.
 
-        The triggers `manual` and `archive` do not wait.
+        The triggers `manual` and `archive` are never refused.
         """
         request = self._request
         if request.trigger in ("manual", "archive") or request.context.workspace_id is None:
@@ -514,7 +515,7 @@ def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[
 
 
 def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *, level: str) -> None:
-    """Add an entry about a consolidation to Activity."""
+    """Report an event of a consolidation in Activity."""
     activity.add(
         f"dream.{event}",
         level=level,
@@ -530,7 +531,10 @@ _FAULTS_NAMED = 40
 
 
 def fault_words(card: ReportCard) -> tuple[str, ...]:
-    """Return the faults of a report card, one per line, for the prompt of the next attempt; at most 40."""
+    """Return the faults of a report card for the prompt of the next attempt.
+
+    One line each; at most 40.
+    """
     lines = [f"lost, {each.path} line {each.line}: {each.text}" for each in card.lost]
     lines += [
         f"changed ({each.what}), {each.path} line {each.line}: {each.before} -> {each.after}"
@@ -542,7 +546,10 @@ def fault_words(card: ReportCard) -> tuple[str, ...]:
 
 
 def _why_held(retention: Retention, *, too_much: bool) -> str:
-    """Return why a result is held for review, to end the sentence that begins with "Held for review:"."""
+    """Return the reason why a result is held for review.
+
+    It completes a sentence that begins with "Held for review:".
+    """
     if not too_much and not retention.blocked_deletes:
         return "not every fact would stay as it is"
     if retention.blocked_deletes:
@@ -554,7 +561,7 @@ def _why_held(retention: Retention, *, too_much: bool) -> str:
 def skipped(
     parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError, kind: str = "dream"
 ) -> RunResult:
-    """Add an entry to Activity that a run did not begin, and return its result."""
+    """Report in Activity that a run did not start; return its result."""
     summary = str(refusal)
     parts.activity.add(
         f"{kind}.skipped",
@@ -576,7 +583,7 @@ def dream_lease_name(home_id: str) -> str:
 
 
 class DreamService:
-    """The service for consolidations of one home."""
+    """Runs the consolidations of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -599,7 +606,7 @@ class DreamService:
         return asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go())
 
     def require_writable(self, trigger: Trigger) -> None:
-        """Raise `ReadOnlyStore`, with an entry in Activity, if the global memory is read-only."""
+        """Raise `ReadOnlyStore`, and report it in Activity, if the global memory is read-only."""
         try:
             self._parts.guard.require_context(self._parts.home.context())
         except ReadOnlyStore as refusal:

@@ -2,8 +2,8 @@
 
 Rules: formats/mux.md sections 10 and 11. Nothing runs unless a person has turned background runs on for this
 home, nor beyond the daily budget of runs and tokens, nor if another program (the agent itself) has covered
-the same memories since Reverie last checked. Each gate that stops a trigger adds an entry to Activity, or
-raises the counter of the last entry if that is equal.
+the same memories since Reverie last checked. A check that stops a trigger is called a gate. It is reported in
+Activity; if the last entry is equal, only the counter of that entry is raised.
 
 - launch: harvests that failed or were abandoned are attempted again, then the sweep runs.
 - compaction: a harvest, then a consolidation without debounce; the final pass if the workspace was archived
@@ -52,7 +52,7 @@ SWEEP_CAP = 3
 SkipReason = Literal[
     "active", "archived", "unlisted", "cap", "nothing-new", "project-debounced", "debounced", "stopped"
 ]
-"""Why a sweep leaves out a workspace."""
+"""The reason why a sweep leaves out a workspace."""
 
 SKIP_WORDS: Mapping[str, str] = {
     "active": "used within the last 24 hours",
@@ -64,7 +64,7 @@ SKIP_WORDS: Mapping[str, str] = {
     "debounced": f"consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",
     "stopped": "the sweep was stopped before it",
 }
-"""The text that people see for each reason."""
+"""Reason -> its text for people."""
 
 
 class SweepWorkspace(Struct, frozen=True):
@@ -83,7 +83,7 @@ class SweepWorkspace(Struct, frozen=True):
 
 
 class WriteTimes:
-    """The times of the last writes, to be searched by a prefix of the usage key."""
+    """The times of the last writes, searchable by a prefix of the usage key."""
 
     def __init__(self, last_writes: Mapping[str, int | None]) -> None:
         self._keys = sorted(last_writes)
@@ -113,7 +113,7 @@ class Anchors(Struct, frozen=True):
 
     @classmethod
     def of(cls, coverage: Coverage) -> Anchors:
-        """Return the anchors for a coverage sidecar.
+        """Return the anchors that a coverage sidecar contains.
 
         Nothing is inferred: an old sidecar without project records covers no project.
         """
@@ -137,13 +137,13 @@ class SkippedWorkspace(Struct, frozen=True):
 
 
 class Sweep(Struct, frozen=True):
-    """The workspaces of a sweep in their order, and those left out."""
+    """The workspaces of a sweep in their order, and the workspaces that it leaves out."""
 
     order: tuple[str, ...]
     skipped: tuple[SkippedWorkspace, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON shape that `reverie sweep` prints (design.md section 5)."""
+        """Return the stable JSON format that `reverie sweep` prints (design.md section 5)."""
         return {
             "order": list(self.order),
             "skipped": [{"workspaceId": item.workspace_id, "reason": item.reason} for item in self.skipped],
@@ -159,7 +159,7 @@ def judge(
     now: int,
     room: bool = True,
 ) -> SkipReason | None:
-    """Return why the sweep leaves out this workspace; None if it is to be consolidated.
+    """Return the reason why the sweep leaves out this workspace; None if it does not.
 
     A workspace qualifies by writes newer than its anchors (formats/mux.md section 10). `global_keys` is the
     prefix of the usage keys of global memory; `room` is False once the cap is reached.
@@ -231,7 +231,7 @@ class SweepResult(Struct, frozen=True):
         return all(run.result.succeeded for run in self.runs)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON shape that `reverie sweep` prints (design.md section 5)."""
+        """Return the stable JSON format that `reverie sweep` prints (design.md section 5)."""
         runs = [
             {
                 "workspaceId": run.workspace_id,
@@ -246,7 +246,7 @@ class SweepResult(Struct, frozen=True):
 
 
 class SweepService:
-    """The service for the launch sweep of one home."""
+    """Plans and runs the launch sweep of one home."""
 
     def __init__(self, parts: DreamDependencies, dreams: DreamService) -> None:
         self._parts = parts
@@ -254,7 +254,7 @@ class SweepService:
         self._dreams = dreams
 
     def plan(self) -> Sweep:
-        """Return the sweep that `run` would make now; changes nothing."""
+        """Return the sweep that `run` would make now, without changing anything."""
         return plan_sweep(
             self._workspaces(),
             Anchors.of(self._parts.coverage.load()),
@@ -273,9 +273,9 @@ class SweepService:
     ) -> SweepResult:
         """Consolidate the workspaces that qualify, one after the other.
 
-        Each workspace is judged again before its run. A run that is refused, because another one is in
-        progress, does not count against the cap; one that fails does. `may_run` is called before each run (a
-        budget) and ends the sweep by returning False.
+        Each workspace is judged again before its run. A failed run counts against the cap; a run that is
+        refused because another one is in progress does not. `may_run` is called before each run with the id
+        of the workspace; if it returns False (the budget is used up), the sweep ends.
         """
         cancel = cancel or threading.Event()
         self._dreams.require_writable("launch")
@@ -357,11 +357,11 @@ _LONGEST_STEP_S = 30.0
 _LONGEST_WAIT_S = 3600.0
 
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
-"""Why a trigger did not run, or stopped."""
+"""The reason why a trigger did not run, or stopped."""
 
 
 class Budget(Struct, frozen=True):
-    """The background runs that one home allows in any 24 hours; 0 allows none."""
+    """The number of background runs that one home allows in any 24 hours; 0 allows none."""
 
     enabled: bool = False
     runs_per_day: int = 0
@@ -372,9 +372,9 @@ class Triggered(Struct, frozen=True):
     """The result of a trigger."""
 
     gate: Gate | None = None
-    """Why nothing, or nothing more, was run; None if it ran."""
+    """The reason why no run, or no further run, was made; None if all were."""
     text: str = ""
-    """A sentence about the gate or the result."""
+    """A sentence about the gate or the result, for people."""
     dreams: tuple[RunResult, ...] = ()
     harvests: tuple[RunResult, ...] = ()
     sweep: SweepResult | None = None
@@ -391,16 +391,16 @@ class TriggerDependencies(Struct, frozen=True):
     """Reverie's own file with the newest coverage of other programs that it has seen."""
     budget: Callable[[], Budget]
     engine_for: Callable[[ScopeContext, Trigger], Engine]
-    """Returns the engine for a context and trigger; may raise `UserError`."""
+    """A function that returns the engine for a context and trigger; may raise `UserError`."""
     extractor_for: Callable[[ScopeContext], Extractor]
-    """Returns the extractor for a context; may raise `UserError`."""
+    """A function that returns the extractor for a context; may raise `UserError`."""
     cancel: threading.Event
     wait: Callable[[float], bool]
-    """Waits for a number of seconds; returns True to stop."""
+    """A function that waits for a number of seconds; it returns True to stop."""
 
 
 class Triggers:
-    """The triggers of one home."""
+    """Starts the background runs of one home."""
 
     def __init__(self, parts: TriggerDependencies) -> None:
         self._parts = parts
@@ -452,7 +452,7 @@ class Triggers:
         return Triggered(gate, text, (*dreams, *swept), harvests, sweep)
 
     def _compacted(self, workspace_id: str, key: str | None) -> Triggered:
-        """Harvest a compaction (None for the newest) and consolidate afterwards."""
+        """Harvest a compaction, and consolidate afterwards; `key` is None for the newest compaction."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         extractor = parts.extractor_for(context)
@@ -471,7 +471,7 @@ class Triggers:
         return Triggered(None, text, (dream,), (harvest,))
 
     def _archived(self, workspace_id: str) -> Triggered:
-        """Run the final pass, unless the run in progress turns out to be one."""
+        """Run the final pass, unless the run in progress turns out to be the final pass."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         asked_at = parts.run.clock()
@@ -489,8 +489,8 @@ class Triggers:
     def _queued(self, act: Callable[[], RunResult], is_over: Callable[[], bool] = lambda: False) -> RunResult:
         """Return the result of `act`; call it again while another run is in progress, for up to an hour.
 
-        `is_over` may end the waiting. Each attempt adds an entry to Activity, so none is made while the other
-        run is known to be in progress.
+        If `is_over` returns True, the waiting ends. Every attempt is reported in Activity, so `act` is not
+        called while the other run is known to be in progress.
         """
         result, waited, step = act(), 0.0, _WAIT_STEP_S
         while result.outcome == "skipped" and result.reason == "busy" and waited < _LONGEST_WAIT_S:
@@ -527,7 +527,10 @@ class Triggers:
         return record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at
 
     def _guarded(self, name: Trigger, workspace_id: str | None, act: Callable[[], Triggered]) -> Triggered:
-        """Call `act` unless a gate stops it; turn a `UserError` into a result and an entry in Activity."""
+        """Call `act` unless a gate stops it.
+
+        A `UserError` becomes a result and is reported in Activity.
+        """
         with self._alone(name, workspace_id) as first:
             if not first:
                 return Triggered("coalesced", "The same is under way already.")
@@ -539,7 +542,7 @@ class Triggers:
 
     @contextmanager
     def _alone(self, name: str, workspace_id: str | None) -> Iterator[bool]:
-        """Yield whether no other trigger of this name is in progress for the workspace."""
+        """Context manager: yield whether no other trigger of this name is in progress for the workspace."""
         key = (name, workspace_id or "")
         with self._lock:
             first = key not in self._under_way
@@ -552,7 +555,7 @@ class Triggers:
                     self._under_way.discard(key)
 
     def _gate(self, name: Trigger, workspace_id: str | None) -> Triggered | None:
-        """Return the result of a trigger that must not run, with an entry in Activity; None if it may run."""
+        """Return the result of a trigger that must not run, and report it in Activity; None if it may run."""
         if not self._parts.budget().enabled:
             text = "Background runs are off for this home. Turn them on in Settings."
             # The same name for all triggers and workspaces, so that Activity has only one entry.
@@ -580,7 +583,7 @@ class Triggers:
         return None
 
     def _recent_runs(self) -> Iterator[RunRecord]:
-        """Return the runs of the last 24 hours.
+        """Yield the runs of the last 24 hours.
 
         Ids begin with their time, so older records are not read.
         """
@@ -596,9 +599,9 @@ class Triggers:
     def _advanced_by_others(self, name: Trigger, workspace_id: str | None) -> bool:
         """Return whether another program has consolidated since our last check.
 
-        A record that was never checked counts only while it is younger than the debounce time, so that a home
-        is not ignored for ever because its agent consolidated it once. The call also marks the record as
-        seen: the next trigger runs unless another record has been added.
+        A record that was never checked counts only while it is younger than the debounce time; otherwise a
+        home would be ignored for ever after a single consolidation by its agent. The call also marks the
+        record as seen, so that the next trigger runs unless another record has been added.
         """
         newest = self._newest_foreign(workspace_id)
         key = _seen_key(name, workspace_id)
@@ -610,9 +613,9 @@ class Triggers:
         return True
 
     def _newest_foreign(self, workspace_id: str | None) -> float:
-        """Return the time of the last consolidation by another program; 0 for never.
+        """Return the time of the last consolidation by another program; 0 if there was none.
 
-        This is about one workspace, or about all if `workspace_id` is None.
+        Only one workspace counts, or all if `workspace_id` is None.
         """
         records = self._parts.run.coverage.load().workspaces
         found = records.items() if workspace_id is None else [(workspace_id, records.get(workspace_id))]

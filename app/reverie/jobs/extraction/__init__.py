@@ -1,1 +1,1 @@
-"""Extraction for Codex: rollouts become trace summaries, and those a handbook per directory."""
+"""Extraction for Codex: makes trace summaries of rollouts, and a handbook per directory of the summaries."""

@@ -1,11 +1,11 @@
 """The extraction of one Codex home: stage one over selected rollouts, then stage two over their directories.
 
 In current homes each result becomes a note to Codex instead (`CodexHome.extracts_to_notes`), and there is no
-stage two: Codex folds notes into its memory itself.
+stage two, because Codex adds the notes to its memory itself.
 
-Order: recovery of an interrupted run; the selection; the rollouts, several at a time, where a failed one does
-not stop the others; the directories with new traces, and those whose previous consolidation did not finish.
-Nothing else in the home is written, and its databases never are.
+Order: recovery of an interrupted run; the selection; the rollouts, several at a time (if one fails, the
+others continue); the directories with new traces, and those whose previous consolidation did not finish.
+Nothing else in the home is written, in particular not its databases.
 
 Threading: blocking; any thread but the GUI's. `progress` is called on the thread of the run. Failure: always
 reported in the one result; only bugs are raised.
@@ -75,7 +75,7 @@ class ExtractDependencies(Struct, frozen=True):
     def extraction(self) -> Extraction:
         """The home's extraction capability.
 
-        Raises `Unavailable` for an agent without threads.
+        Raises `Unavailable` if the agent has no threads.
         """
         extraction = self.run.home.extraction
         if extraction is None:
@@ -89,7 +89,10 @@ class ExtractDependencies(Struct, frozen=True):
 
 
 def context_of(cwd: str, bucket: str) -> ScopeContext:
-    """Return the context of a directory's memory in the first-generation layout, whatever else there is."""
+    """Return the context of a directory's memory in the first-generation layout.
+
+    Other layouts that exist are ignored.
+    """
     return ScopeContext(None, cwd, None, store=f"project/{bucket}")
 
 
@@ -122,12 +125,15 @@ class Around(Struct, frozen=True):
     parts: ExtractDependencies
     reporter: ExtractionReporter
     limits_for: Callable[[Lease], RunLimits]
-    """Makes the limits of a run that holds the given lease."""
+    """A function that returns the limits of a run that holds the given lease."""
     time_limit_s: float
-    """For each rollout and each directory."""
+    """The time limit for each rollout and each directory, in seconds."""
     trigger: str
     to_notes: bool = False
-    """Whether each result becomes a note to the agent; no directory then has files of its own."""
+    """Whether each result becomes a note to the agent.
+
+    If so, the directories have no files of their own.
+    """
 
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
         """Return the root of a directory's memory.
@@ -153,9 +159,9 @@ class ExtractJob(Job[Thought]):
     """Base class of both stages as jobs (`runs.run`); `part` is the rollout or directory that it works on.
 
     Each job holds a lease of its own (600 s, renewed while it works, taken over if its owner died), so that
-    only one process does it. The home's lease is held only while writing; the plan is made under it, from the
-    files at that moment. The row in Reverie's own state must be saved too: if that fails, the files are
-    restored.
+    only one process does the job. The home's lease is held only while writing; the plan is made under it,
+    from the files at that moment. The row in Reverie's own state must be saved too: if that fails, the files
+    are restored.
 
     Threading: one event loop; blocking on disk. Failure: errors that a person can fix are never raised; a bug
     is recorded and raised.
@@ -185,19 +191,22 @@ class ExtractJob(Job[Thought]):
 
     @property
     def source(self) -> str:
-        """The source that the history records: the engine's name."""
+        """The name of the engine, which the history records as the source of changes."""
         return self.engine
 
     def waits(self, held: Busy) -> None:
-        """Report that the run waits for another one."""
+        """Report that the run is waiting for the run that holds the lease."""
         self._tell("waiting", str(held))
 
     def costs(self) -> Costs:
-        """Return the engine's costs."""
+        """Return the costs of the engine so far."""
         return costs_of(self._account())
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return whether a run that wrote nothing leaves a record: not if it succeeded or was interrupted."""
+        """Return whether a run that wrote nothing leaves a record.
+
+        It does not if it succeeded or was interrupted.
+        """
         return outcome not in (*SUCCEEDED, "interrupted")
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> dict[str, Any]:
@@ -209,7 +218,7 @@ class ExtractJob(Job[Thought]):
         }
 
     async def carried_out(self, limits: RunLimits) -> PartEnd:
-        """Carry out the run and return its end."""
+        """Carry out the run; return how it ended."""
         return self._part_end(await Run(self._parts.run, self, limits=limits).go())
 
     def _part_end(self, result: RunResult) -> PartEnd:
@@ -226,7 +235,7 @@ class ExtractJob(Job[Thought]):
         )
 
     def failed(self, error: UserError) -> PartEnd:
-        """Return the end of a part that could not begin because of `error`."""
+        """Return the end of a part that could not start because of `error`."""
         stop = stop_of(error, self.time_limit_s)
         return replace(
             self._part,
@@ -259,9 +268,9 @@ class RolloutRun(ExtractJob[Extracted]):
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
     async def go(self) -> PartEnd | SkippedThread:
-        """Extract the rollout under its lease.
+        """Extract the rollout under its lease; return how that ended.
 
-        `SkippedThread` if another process is extracting it or has done so.
+        Returns `SkippedThread` if another process is extracting the rollout or has done so.
         """
         thread = self._thread
         name = rollout_lease_name(self._parts.run.home_id, thread.id)
@@ -299,7 +308,7 @@ class RolloutRun(ExtractJob[Extracted]):
         return replace(found, output=normalised(found.output))
 
     def accept(self, thought: Extracted, run: RunContext) -> Plan:
-        """Plan the trace (or the note) from the files at this moment."""
+        """Plan the trace (or the note) on top of the files as they are at this moment."""
         thread, output = self._thread, thought.output
         header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
         trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
@@ -315,7 +324,7 @@ class RolloutRun(ExtractJob[Extracted]):
     def commit(self, plan: Plan, record: RunRecord) -> None:
         """Save the row that prevents another extraction until the thread continues.
 
-        Raises `LeaseLost` if another extraction saved one meanwhile.
+        Raises `LeaseLost` if another extraction saved a row meanwhile.
         """
         thread, now, summary = self._thread, self._parts.run.clock(), str(plan.record.get("summary", ""))
         row = ThreadRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
@@ -326,7 +335,7 @@ class RolloutRun(ExtractJob[Extracted]):
             )
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """Record a failure, so that the thread comes after others in the next selection."""
+        """Record a failure, so that the next selection puts the thread after the others."""
         if end.outcome == "failed":
             with contextlib.suppress(UserError):
                 self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
@@ -350,9 +359,10 @@ class DirectoryRun(ExtractJob[Staging]):
         self.details = {"stage": 2, "bucket": directory.bucket}
 
     async def go(self) -> PartEnd | None:
-        """Consolidate the directory under its lease; None if there is nothing to report.
+        """Consolidate the directory under its lease; return how that ended, or None if nothing is to report.
 
-        There is nothing to report if another process consolidates it, or if its traces were read already.
+        Nothing is to report if another process consolidates the directory, or if its traces were read
+        already.
         """
         name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
         if self._held_by_agent():
@@ -421,7 +431,7 @@ class DirectoryRun(ExtractJob[Staging]):
         self._parts.state.consolidated(self._directory, at=now, outcome=outcome, done=True, **more)
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """Record the outcome of a run that did not succeed; its directory stays in the queue."""
+        """Record the end of a run that did not succeed; its directory stays in the queue."""
         if end.outcome not in SUCCEEDED:
             with contextlib.suppress(UserError):
                 self._parts.state.consolidated(
@@ -441,9 +451,9 @@ class DirectoryRun(ExtractJob[Staging]):
 
 
 def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
-    """Return whether a person requests the extraction of a thread again after reverting the one in `row`.
+    """Return whether `trigger` requests the extraction of a thread again although it was reverted.
 
-    A launch never repeats a reverted extraction.
+    `row` is the row of the reverted extraction. A launch never repeats it.
     """
     with contextlib.suppress(UserError):  # the run has no record, or it was pruned
         return trigger != "launch" and parts.run.runs.load(row.run_id).reverted
@@ -451,7 +461,7 @@ def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> boo
 
 
 def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Plan:
-    """Plan the files of stage one from the directory's files at this moment."""
+    """Plan the files of stage one on top of the directory's files as they are at this moment."""
     files = RootedDirectory(root.directory)
     found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
     before = {entry.rel: files.read(entry.rel) for entry in found}
@@ -480,7 +490,7 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
 
 
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
-    """Plan the result of one rollout as a note to the agent, which folds it into its memory itself."""
+    """Plan the result of one rollout as a note to the agent, which adds it to its memory itself."""
     header, title = new.header, " ".join(new.title.split())
     rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
@@ -506,7 +516,7 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
 
 
 def _nothing_in(found: Extracted) -> str:
-    """Return a sentence that says why a rollout yielded nothing."""
+    """Return a sentence with the reason why a rollout yielded nothing."""
     if found.reading.broken or found.reading.half_written:
         return "Nothing in it could be read; it is looked at again when it changes."
     return "Nothing in it to remember; it is looked at again when it goes on."
@@ -528,11 +538,11 @@ class ExtractRequest(Struct, frozen=True):
     """Parameters of an extraction."""
 
     project_path: str | None = None
-    """Restricts it to threads of this directory; None for all."""
+    """The directory to whose threads the extraction is restricted; None for all."""
     limits: SelectionLimits = field(default_factory=SelectionLimits)
     concurrency: int = 8
     time_limit_s: float = 300.0
-    """For each rollout and each directory."""
+    """The time limit for each rollout and each directory, in seconds."""
     trigger: str = "manual"
     """`manual` or `launch`."""
 
@@ -541,17 +551,17 @@ class ExtractStatus(Struct, frozen=True):
     """State of the extraction for one directory, or for all."""
 
     last_at: int | None = None
-    """When something was last extracted or consolidated (UTC ms)."""
+    """The time at which something was last extracted or consolidated (UTC ms)."""
     last_outcome: str = ""
-    """Outcome of the last consolidation; empty before the first."""
+    """The outcome of the last consolidation; empty before the first."""
     candidates: int = 0
-    """Number of threads that wait for extraction."""
+    """The number of threads that wait for extraction."""
     holder: LeaseHolder | None = None
-    """The process that is consolidating now."""
+    """The process that is consolidating now; None if there is none."""
 
 
 class ExtractService:
-    """Extraction of one home."""
+    """The extraction of one home."""
 
     def __init__(self, parts: ExtractDependencies) -> None:
         self._parts = parts
@@ -680,8 +690,8 @@ class ExtractService:
     ) -> tuple[PartEnd, ...]:
         """Consolidate the queued directories of `touched`.
 
-        Up to three rounds: another process may add traces meanwhile and, because the directory is locked by
-        this one, leave their consolidation to it.
+        There are up to three rounds: another process may add traces meanwhile and leave their consolidation
+        to this process, because this process holds the directory's lock.
         """
         ends: dict[str, PartEnd] = {}
         for _round in range(_ROUNDS):
@@ -725,7 +735,7 @@ class _ExtractionWork:
     async def rollouts(
         self, threads: Sequence[Thread]
     ) -> tuple[tuple[PartEnd, ...], tuple[SkippedThread, ...]]:
-        """Extract the threads; return the ends of those that were tried, and those skipped after all."""
+        """Extract the threads; return the ends of the extractions, and the threads that were skipped."""
         teller = _Teller(self._progress, len(threads))
 
         async def one(thread: Thread) -> PartEnd | SkippedThread:
@@ -754,7 +764,7 @@ class _ExtractionWork:
         )
 
     async def directories(self, rows: Sequence[DirectoryRow]) -> tuple[PartEnd, ...]:
-        """Consolidate the directories; return the ends of those that this process consolidated."""
+        """Consolidate the directories; return the ends of the consolidations that this process made."""
         teller = _Teller(self._progress, len(rows))
 
         async def one(row: DirectoryRow) -> PartEnd | None:
@@ -774,7 +784,10 @@ class _ExtractionWork:
         return tuple(end for end in await self._all(one(row) for row in rows) if end is not None)
 
     async def _all(self, jobs: Iterable[Awaitable[_End]]) -> list[_End]:
-        """Await all jobs, a few at a time; raise the first bug after all have ended."""
+        """Await all jobs, a few at a time; return their results.
+
+        An exception that is a bug is raised after all jobs have ended.
+        """
         room = asyncio.Semaphore(self._concurrency)
 
         async def bounded(job: Awaitable[_End]) -> _End:
@@ -824,7 +837,7 @@ def _cancelled(part: ExtractProgress) -> PartEnd:
 
 
 def _says_too_little(thread: Thread) -> bool:
-    """Return whether the agent's database lacks facts that the beginning of the rollout has."""
+    """Return whether the agent's database lacks facts about a thread that its rollout begins with."""
     return not thread.cwd or not thread.source or not thread.title
 
 

@@ -1,7 +1,7 @@
 """Stage one: one rollout becomes a trace text and a short summary (formats/codex.md section 2).
 
 The output of an engine (rules or a model) is not trusted: `normalised` brings it into the form that the
-agent's own code would have stored: trimmed, not empty, redacted, of the required shape, within the limits.
+agent's own code would have stored: trimmed, not empty, redacted, in the required format, within the limits.
 Functions are pure, except for the engines.
 """
 
@@ -71,24 +71,27 @@ class StageOneOutput(Struct, frozen=True):
 
 
 class Extracted(Struct, frozen=True):
-    """Result of an engine, with statistics of reading the rollout."""
+    """The result of an engine, with statistics of reading the rollout."""
 
     output: StageOneOutput
     reading: ReadStatistics
     truncated: bool = False
-    """Whether the rollout was cut for a model."""
+    """Whether the rollout was shortened for a model."""
     nothing: bool = False
     """Whether the rollout contains nothing to remember."""
 
 
 class StageOneEngine(Protocol):
-    """Engine of stage one for one rollout; `account` may be called at any time, also after a failure."""
+    """The engine of stage one for one rollout.
+
+    `account` may be called at any time, also after a failure.
+    """
 
     @property
     def name(self) -> str: ...
 
     def account(self) -> Account:
-        """Return the usage so far and the trace; both empty for rules."""
+        """Return the usage so far and the trace; both are empty for rules."""
 
     async def extract(
         self, source: RolloutSource, limits: StopCheck, tell: Callable[[str], None]
@@ -102,8 +105,8 @@ class StageOneEngine(Protocol):
 def parse_answer(text: str) -> StageOneOutput:
     """Parse a model's answer.
 
-    Candidates are the whole text, a JSON fence, any fence, and the text from the first to the last brace.
-    Raises `StoreError` (reason "answer").
+    The JSON may be the whole text, the content of a fenced block, or the text from the first to the last
+    brace. Raises `StoreError` (reason "answer").
     """
     for candidate in _candidates(text):
         try:
@@ -155,12 +158,12 @@ def redacted(text: str) -> str:
 
 
 def is_structured(trace: str) -> bool:
-    """Return whether a trace has the required shape."""
+    """Return whether a trace has the required sections."""
     return trace.startswith("#") and all(part in trace for part in _REQUIRED)
 
 
 def structured(trace: str) -> str:
-    """Return `trace` in the required shape, wrapped in a default structure if it lacks one."""
+    """Return `trace` in the required format; if it lacks the sections, wrap it in default ones."""
     if is_structured(trace):
         return trace
     return (
@@ -178,7 +181,7 @@ def structured(trace: str) -> str:
 
 
 def _candidates(text: str) -> list[str]:
-    """Return the parts of an answer that may be its JSON, the likeliest first."""
+    """Return the parts of an answer that may be its JSON, likeliest first."""
     found = [text.strip()]
     found += [match[1].strip() for match in _JSON_FENCE.finditer(text)]
     found += [match[1].strip() for match in _FENCE.finditer(text)]
@@ -189,7 +192,7 @@ def _candidates(text: str) -> list[str]:
 
 
 def _sanitised(text: str) -> str:
-    """Return `text` with unpaired surrogates and NULs replaced, as files cannot hold them."""
+    """Return `text` with unpaired surrogates and NULs replaced, because files cannot contain them."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
@@ -219,16 +222,16 @@ class PromptText(Struct, frozen=True):
 
     text: str
     items: int
-    """Number of items before cutting."""
+    """The number of items before cutting."""
     truncated: bool
 
 
 def items_of(path: Path, reading: ReadStatistics, check: Callable[[], None] = lambda: None) -> Iterator[Item]:
     """Yield the relevant items of a rollout in order, each with its `timestamp` (UTC ms) under `_at`.
 
-    `_at` is missing if the record has no time. Left out are text that the agent added, turns undone by a
-    rollback, pictures and hidden thinking (formats/codex.md sections 2 and 6). One line is in memory at a
-    time; unreadable lines are counted in `reading`. `check` is called every 256 records and may raise.
+    `_at` is missing if the record has no time. These are left out: text that the agent added, turns undone by
+    a rollback, pictures, and hidden thinking (formats/codex.md sections 2 and 6). Only one line is in memory
+    at a time; unreadable lines are counted in `reading`. `check` is called every 256 records and may raise.
     """
     plan = planned(RolloutHistory((Segment(path),)))
     for number, record in enumerate(records(path, reading)):
@@ -270,8 +273,8 @@ def prompt_text(items: Iterator[Item], *, hide: Callable[[str], str] = lambda te
 def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
     """Return the first and the last items as JSON, and the number of items left out between them.
 
-    Each end holds as many as could be shown: searching the omitted ones for secrets would take most of the
-    time.
+    Each end has as many items as the output could ever show. The items between are only counted, because
+    searching them for secrets would take most of the time.
     """
     head, tail, left_out = list[str](), deque[str](), 0
     head_size = tail_size = 0
@@ -291,13 +294,13 @@ def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
 
 
 def said(role: str, text: str) -> Item:
-    """Return a message item."""
+    """Return an item for a message."""
     kind = "output_text" if role == "assistant" else "input_text"
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
 def _item(record: Record, *, events: bool) -> Item | None:
-    """Return the item of a record; None if the record does not count."""
+    """Return the item of a record; None if the record is not relevant."""
     payload = record.payload
     item: Item | None = None
     if record.kind == "compacted":
@@ -317,7 +320,7 @@ def _item(record: Record, *, events: bool) -> Item | None:
 
 
 def _response_item(payload: Item) -> Item | None:
-    """Return a response item without ids, encrypted fields and pictures; None if it does not count."""
+    """Return a response item without ids, encrypted fields and pictures; None if it is not relevant."""
     kind = payload.get("type")
     if kind not in ITEMS or kind in _SILENT:
         return None
@@ -334,9 +337,9 @@ def _response_item(payload: Item) -> Item | None:
 
 
 def _decoded(value: Any) -> Any:
-    """Return JSON text decoded, other values unchanged.
+    """Decode JSON text; return other values unchanged.
 
-    In JSON that is escaped twice no secret is recognised, and it is hard to read.
+    JSON that is escaped twice is hard to read, and secrets in it are not recognised.
     """
     if isinstance(value, str) and value.startswith(("{", "[")):
         try:
@@ -363,7 +366,7 @@ Statements = Callable[[str], Iterator[str]]
 _TASKS, _STEPS, _LINE_CHARS, _PREFERENCES = 20, 12, 160, 20
 _TITLE_CHARS = 100
 _LOOKED_AT_CHARS = 8_000
-"""Number of characters of a text that are searched for its one line."""
+"""The number of characters of a text that are searched for the line to show."""
 _SHELLS = ("shell", "exec", "bash", "local_shell", "container.exec", "exec_command", "unified_exec")
 _PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _EXIT = re.compile(
@@ -396,7 +399,7 @@ class _CommandStep(Struct):
 
 
 class _Task(Struct):
-    """One request with the work done for it."""
+    """One request of the person, with the work done for it."""
 
     request: str
     steps: list[_CommandStep] = field(default_factory=list)
@@ -416,10 +419,10 @@ class _Task(Struct):
             step.finish()
 
     def outcome(self) -> Outcome:
-        """Return the outcome by evidence.
+        """Return the outcome of the task, judged by evidence.
 
-        `success` needs approval or a check that passed after the last change; the assistant's own claim is
-        not enough.
+        `success` requires approval by the person, or a check that passed after the last change; the
+        assistant's own claim is not enough.
         """
         if self.verdict == "approved":
             return "success"
@@ -516,14 +519,14 @@ class _RolloutReader:
             step.code, step.tail = _result(output)
 
     def _task(self) -> _Task:
-        """Return the present task, creating one if the rollout has no request."""
+        """Return the current task; create one if the rollout has no request."""
         if not self.tasks:
             self.tasks.append(_Task("What was asked for is not in the rollout"))
         return self.tasks[-1]
 
 
 class RulesStageOne:
-    """Rules engine of stage one; implements `StageOneEngine` without a model.
+    """The rules engine of stage one; implements `StageOneEngine` without a model.
 
     `statements` yields the sentences of a message in which a person explicitly states preferences.
     """
@@ -549,7 +552,7 @@ class RulesStageOne:
 def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
     """Return the trace and its summary by rules; both empty if every section of the trace would be empty.
 
-    Secrets are removed before a text is cut or split, because half a secret is not recognised.
+    Secrets are removed before a text is cut or split, because a secret that is cut in half is not recognised.
     """
     reader = _RolloutReader(statements)
     for item in items:
@@ -595,7 +598,7 @@ def _task_lines(task: _Task) -> list[str]:
 
 
 def _failures(steps: list[_CommandStep]) -> Iterator[str]:
-    """Yield a line for each failed command, with its later success or else the next command."""
+    """Yield a line for each failed command, with its later success if there is one, else the next command."""
     for place, step in enumerate(steps):
         if not step.code:
             continue
@@ -634,7 +637,7 @@ def _command(arguments: Any) -> str:
 
 
 def _result(output: Any) -> tuple[int | None, str]:
-    """Return the exit code, None if unknown, and the end of the output."""
+    """Return the exit code (None if unknown) and the end of the output of a command."""
     failed: int | None = None
     if isinstance(output, dict):
         if isinstance(output.get("output"), str):
@@ -647,9 +650,10 @@ def _result(output: Any) -> tuple[int | None, str]:
 
 
 def _end_of(text: str) -> str:
-    """Return `text`, or its last 8,000 characters from the third line on (of one line, the second word).
+    """Return `text` if it is short, else its end: at most 8,000 characters, from a safe position on.
 
-    A value whose `password=` was cut off would not be recognised as a secret.
+    The end begins at its third line or, if it is one line, at its second word. Otherwise a value whose
+    `password=` was cut off would not be recognised as a secret.
     """
     if len(text) <= _LOOKED_AT_CHARS:
         return text
@@ -707,9 +711,9 @@ def preference_in(sentence: str) -> str | None:
 
 
 class PromptEvidence(TextMarks, frozen=True):
-    """Marks around text of a rollout or a memory in a prompt.
+    """The delimiters around text of a rollout or a memory in a prompt.
 
-    They have a random part, so that the text cannot close them.
+    They have a random part, so that the text cannot contain the closing delimiter.
     """
 
     kind = "evidence"
@@ -721,7 +725,10 @@ def trace_system(marks: PromptEvidence) -> str:
 
 
 def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
-    """Return the user message of stage one: one rollout between marks; `title` must be without secrets."""
+    """Return the user message of stage one: one rollout between delimiters.
+
+    `title` must be free of secrets.
+    """
     cut = " Its middle was left out." if prompt.truncated else ""
     messages = "\n".join(
         line
@@ -749,8 +756,8 @@ class ModelStage(ModelWork):
     """Base class of the model engines of both stages.
 
     A vault hides secrets from the model. `Cancelled`, `TimedOut` and `LeaseLost` come from `StopCheck.check`,
-    which the loop calls every 50 ms. Any end of the loop other than a completed one fails the run; usage and
-    trace are recorded in either case.
+    which the loop calls every 50 ms. If the loop ends in any other way than completed, the run fails; usage
+    and trace are recorded in either case.
     """
 
     def __init__(self, asking: ModelClient) -> None:
@@ -761,9 +768,9 @@ class ModelStage(ModelWork):
 class ModelStageOne(ModelStage):
     """Model engine of stage one; implements `StageOneEngine`.
 
-    It runs the agent loop without tools. The answer is a JSON object, enforced by a schema if the service
-    supports one, and requested once more if it cannot be parsed. The result holds no secrets and no
-    placeholders for them. Rollouts are read on a thread.
+    It runs the agent loop without tools. The answer is a JSON object; a schema enforces this if the service
+    supports schemas. If the answer cannot be parsed, it is requested once more. The result contains no
+    secrets and no placeholders for them. Rollouts are read on a worker thread.
     """
 
     kind = "extract"
@@ -808,15 +815,16 @@ class ModelStageOne(ModelStage):
         return Extracted(output, reading, prompt.truncated)
 
     def _hidden(self, text: str) -> str:
-        """Return `text` without secrets: those of the agent's redaction for good, others behind placeholders.
+        """Return `text` without secrets.
 
-        Nothing from a rollout is restored later, so the irreversible redaction is safe.
+        Those that the agent's redaction recognises are removed for good, others become placeholders. The
+        irreversible redaction is safe, because nothing from a rollout is restored later.
         """
         return self._vault.hide(codex_redact(text))
 
 
 def reporting(tell: Callable[[str], None]) -> Callable[[AgentEvent], None]:
-    """Return an observer of the loop that sends retries and tool calls to `tell`."""
+    """Return an observer of the agent loop that sends retries and tool calls to `tell` as text."""
 
     def on_event(event: AgentEvent) -> None:
         if event.kind == "retry":

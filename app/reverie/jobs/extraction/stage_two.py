@@ -2,9 +2,9 @@
 
 Rules: formats/codex.md section 2. The work is done on a staging copy without `MEMORY.md`, `consolidated.md`
 and `skills/`; success replaces all three at once, failure leaves them unchanged. `StageTwoGuard` enforces the
-rails: only those files may be written; files of phase one change only by added cross-references and are never
+rules: only those files may be written; files of phase one change only by added cross-references and are never
 deleted or renamed; pinned and write-protected files stay. Nothing here writes to the home. Not thread-safe:
-one run, one staging.
+each run has its own staging copy.
 """
 
 from __future__ import annotations
@@ -59,20 +59,23 @@ class DirectoryTrace(Struct, frozen=True):
 
 
 class StageTwoEngine(Protocol):
-    """Engine of stage two for one directory; `account` may be called at any time."""
+    """The engine of stage two for one directory.
+
+    `account` may be called at any time.
+    """
 
     @property
     def name(self) -> str: ...
 
     def account(self) -> Account:
-        """Return the usage so far and the trace; both empty for rules."""
+        """Return the usage so far and the trace; both are empty for rules."""
 
     async def consolidate(
         self, staging: Staging, guard: StageTwoGuard, limits: StopCheck, tell: Callable[[str], None]
     ) -> str:
-        """Write the handbook and skills through the guard; return a summary. `tell` receives progress texts.
+        """Write the handbook and skills through the guard; return a summary.
 
-        Raises the `UserError` family, `Cancelled`, `TimedOut`.
+        `tell` receives progress texts. Raises the `UserError` family, `Cancelled`, `TimedOut`.
         """
 
 
@@ -129,11 +132,11 @@ class Staging:
         return any(rel == path.rel or rel.startswith(f"{path.rel}/") for rel in self._pinned)
 
     def keep_skills(self) -> None:
-        """Restore the skills in the copy; call it before anything is written."""
+        """Restore the old skills in the copy. Call this before anything is written."""
         self._files.rollback(self._with_skills)
 
     def exists(self, rel: str) -> bool:
-        """Return whether `rel`, which may be any text, names a file or directory of the copy."""
+        """Return whether `rel` is a file or directory of the copy; `rel` may be any text."""
         try:
             return self._files.entry(rel) is not None
         except UserError:
@@ -146,7 +149,10 @@ class Staging:
         return self._files.read(rel).decode("utf-8", "replace")
 
     def fingerprint(self) -> str:
-        """Return a hash of the traces and of the handbook (the previous one if there is no new one)."""
+        """Return a hash of the traces and the handbook.
+
+        If there is no new handbook, the previous one is used.
+        """
         digest = hashlib.sha256()
         for rel in sorted(trace.rel for trace in self.traces):
             digest.update(f"{rel}\0{self.text(rel)}\0".encode("utf-8", "surrogateescape"))
@@ -156,7 +162,8 @@ class Staging:
     def require_current(self) -> None:
         """Raise `Conflict` if a trace was changed or deleted on disk since the copy was made.
 
-        A trace is deleted, for example, by a revert of its run; a handbook made from it would bring it back.
+        For example, reverting a run deletes its trace; a handbook made from that trace would restore its
+        content.
         """
         files = RootedDirectory(self.root.directory)
         for rel, text in self._before.items():
@@ -203,7 +210,10 @@ class Staging:
         return tuple((self.root, rel) for rel in sorted(found, key=lambda rel: (-rel.count("/"), rel)))
 
     def problem(self, rel: str, before: bytes | None, after: bytes | None) -> str:
-        """Return a sentence that says why this change of a file is not allowed; empty if it is."""
+        """Return the reason why this change of a file is not allowed; empty if it is.
+
+        The reason is a sentence.
+        """
         if rel in (HANDBOOK, OLD_HANDBOOK) or rel.startswith(f"{SKILLS}/"):
             return ""
         if not is_phase_one(rel):
@@ -213,14 +223,14 @@ class Staging:
         return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
 
     def before(self, rel: str) -> bytes | None:
-        """Return a phase-one file as it was before the run; None if there was none."""
+        """Return the content of a phase-one file before the run; None if the file did not exist."""
         text = self._before.get(rel)
         return None if text is None else text.encode()
 
     def _taken(self, rel: str) -> str | None:
         """Return the text of a file, and remove it from the copy unless it is pinned or write-protected.
 
-        The handbook is always removed; raises `StoreError` if it is write-protected.
+        The handbook is always removed; `StoreError` is raised if it is write-protected.
         """
         entry = self._files.entry(rel)
         if entry is None or entry.kind != "file":
@@ -241,7 +251,10 @@ class Staging:
 
 
 class StageTwoGuard:
-    """The interface of an engine to the staging copy; it refuses changes against the rules."""
+    """The interface through which an engine changes the staging copy.
+
+    It refuses changes against the rules.
+    """
 
     def __init__(self, staging: Staging, guard: Guard) -> None:
         self._staging = staging
@@ -254,7 +267,7 @@ class StageTwoGuard:
 
     @property
     def remaining(self) -> int:
-        """Number of changes that are left of the budget."""
+        """The number of changes that the budget still allows."""
         return self._guard.remaining
 
     @property
@@ -263,7 +276,7 @@ class StageTwoGuard:
         return self._guard.ops
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
-        """Execute one request and return its answer, or an error that says why it is refused."""
+        """Execute one request; return its result, or an error with the reason why it is refused."""
         if str(request.get("command")) not in MUTATING:
             return self._guard.execute(request, reason=reason)
         try:
@@ -286,7 +299,7 @@ class StageTwoGuard:
         return answer
 
     def _refusal(self, command: str, paths: list[MemoryPath]) -> str:
-        """Return a sentence that says why a command on these paths is not allowed; empty if it is."""
+        """Return the reason why a command on these paths is not allowed, as a sentence; empty if it is."""
         for path in paths:
             if path.scope is not Scope.PROJECT:
                 continue  # the rails refuse it, with a message of their own
@@ -300,7 +313,10 @@ class StageTwoGuard:
         return ""
 
     def _problem_now(self, path: MemoryPath) -> str:
-        """Return a sentence that says why the present content of a file is not allowed; empty if it is."""
+        """Return the reason why the present content of a file is not allowed; empty if it is.
+
+        The reason is a sentence.
+        """
         if path.scope is not Scope.PROJECT or not is_phase_one(path.rel):
             return ""
         after = self._staging.text(path.rel)
@@ -310,14 +326,15 @@ class StageTwoGuard:
 
 
 def is_phase_one(rel: str) -> bool:
-    """Return whether phase one makes this file: the index or a trace."""
+    """Return whether this file is written by phase one: the index or a trace."""
     return rel == INDEX or rel.startswith(f"{TRACES}/")
 
 
 def references_problem(before: str, after: str, staging: Staging) -> str:
-    """Return a sentence that says why `after` is not `before` with cross-references added; empty if it is.
+    """Return the reason why `after` is more than `before` with cross-references added.
 
-    A cross-reference is a line `See also: ...` below the header that names a file of the directory.
+    The reason is a sentence; it is empty if nothing else was changed. A cross-reference is a line `See also:
+    ...` below the header that names a file of the directory.
     """
     added = _added_lines(before, after)
     if added is None:
@@ -337,7 +354,7 @@ def references_problem(before: str, after: str, staging: Staging) -> str:
 def _added_lines(before: str, after: str) -> list[tuple[int, str]] | None:
     """Return the lines that `after` adds to `before`, with their numbers.
 
-    None if a line of `before` is missing or in another place.
+    None if a line of `before` is missing or was moved.
     """
     wanted = before.split("\n")
     position = 0
@@ -372,7 +389,7 @@ _OTHER_LABELS = ("Trace context:", "Key steps:", "Outcome:")
 
 
 class RulesMerge:
-    """Rules engine of stage two; implements `StageTwoEngine` without a model."""
+    """The rules engine of stage two; implements `StageTwoEngine` without a model."""
 
     name = "rules"
 
@@ -394,7 +411,9 @@ class RulesMerge:
 
 
 def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
-    """Return the handbook: statements of the traces, newest first, each once, merged into `previous`.
+    """Return the handbook: the statements of the traces, newest first, merged into `previous`.
+
+    Each statement occurs once.
 
     Everything in `previous` is preserved: text before its sections, a person's own sections, text in
     generated sections that is not a statement, and older statements, so that knowledge from old traces
@@ -433,7 +452,7 @@ def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
 
 
 def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divide a section into the text before its statements and the statements.
+    """Split the lines of a section into the text before its first statement, and its statements.
 
     A statement includes its continuation lines.
     """
@@ -449,7 +468,7 @@ def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
-    """Return the bullet lines of a trace, by the heading of the handbook that they belong under."""
+    """Return handbook heading -> the bullet lines of a trace that belong under it."""
     found: dict[str, list[str]] = {heading: [] for heading in _OURS}
     heading = ""
     for line in body_of(trace.text.encode()).splitlines():
@@ -537,12 +556,15 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
 
 
 def tool_words() -> str:
-    """Return the description of the memory tool for a model."""
+    """Return the description of the memory tool, as text for a model."""
     return " ".join(prompt_words("rollout-tool").split())
 
 
 class ModelStageTwo(ModelStage):
-    """Model engine of stage two; implements `StageTwoEngine` with the memory commands behind the guard."""
+    """The model engine of stage two; implements `StageTwoEngine`.
+
+    Its memory commands go through the guard.
+    """
 
     kind = "consolidate"
 

@@ -1,13 +1,13 @@
 """Layout, state, selection and reporting of the extraction in one Codex home.
 
 The state is one row per extracted thread and one per directory, in a database of Reverie's own, never in the
-agent's. The files in the home are the truth; a row only prevents a second extraction of its thread and stores
-its summary, so a lost database costs work and no memory. Every call opens its own connection: any thread, any
-process. Failure: `Busy`, `Unavailable`.
+agent's. The files in the home are authoritative; a row only prevents a second extraction of its thread and
+stores its summary. If the database is lost, work is repeated, but no memory is lost. Every call opens its own
+connection, so any thread and any process may call. Failure: `Busy`, `Unavailable`.
 
 The functions on the layout of `memory/` are pure (formats/codex.md section 2): stage one makes a trace per
-thread and the index of the newest ones. A trace whose name gives no thread is ignored and stays. Traces that
-the agent itself wrote are treated like Reverie's own; their age is in their header.
+thread and the index of the newest ones. A trace whose name contains no thread id is ignored and never
+deleted. Traces that the agent itself wrote are treated like Reverie's own; their age is in their header.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ ROLLOUT_MARKER = "\n\n[... ROLLOUT TRUNCATED FOR MEMORY EXTRACTION ...]\n\n"
 
 
 def cut_trace(text: str) -> str:
-    """Cut a trace to at most 300,000 bytes: its first and last half of that, with a marker between them."""
+    """Truncate a trace to at most 300,000 bytes: beginning and end, half each, with a marker between them."""
     kept = HeadTail(TRACE_BYTES, TRACE_MARKER, head_share=2)
     kept.feed(text.encode("utf-8", "replace"))
     return kept.text()
 
 
 def cut_summary(text: str) -> str:
-    """Cut a summary to at most 1,200 bytes: its first and last half of that, with a marker between them."""
+    """Truncate a summary to at most 1,200 bytes: beginning and end, half each, with a marker between them."""
     kept = HeadTail(SUMMARY_BYTES, SUMMARY_MARKER, head_share=2)
     kept.feed(text.encode("utf-8", "replace"))
     return kept.text()
 
 
 class HeadTail:
-    """Cutter of a byte stream to its head and tail, with `marker` between them, at most `limit` bytes in all.
+    """Truncates a byte stream to its head and tail, with `marker` between them.
 
-    It cuts as Codex does: the marker counts towards the limit, and no character is split (formats/codex.md
-    section 2). The head gets one `head_share`-th of the space. Memory is bounded by `limit`, however much is
-    fed.
+    The result has at most `limit` bytes. It is the same as in Codex: the marker counts towards the limit, and
+    no character is split (formats/codex.md section 2). The head gets one `head_share`-th of the space. At
+    most `limit` bytes are held in memory, however long the stream is.
     """
 
     def __init__(self, limit: int, marker: str, *, head_share: int) -> None:
@@ -80,11 +80,11 @@ class HeadTail:
 
     @property
     def truncated(self) -> bool:
-        """Whether something was left out."""
+        """Whether a part of the stream was left out."""
         return self.total > self._limit
 
     def feed(self, data: bytes) -> None:
-        """Append bytes; only head and tail are stored."""
+        """Append bytes to the stream; only head and tail are stored."""
         self.total += len(data)
         room = self._limit - len(self._whole)
         if room > 0:
@@ -98,7 +98,7 @@ class HeadTail:
                 del self._tail[: -self._tail_bytes - 4]
 
     def skip(self, size: int) -> None:
-        """Count `size` bytes that the caller left out; bytes fed later fill the tail."""
+        """Count `size` bytes of the stream that the caller left out; later bytes go to the tail."""
         self.total += size
 
     def text(self) -> str:
@@ -113,7 +113,7 @@ class HeadTail:
 
 
 def _head(data: bytes, size: int) -> str:
-    """Return the longest beginning of at most `size` bytes that splits no character."""
+    """Return the longest beginning that has at most `size` bytes and splits no character."""
     size = min(size, len(data))
     while size and size < len(data) and data[size] & 0xC0 == 0x80:
         size -= 1
@@ -121,7 +121,7 @@ def _head(data: bytes, size: int) -> str:
 
 
 def _tail(data: bytes) -> str:
-    """Return the longest end that begins with a whole character."""
+    """Return the longest end of `data` that begins with a whole character."""
     start = 0
     while start < len(data) and data[start] & 0xC0 == 0x80:
         start += 1
@@ -144,11 +144,11 @@ class TraceHeader(Struct, frozen=True):
     cwd: str
     rollout_path: str
     updated_at: int | None = None
-    """UTC ms; None if the header does not contain it."""
+    """The time of the last change in UTC ms; None if the header does not contain it."""
 
 
 class NewTrace(Struct, frozen=True):
-    """One thread's memory, ready to be written."""
+    """The memory of one thread, ready to be written."""
 
     header: TraceHeader
     title: str
@@ -157,7 +157,7 @@ class NewTrace(Struct, frozen=True):
 
     @property
     def rel(self) -> str:
-        """Path below `memory/`."""
+        """The path of the trace below `memory/`."""
         return f"{TRACES}/{trace_name(self.header.thread_id, self.title)}"
 
 
@@ -174,11 +174,11 @@ class Layout(Struct, frozen=True):
     """The changes to `memory/`."""
 
     files: Mapping[str, bytes | None]
-    """New content by name, only where it differs; None deletes the file."""
+    """Name -> new content, only for files that change; None deletes the file."""
     kept: tuple[KeptTrace, ...]
     """The lines of the index, newest first."""
     pruned: tuple[str, ...]
-    """Names of the traces that are deleted."""
+    """The names of the traces that are deleted."""
 
 
 def laid_out(
@@ -218,7 +218,7 @@ def laid_out(
 
 
 def trace_bytes(trace: NewTrace) -> bytes:
-    """Return the exact content of a trace file."""
+    """Return the content of a trace file, byte for byte as the agent would write it."""
     header = trace.header
     lines = [
         f"thread_id: {_one_line(header.thread_id)}",
@@ -231,7 +231,7 @@ def trace_bytes(trace: NewTrace) -> bytes:
 
 
 def index_text(kept: Iterable[KeptTrace]) -> str:
-    """Return the exact content of `memory_summary.md`."""
+    """Return the content of `memory_summary.md`, exactly as the agent would write it."""
     lines = [f"- {each.summary} (trace: `{each.thread_id}`)" for each in kept]
     if not lines:
         return "# Memory Summary\n\nNo memory traces yet.\n"
@@ -268,7 +268,7 @@ def rfc3339(ms: int) -> str:
 
 
 def parse_rfc3339(text: str) -> int | None:
-    """Parse a time to UTC ms; None for invalid text or one without an offset."""
+    """Parse a time to UTC ms; None if the text is invalid or has no offset."""
     try:
         found = datetime.fromisoformat(text)
         return int(found.timestamp() * 1000) if found.tzinfo is not None else None
@@ -287,7 +287,7 @@ def _kept(rel: str, data: bytes, known: Mapping[str, str]) -> KeptTrace:
 
 
 def _index_summaries(index: bytes) -> dict[str, str]:
-    """Return the summaries in the index, by thread."""
+    """Return thread id -> summary, from the index."""
     found = (_LINE.match(line) for line in index.decode("utf-8", "replace").splitlines())
     return {match["thread"]: match["summary"] for match in found if match}
 
@@ -338,9 +338,9 @@ class ThreadRow(Struct, frozen=True):
     bucket: str
     cwd: str
     summary: str
-    """Empty if there was nothing to remember; there is then no trace."""
+    """The summary; empty if there was nothing to remember, and therefore no trace."""
     source_updated_at: int
-    """Time of the rollout that was read."""
+    """The time of the rollout that was read."""
     generated_at: int
     run_id: str
 
@@ -351,42 +351,45 @@ class DirectoryRow(Struct, frozen=True):
     bucket: str
     cwd: str
     revision: int
-    """Number of new traces so far."""
+    """The number of new traces so far."""
     done_revision: int
     """The `revision` that the last finished consolidation covered."""
     consolidated_at: int | None
-    """End of the last consolidation, UTC ms."""
+    """The end of the last consolidation, UTC ms."""
     outcome: str
-    """Outcome of the last consolidation."""
+    """The outcome of the last consolidation."""
 
     @property
     def waiting(self) -> bool:
-        """Whether it has traces that no finished consolidation covers."""
+        """Whether the directory has traces that no finished consolidation covers."""
         return self.revision > self.done_revision
 
 
 class ExtractState:
-    """The rows of one home; nothing is created before the first row."""
+    """The rows of one home.
+
+    The database is created with the first row.
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = database
 
     def rows(self) -> Mapping[str, ThreadRow]:
-        """Return every extracted thread by its id."""
+        """Return thread id -> row, for every extracted thread."""
         found = self._selected(
             "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
         )
         return {row[0]: ThreadRow(*row) for row in found}
 
     def directories(self) -> Mapping[str, DirectoryRow]:
-        """Return every directory with extracted traces by its bucket."""
+        """Return bucket -> row, for every directory with extracted traces."""
         found = self._selected(
             "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
         )
         return {row[0]: DirectoryRow(*row) for row in found}
 
     def failures(self) -> Mapping[str, int]:
-        """Return the threads whose last extraction failed, with the time (UTC ms) of their rollout then."""
+        """Return thread id -> time (UTC ms) of the rollout, for threads whose last extraction failed."""
         return dict(self._selected("SELECT thread_id, source_updated_at FROM failures"))
 
     def failed(self, thread_id: str, source_updated_at: int) -> None:
@@ -399,9 +402,9 @@ class ExtractState:
     def put(self, row: ThreadRow, *, after: str | None) -> bool:
         """Save the row of a thread and, if it has a trace, queue its directory for consolidation.
 
-        `after` is the run of the row that is replaced, None if there was no row. If the row is now of another
-        run, nothing is saved and False is returned: another extraction came first while this process was
-        suspended.
+        `after` is the run of the row that is replaced, None if there was no row. If the row belongs to
+        another run by now, nothing is saved and False is returned; this happens if this process was suspended
+        and another extraction came first.
         """
         with self._connected(create=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -431,8 +434,8 @@ class ExtractState:
     ) -> None:
         """Record the end of a directory's consolidation.
 
-        `done` takes the traces up to `directory.revision` out of the queue. An empty `fingerprint` leaves the
-        stored one.
+        `done`: the traces up to `directory.revision` are no longer queued. If `fingerprint` is empty, the
+        stored one stays.
         """
         with self._connected(create=True) as connection:
             if fingerprint:
@@ -446,7 +449,7 @@ class ExtractState:
             )
 
     def _selected(self, question: str, *values: str) -> list[Any]:
-        """Return the rows of a SELECT; none if the database does not exist."""
+        """Return the rows of a SELECT; an empty list if the database does not exist."""
         if not own_is_there(self._database):
             return []
         with self._connected(create=False) as connection:
@@ -515,7 +518,10 @@ SKIP_WORDS: Mapping[SkipReason, str] = {
 
 
 class SelectionLimits(Struct, frozen=True):
-    """Limits of a selection: number of threads, and time (ms) for which a rollout must be unchanged."""
+    """The limits of a selection.
+
+    They are the number of threads, and the time (ms) for which a rollout must be unchanged.
+    """
 
     rollouts: int = 8
     idle_ms: int = 120_000
@@ -579,7 +585,10 @@ def select(
 
 
 def led_by_person(source: str) -> bool:
-    """Return whether a person led a thread of this `source`; an empty one, in old rollouts, counts too."""
+    """Return whether a person led a thread with this `source`.
+
+    An empty source, as in old rollouts, counts as a person.
+    """
     return not source or source in INTERACTIVE
 
 
@@ -616,14 +625,14 @@ class ExtractProgress(Struct, frozen=True):
 
     kind: Literal["rollout", "directory"]
     id: str
-    """Id of the thread, or bucket of the directory."""
+    """The id of the thread, or the bucket of the directory."""
     title: str
     project_path: str
     stage: Stage
     text: str = ""
-    """A sentence of detail; may be empty."""
+    """Details as a sentence; may be empty."""
     done: int = 0
-    """Number of parts of this kind that have ended, of `total`."""
+    """The number of parts of this kind that have ended, of `total`."""
     total: int = 0
 
     @property
@@ -657,7 +666,7 @@ class PartEnd(Struct, frozen=True):
         return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields of one part in the output of `reverie extract --json`."""
+        """Return this part as it appears in the output of `reverie extract --json`."""
         name = "threadId" if self.kind == "rollout" else "bucket"
         return {
             name: self.id,
@@ -711,10 +720,10 @@ _log = logging.getLogger("reverie.rollouts")
 
 
 class ExtractionReporter:
-    """Reporter of one home's extraction.
+    """Reports the decisions and results of one home's extraction.
 
-    Every decision is an entry in Activity (`extract.<event>`) and a line in the log. Threading: any. Failure:
-    an Activity that cannot be written is logged; nothing is raised.
+    Every report is an entry in Activity (`extract.<event>`) and a line in the log. Threading: any thread.
+    Failure: if Activity cannot be written, this is logged; nothing is raised.
     """
 
     def __init__(self, activity: Activity, home_root: str) -> None:
@@ -742,7 +751,10 @@ class ExtractionReporter:
         self._say("skipped", text, details={"threadId": skipped.thread.id, "reason": skipped.reason})
 
     def read(self, thread_id: str, reading: ReadStatistics, *, truncated: bool) -> None:
-        """Report a rollout with unreadable or unknown lines, or one that was cut; else nothing."""
+        """Report that a rollout had unreadable or unknown lines, or was truncated.
+
+        Reports nothing if neither applies.
+        """
         if reading.broken or reading.unknown or reading.half_written:
             text = (
                 f"{thread_id}: {reading.broken} lines could not be read, {reading.unknown} were of an "
@@ -766,18 +778,18 @@ class ExtractionReporter:
         self._say(event, text, level=level, run_id=end.run_id or None, details=details)
 
     def directories(self, cwds: tuple[str, ...]) -> None:
-        """Report the directories that are to be consolidated, if any."""
+        """Report the directories that will be consolidated, if any."""
         if cwds:
             count = some(len(cwds), "directory")
             self._say("directories", f"{count} to consolidate.", details={"directories": list(cwds)})
 
     def consolidating(self, cwd: str, traces: int) -> None:
-        """Report the beginning of stage two in one directory."""
+        """Report the start of stage two in one directory."""
         text = f"Consolidation of {cwd} started, from {some(traces, 'trace')}."
         self._say("consolidation-started", text, details={"projectPath": cwd, "traces": traces})
 
     def held_elsewhere(self, cwd: str, text: str) -> None:
-        """Report that another process works on this directory; `text` names it."""
+        """Report that another process is working on this directory; `text` names that process."""
         self._say("lease-held", f"{cwd}: {text}", details={"projectPath": cwd})
 
     def _say(

@@ -1,7 +1,7 @@
 """One update of session notes: sections, draft, input, and the two engines, a model and the built-in rules.
 
-An engine changes nothing but the draft. A model sees everything through a vault, so no secret leaves the
-machine. The functions on sections are pure (formats/claude-code.md section 3).
+An engine changes nothing but the draft. Everything that is sent to a model goes through a vault, so no secret
+leaves the machine. The functions on sections are pure (formats/claude-code.md section 3).
 
 Threading: one run, one event loop. Failure: reported in the `EngineResult`.
 """
@@ -49,17 +49,17 @@ class Section(Struct, frozen=True):
     description: str
     """The italic line below the header; empty if there is none."""
     body: str
-    """The text after header and description."""
+    """The text after the header and the description."""
     start: int
-    """Offset of the body in the text."""
+    """The offset of the body in the text."""
     end: int
-    """Offset of the end of the body."""
+    """The offset of the end of the body in the text."""
     line: int
-    """Line of the header, counted from 0."""
+    """The number of the header's line, from 0."""
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens of description and body."""
+        """The estimated number of tokens of description and body."""
         return rough_tokens(f"{self.description}\n{self.body}".strip())
 
 
@@ -68,15 +68,15 @@ class NotesProblem(Struct, frozen=True):
 
     kind: ProblemKind
     section: str = ""
-    """Header of the section; empty for the whole file."""
+    """The header of the section; empty if the problem concerns the whole file."""
     tokens: int = 0
-    """Estimated number of tokens, for a length problem."""
+    """The estimated number of tokens, if the text is too long."""
     line: int = 1
-    """Line (from 1) of the problem, or after which a missing section belongs."""
+    """The line (from 1) of the problem, or the line after which a missing section belongs."""
 
     @property
     def most(self) -> int:
-        """Number of tokens that the agent reads."""
+        """The number of tokens that the agent reads of this section or file."""
         return TOTAL_TOKENS if self.kind == "long-file" else SECTION_TOKENS
 
 
@@ -122,10 +122,10 @@ def structure_of(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def structure_break(before: str, after: str) -> str:
-    """Return a sentence, for people and models, that says how an update changed the structure.
+    """Return a sentence, for people and models, that describes how an update changed the structure.
 
-    Empty if the headers to the last space, their order, the descriptions and the text above the first header
-    are unchanged.
+    Empty if these are unchanged: the headers, including trailing spaces, their order, the descriptions, and
+    the text above the first header.
     """
     old, new = structure_of(before), structure_of(after)
     if old == new:
@@ -157,7 +157,10 @@ def _preamble(text: str) -> str:
 
 
 def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
-    """Return the problems in notes made from `template`, for a person to fix; none blocks an update."""
+    """Return the problems in notes made from `template`, for a person to fix.
+
+    A problem never prevents an update.
+    """
     if not text.strip():
         return (NotesProblem("empty"),)
     wanted, there = parse_sections(template), parse_sections(text)
@@ -184,7 +187,7 @@ def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
 
 
 def over_limits(text: str) -> tuple[NotesProblem, ...]:
-    """Return the length problems: the whole file first, then sections, the longest first."""
+    """Return the length problems: the whole file first, then sections, longest first."""
     total = rough_tokens(text)
     long = sorted(
         (section for section in parse_sections(text) if section.tokens > SECTION_TOKENS),
@@ -215,7 +218,7 @@ def reminder_of(text: str) -> str:
 
 
 def is_template(text: str, template: str) -> bool:
-    """Return whether the notes still equal the template."""
+    """Return whether the notes are still equal to the template."""
     return text.strip() == template.strip()
 
 
@@ -225,14 +228,14 @@ _OWN_BYTES = 256 << 10
 def default_template() -> str:
     """Return the built-in template.
 
-    The section names are the agent's, the text of the lines is Reverie's. It begins with a line break, as the
-    agent's template does.
+    The section names are the agent's; the other text is Reverie's. The template begins with a line break, as
+    the agent's template does.
     """
     return "\n" + prompt_words("notes-template").strip() + "\n"
 
 
 def own_text(path: Path) -> str | None:
-    """Return a person's own template or prompt; None if it is missing, empty or unreadable."""
+    """Return a person's own template or prompt; None if the file is missing, empty or unreadable."""
     with contextlib.suppress(UserError, UnicodeDecodeError):
         files = RootedDirectory(path.parent)
         if files.entry(path.name) is not None:
@@ -247,13 +250,16 @@ def current_template(own: Path) -> str:
 
 
 MOST_TOKENS = 2 * TOTAL_TOKENS
-"""Limit of the notes' length for edits; between `TOTAL_TOKENS` and this a length is only reported."""
+"""The largest number of tokens that an edit may produce.
+
+A length between `TOTAL_TOKENS` and this number is only reported.
+"""
 EDIT = "Edit"
 _SHOWN_CHARS = 200
 
 
 class NotesDraft(FileDraft):
-    """Draft of the notes; a new file begins with `template`."""
+    """The draft of the notes; a new file begins with `template`."""
 
     def __init__(self, read: Callable[[], bytes | None], template: str) -> None:
         self._template = template
@@ -261,7 +267,7 @@ class NotesDraft(FileDraft):
 
     @property
     def broken(self) -> str:
-        """How the edits changed the structure, as a sentence; empty if they did not."""
+        """A sentence that describes how the edits changed the structure; empty if they did not."""
         return structure_break(self._base, self._text)
 
     def _decoded(self, data: bytes | None) -> str:
@@ -301,7 +307,7 @@ class NotesDraft(FileDraft):
 
 
 def edit_tool(draft: NotesDraft, path: str) -> FunctionTool:
-    """Return the model's only tool, exact replacement in the file `path`.
+    """Return the model's only tool, which makes exact replacements in the file `path`.
 
     Any other path is refused, and the trace records the refusal.
     """
@@ -328,9 +334,9 @@ def edit_tool(draft: NotesDraft, path: str) -> FunctionTool:
 
 
 def replaced(text: str, *, old: str, new: str, everywhere: bool = False) -> str:
-    """Return `text` after one edit; `new` is inserted literally.
+    """Return `text` after one replacement of `old` by `new`; `new` is inserted literally.
 
-    Raises `StoreError`.
+    `everywhere`: replace all occurrences. Raises `StoreError`.
     """
     if not old:
         raise _refused("An empty old_string replaces nothing.", "Name the text to be replaced exactly.")
@@ -351,20 +357,20 @@ def _refused(cause: str, next_step: str) -> StoreError:
 
 
 class NotesTask(Struct, frozen=True):
-    """Input of one run for an engine."""
+    """The input of one run of an engine."""
 
     run_id: str
     session_id: str
     title: str
     path: str
-    """Path of the notes as the tool must name it."""
+    """The path of the notes as the model must give it to the tool."""
     messages: tuple[Message, ...]
     """The newest messages of the conversation."""
     prompt: str | None
     """A person's own instructions; None for the built-in ones."""
     timeout_ms: int
     deadline: float
-    """On the clock of `time.monotonic`."""
+    """The end of the time limit, on the clock of `time.monotonic`."""
     ours: frozenset[str] = frozenset()
     """Keys of the lines that earlier runs by rules wrote (`own_lines`)."""
 
@@ -382,7 +388,7 @@ def _head(task: NotesTask, existing: str) -> TraceHead:
 
 
 class NotesEngine(Protocol):
-    """Engine of one run.
+    """The engine of one run.
 
     `name` is `rules` or `PROVIDER:MODEL`. Failures of a model are reported in the `EngineResult`; only bugs
     are raised.
@@ -418,7 +424,7 @@ def newest(messages: Iterable[Message], *, max_chars: int = MAX_CHARS) -> tuple[
 
 
 def as_json(messages: Iterable[Message]) -> str:
-    """Return the messages as JSON for a model, each text cut to its limit."""
+    """Return the messages as JSON for a model, each text truncated to its limit."""
     return json.dumps([_shown(message) for message in messages], ensure_ascii=False, separators=(",", ":"))
 
 
@@ -455,23 +461,23 @@ _IsOurs = Callable[[str], bool]
 
 
 class Findings(Struct, frozen=True):
-    """Findings of the rules: the session's title and lines for each section."""
+    """The findings of the rules: the session's title, and lines for each section."""
 
     title: str = ""
     state: tuple[str, ...] = ()
     files: Mapping[str, int] | None = None
-    """Number of changes by path."""
+    """Path -> the number of changes to the file."""
     errors: tuple[str, ...] = ()
     work: tuple[str, ...] = ()
 
 
 class RulesNotes:
-    """Rules engine of session notes; implements `NotesEngine`.
+    """The rules engine of session notes; implements `NotesEngine`.
 
-    It fills five sections from the transcript. Lines of earlier runs by rules are recognised by their keys,
-    never by their form, since a person may write a line of the same form. They are updated, and the oldest of
-    them are deleted when a section is full; every other line stays. Lines with a secret are left out.
-    `corrections` returns a person's corrections in a message.
+    It fills five sections from the transcript. It recognises the lines of earlier runs by their keys, not by
+    their format, because a person may write a line in the same format. It updates these lines, and deletes
+    the oldest of them when a section is full; all other lines stay. Lines with a secret are left out.
+    `corrections` yields a person's corrections in a message.
     """
 
     name = "rules"
@@ -498,7 +504,10 @@ class RulesNotes:
     def _trace(
         self, task: NotesTask, draft: NotesDraft, refused: StoreError | None, *, changed: bool
     ) -> Mapping[str, Any]:
-        """Return a trace of the rules in the shape of a model's trace: one edit."""
+        """Return a trace of the rules in the format of a model's trace, with one edit.
+
+        `refused` is the error if the edit was refused.
+        """
         trace = Trace(redact, clock=self._clock)
         trace.begin(self.name, "", ())
         if changed or refused is not None:
@@ -618,10 +627,10 @@ def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
 
 
 def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
-    """Return the lines with the number of changes of each file.
+    """Return the lines, updated with the number of changes of each file.
 
-    A count is that of the transcript or of the previous notes, whichever is larger. A path for which a person
-    wrote a line of this form is left to the person.
+    A count is that of the transcript or of the previous notes, whichever is larger. If a person wrote a line
+    in this format for a path, that line is not changed.
     """
     if not files:
         return lines
@@ -643,20 +652,20 @@ def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
 
 
 def _replaced(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return the person's lines followed by `new` in place of the rules' lines, without duplicates."""
+    """Return the person's lines, then the lines of `new`, without duplicates; drop the rules' old lines."""
     kept = [line for line in lines if not is_ours(line)]
     return [*kept, *(line for line in new if line not in kept)]
 
 
 def _added(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return the lines followed by those of `new` that are not among them."""
+    """Return the lines, followed by the lines of `new` that are not among them."""
     known = set(lines)
     fresh = [line for line in dict.fromkeys(new) if line not in known]
     return _within(lines, fresh, is_ours) if fresh else lines
 
 
 def _within(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return `lines` followed by `new`, less the rules' oldest lines, so that they fit into a section."""
+    """Return `lines` followed by `new`, without the oldest lines of the rules if a section has no room."""
     every = [(line, is_ours(line)) for line in lines] + [(line, True) for line in new]
     excess = rough_tokens("\n".join(line for line, _ in every)) - _ROOM_TOKENS
     kept: list[str] = []
@@ -689,7 +698,7 @@ def _call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _short(text: str, most: int = _LINE_CHARS) -> str:
-    """Return the first non-blank line, with white space collapsed, cut to `most` characters."""
+    """Return the first non-blank line, with white space collapsed, truncated to `most` characters."""
     line = next((" ".join(part.split()) for part in text.splitlines() if part.strip()), "")
     return line if len(line) <= most else f"{line[:most].rstrip()}…"
 
@@ -706,7 +715,7 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def system_prompt(mark: str) -> str:
-    """Return the rules of the update, which neither instructions nor a person's own prompt replace."""
+    """Return the rules of the update, which no instructions and no prompt of a person replace."""
     rules = with_values(
         prompt_words("notes-rules"), {"sectionTokens": str(SECTION_TOKENS), "totalTokens": str(TOTAL_TOKENS)}
     )
@@ -717,10 +726,10 @@ def system_prompt(mark: str) -> str:
 
 
 def user_message(task: NotesTask, notes: str, mark: str) -> str:
-    """Return the message with instructions, notes, conversation and texts that are too long.
+    """Return the message with instructions, notes, conversation, and the texts that are too long.
 
-    Notes and conversation are between marks that nothing in them can close, because `mark` is random. A
-    person's own prompt replaces the instructions.
+    Notes and conversation are between delimiters made with `mark`. It is random, so that they cannot contain
+    the closing delimiter. A person's own prompt replaces the instructions.
     """
     instructions = task.prompt or prompt_words("notes")
     values = {"currentNotes": between("session-notes", notes, mark), "notesPath": task.path}
@@ -734,7 +743,10 @@ def user_message(task: NotesTask, notes: str, mark: str) -> str:
 
 
 def reminder(broken: str, too_long: str) -> str:
-    """Return the message after a model's first attempt; empty if there is nothing to correct."""
+    """Return the message after a model's first attempt; empty if there is nothing to correct.
+
+    `broken` and `too_long` describe the problems.
+    """
     parts = []
     if broken:
         parts.append(f"{broken} {prompt_words('notes-reminder').strip()}")
@@ -744,7 +756,7 @@ def reminder(broken: str, too_long: str) -> str:
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
-    """Return `text` with each known `{{name}}` replaced, in one pass."""
+    """Return `text` with each `{{name}}` in `values` replaced by its value, in one pass."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
@@ -754,10 +766,10 @@ MAX_OUTPUT_TOKENS = 16_000
 
 
 class ModelNotes:
-    """Model engine of session notes; implements `NotesEngine`.
+    """The model engine of session notes; implements `NotesEngine`.
 
-    It runs the agent loop with a single tool, and sends one reminder if the model broke or overfilled the
-    notes.
+    It runs the agent loop with a single tool. If the model broke the structure of the notes or made them too
+    long, it gets one reminder.
     """
 
     def __init__(self, asking: ModelClient) -> None:

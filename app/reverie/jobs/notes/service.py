@@ -1,12 +1,13 @@
-"""The session notes of one home: when an update is due, one update at a time per session, and its reports.
+"""The session notes of one home: decides when an update is due, runs it, and reports the result.
 
-The host calls `on_change` when a transcript has grown. `update_now` serves a person's request: it ignores the
-thresholds, and changes only the counters that a success changes. `NotesJob` is the run itself. A gate is one
-entry in Activity per session until the gate changes; the numbers of a run (tokens including cached ones, the
+Each session has one update at a time. The host calls `on_change` when a transcript has grown. `update_now`
+serves a person's request: it ignores the thresholds, and changes no counters except those that a success
+changes. `NotesJob` is the run itself. The reason why no run starts is called a gate; it is one entry in
+Activity per session until the gate changes; the numbers of a run (tokens including cached ones, the
 thresholds in force) are in its entry, its record and the log.
 
 If the notes differ from what Reverie wrote last and no person changed them in Reverie, another program
-maintains them: one update is skipped, and that is reported.
+maintains them; then one update is skipped, which is reported.
 
 Threading: blocking; any thread but the GUI's, several at once. `cancel` ends a run. Failure: errors that a
 person can fix are in the outcome.
@@ -89,10 +90,10 @@ class NotesRequest(Struct, frozen=True):
     place: NotesPlace
     messages: tuple[Message, ...]
     trigger: str
-    """`thresholds` or `manual`."""
+    """The reason for the update: `thresholds` or `manual`."""
     time_limit_s: float
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Stored in the run's record."""
+    """Details to store in the run's record."""
     ours: frozenset[str] = frozenset()
     """See `NotesTask`."""
 
@@ -100,9 +101,9 @@ class NotesRequest(Struct, frozen=True):
 class NotesJob(Job[NotesDraft]):
     """One update of session notes as a job (`runs.run`): runs the engine on a draft and checks the result.
 
-    The caller makes sure that no other update of the session is active. An update that breaks the sections
-    or does not finish is discarded. A new file is created exclusively with mode 0600 in a directory with mode
-    0700. Threading and failure: see `runs.run`.
+    The caller must ensure that no other update of the session is active. An update that breaks the structure
+    of the notes, or does not finish, is discarded. A new file is created exclusively with mode 0600 in a
+    directory with mode 0700. Threading and failure: see `runs.run`.
     """
 
     kind = "notes"
@@ -138,7 +139,7 @@ class NotesJob(Job[NotesDraft]):
         return sha256_of_bytes(self._written) if result.applied else None
 
     def own_lines(self, result: RunResult) -> frozenset[str]:
-        """Return the keys of the lines in the notes that runs by rules wrote, this run included."""
+        """Return the keys of the lines in the notes that runs by rules wrote, including this run."""
         return self._ours if result.applied else self._request.ours
 
     def ready(self) -> None:
@@ -165,7 +166,7 @@ class NotesJob(Job[NotesDraft]):
     def accept(self, thought: NotesDraft, run: RunContext) -> Plan:
         """Return a plan that writes the draft on top of the file's present content.
 
-        Raises `StoreError` if the edits break the sections.
+        Raises `StoreError` if the edits break the structure.
         """
         draft, home, place = thought, self._parts.home, self._request.place
         if not self._still_wanted():  # the run may have waited long for another one
@@ -194,7 +195,7 @@ class NotesJob(Job[NotesDraft]):
         return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
 
     def costs(self) -> Costs:
-        """Return the engine's costs."""
+        """Return the costs of the engine so far."""
         return costs_of(self._end.account)
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
@@ -235,7 +236,7 @@ class NotesJob(Job[NotesDraft]):
 
 
 def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """Return the attempt with the failed check of its sections added as a tool call."""
+    """Return the attempt with the failed check of the structure added as a tool call."""
     check = {
         "attemptIndex": attempt.get("attemptIndex", 1),
         "toolName": "check of the sections",
@@ -248,7 +249,7 @@ def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
 
 
 def refuse_outside(home: Home, place: NotesPlace) -> None:
-    """Raise `EscapesRoot` if a link leads the notes of a session out of the home."""
+    """Raise `EscapesRoot` if the path of a session's notes leads out of the home through a link."""
     root, directory = real_path(home.root), real_path(place.root.directory)
     if not directory.startswith(root.rstrip(os.sep) + os.sep):
         raise EscapesRoot(
@@ -290,14 +291,14 @@ class Thresholds(Struct, frozen=True):
     """Thresholds that make an update due (formats/claude-code.md section 3)."""
 
     start_tokens: int = 10_000
-    """Tokens of context at which notes begin."""
+    """The number of tokens of context at which notes begin."""
     growth_tokens: int = 5_000
-    """Growth of the context between two updates, in tokens."""
+    """The growth of the context between two updates, in tokens."""
     tool_calls: int = 3
-    """Tool calls that make an update due."""
+    """The number of tool calls that makes an update due."""
 
     def overridden(self, *, start_tokens: int = 0, growth_tokens: int = 0, tool_calls: int = 0) -> Thresholds:
-        """Return thresholds with each value replaced that is above 0."""
+        """Return the thresholds with each given value that is above 0."""
         return Thresholds(
             start_tokens if start_tokens > 0 else self.start_tokens,
             growth_tokens if growth_tokens > 0 else self.growth_tokens,
@@ -317,13 +318,13 @@ class SessionCounters(Struct, frozen=True):
     """Counters of one session."""
 
     begun: bool = False
-    """Whether the session was ever large enough."""
+    """Whether the session has ever been large enough for notes."""
     tokens: int = 0
-    """Tokens of context at the last update."""
+    """The tokens of context at the last update."""
     counting_from: str | None = None
-    """Message after which tool calls count; None to count all."""
+    """The message after which tool calls count; None to count all."""
     summarised: str | None = None
-    """Message up to which the notes are complete, as far as that is known."""
+    """The message up to which the notes are complete, as far as that is known."""
 
 
 class Measured(Struct, frozen=True):
@@ -332,9 +333,9 @@ class Measured(Struct, frozen=True):
     messages: int
     context_tokens: int
     tool_calls: int
-    """Number since `SessionCounters.counting_from`."""
+    """The number of tool calls since `SessionCounters.counting_from`."""
     at_break: bool
-    """Whether the last answer requests no tools."""
+    """Whether the last answer of the model requests no tools."""
     last_uuid: str = ""
 
 
@@ -344,15 +345,15 @@ class UpdateDecision(Struct, frozen=True):
     counters: SessionCounters
     """The counters to store, whether an update is due or not."""
     gate: ThresholdGate | None
-    """Why no update is due; None if one is."""
+    """The reason why no update is due; None if one is due."""
 
 
 def decide(counters: SessionCounters, seen: Measured, thresholds: Thresholds) -> UpdateDecision:
     """Decide whether an update is due.
 
-    The context must have grown, and either enough tools were called since the last trigger or the model has
-    just finished its answer. A trigger moves the message from which tool calls count; only a success records
-    the tokens.
+    The context must have grown, and either enough tools were called since the last trigger, or the model has
+    just finished its answer. If an update is due, tool calls are counted anew from this message; the tokens
+    are only recorded once the update has succeeded.
     """
     if not seen.messages:
         return UpdateDecision(counters, "no-messages")
@@ -370,8 +371,8 @@ def decide(counters: SessionCounters, seen: Measured, thresholds: Thresholds) ->
 def succeeded(counters: SessionCounters, seen: Measured) -> SessionCounters:
     """Return the counters after a successful update from the state `seen`.
 
-    If the model was in the middle of its work, it is unknown up to which message the notes are complete, and
-    `summarised` does not change.
+    If the model was still working, it is unknown up to which message the notes are complete, so `summarised`
+    does not change.
     """
     summarised = seen.last_uuid if seen.at_break and seen.last_uuid else counters.summarised
     return replace(counters, tokens=seen.context_tokens, summarised=summarised)
@@ -385,21 +386,22 @@ class NotesState(Struct, frozen=True):
 
     counters: SessionCounters = field(default_factory=SessionCounters)
     written: str | None = None
-    """Hash of the notes as Reverie last wrote or saw them; None before it did."""
+    """The hash of the notes as Reverie last wrote or saw them; None before that."""
     seen_uuid: str = ""
-    """The last message that an update has seen."""
+    """The last message that an update has read."""
     run_id: str = ""
-    """Run of that update."""
+    """The run of that update."""
     updated_at: int | None = None
-    """Time of that update, UTC ms."""
+    """The time of that update, UTC ms."""
     ours: frozenset[str] = frozenset()
     """Keys of the lines that runs by rules wrote (`jobs.notes.engine.own_lines`)."""
 
 
 class NotesBook:
-    """States of all sessions of one home, in Reverie's own directory, as the agent stores none on disk.
+    """Stores the states of all sessions of one home.
 
-    Only the 2,000 sessions changed last are stored. Damaged items are read as missing.
+    They are in Reverie's own directory, because the agent stores none on disk. Only the 2,000 sessions
+    changed last are stored. Damaged items count as missing.
     """
 
     def __init__(self, sidecar: Sidecar) -> None:
@@ -410,7 +412,7 @@ class NotesBook:
         return _state(as_object(self._sidecar.read().data.get("sessions")).get(session_id))
 
     def change(self, session_id: str, make: Callable[[NotesState], NotesState]) -> NotesState:
-        """Replace one state and return the new one; `make` may be called more than once."""
+        """Replace one state; return the new one. `make` may be called more than once."""
         made: list[NotesState] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -473,14 +475,14 @@ Gate = Literal[
     "model-unavailable",
     "error",
 ]
-"""Why no run started, in the order of the checks."""
+"""The reason why no run started, in the order of the checks."""
 
 
 class NotesOutcome(Struct, frozen=True):
-    """Result of a changed transcript or of a person's request."""
+    """The result of handling a changed transcript or a person's request."""
 
     gate: Gate | None
-    """Why no run started; None if one did, and `outcome` is its end."""
+    """The reason why no run started; None if one did, and `outcome` is its end."""
     text: str
     """A sentence for people."""
     session_id: str
@@ -490,7 +492,7 @@ class NotesOutcome(Struct, frozen=True):
     reason: str = ""
     next_step: str = ""
     path: Path | None = None
-    """The notes, if they exist."""
+    """The path of the notes; None if they do not exist."""
 
     @property
     def ran(self) -> bool:
@@ -499,7 +501,7 @@ class NotesOutcome(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
-        """Whether the run ended well or nothing was new."""
+        """Whether the run ended well, or there was nothing new to note."""
         return self.outcome in SUCCEEDED or self.gate == "nothing-new"
 
     def as_json(self) -> dict[str, Any]:
@@ -515,28 +517,31 @@ class NotesStanding(Struct, frozen=True):
 
     session_id: str
     path: Path | None = None
-    """None if the agent has no notes for the session."""
+    """The path of the notes; None if the agent has no notes for the session."""
     exists: bool = False
     """Whether the file exists."""
     is_template: bool = False
-    """Whether the file exists and nothing was noted in it yet."""
+    """Whether the file exists but still equals the template."""
     tokens: int = 0
     limit_tokens: int = 0
     problems: tuple[NotesProblem, ...] = ()
-    """For a person to fix."""
+    """Problems in the notes, for a person to fix."""
     running: bool = False
     gate: Gate | None = None
-    """Why no update is due now; None if one is."""
+    """The reason why no update is due now; None if one is due."""
     sentence: str = ""
-    """The same as a sentence; empty if one is due."""
+    """The same reason as a sentence; empty if an update is due."""
     noted_tokens: int = 0
-    """Tokens of context at the last update by Reverie."""
+    """The tokens of context at the last update by Reverie."""
     updated_at: int | None = None
-    """Time of the last update by Reverie, UTC ms."""
+    """The time of the last update by Reverie, UTC ms."""
 
 
 def gate_words(gate: Gate, thresholds: Thresholds) -> str:
-    """Return the reason why there is no update now, without numbers that change from answer to answer."""
+    """Return why no update runs now, as a sentence.
+
+    It contains no numbers that differ from one call to the next, such as the present number of tokens.
+    """
     return {
         "disabled": "Session notes are off. Turn them on in Settings.",
         "no-messages": "Nothing was said in this session yet.",
@@ -554,10 +559,10 @@ def gate_words(gate: Gate, thresholds: Thresholds) -> str:
 _log = logging.getLogger("reverie.notes")
 
 WAIT_S = 15.0
-"""Seconds for which a person's request waits for an active run, as in the agent."""
+"""How long a person's request waits for an active run, in seconds; the same as in the agent."""
 _POLL_S = 0.1
 IDLE_MS = 3_600_000
-"""Time without messages after which a session is not in use."""
+"""The time without messages after which a session is not in use, in ms."""
 
 
 class NotesDependencies(Struct, frozen=True):
@@ -566,18 +571,21 @@ class NotesDependencies(Struct, frozen=True):
     run: RunDependencies
     book: NotesBook
     settings: Callable[[], NotesSettings]
-    """Called again for each check."""
+    """A function that reads the settings; it is called again for each check."""
     engine_for: Callable[[ScopeContext], NotesEngine]
-    """Chooses the engine.
+    """A function that chooses the engine.
 
     Raises `UserError` if a model that a person chose cannot be used.
     """
     is_ours: Callable[[Path, str], bool]
-    """Returns whether a person or a run in Reverie gave the file the content with this hash."""
+    """A function that returns whether a person or a run in Reverie wrote this content.
+
+    Arguments: the file and the hash of its content.
+    """
 
 
 class _Looked(Struct, frozen=True):
-    """State of one session as read before a decision."""
+    """The state of one session, read before a decision."""
 
     session_id: str
     place: NotesPlace
@@ -603,7 +611,7 @@ class NotesService:
         self._lock = threading.Lock()
 
     def on_change(self, session_id: str) -> NotesOutcome:
-        """Check whether an update is due after a possible change of the transcript, and run it."""
+        """Handle a possible change of the transcript: check whether an update is due, and run it."""
         if not self._parts.settings().enabled:
             # The same for every session, so report it once for the home.
             outcome = self._gate("disabled", "", gate_words("disabled", Thresholds()))
@@ -670,7 +678,7 @@ class NotesService:
     def standing(self, session_id: str) -> NotesStanding:
         """Return the present state of the notes, without changing anything.
 
-        Reads new rows of the transcript. Raises `UserError`.
+        Only the new rows of the transcript are read. Raises `UserError`.
         """
         place = self._place(session_id)
         if place is None:
@@ -712,7 +720,10 @@ class NotesService:
         return None if notes is None else notes.notes_place(session_id)
 
     def _look(self, session_id: str) -> _Looked | NotesOutcome:
-        """Read the present state of a session; return a gate if the home does not list it."""
+        """Read the present state of a session.
+
+        Returns an outcome with a gate if the home does not list the session.
+        """
         place = self._place(session_id)
         if place is None:
             return self._gate(
@@ -727,7 +738,7 @@ class NotesService:
         return _Looked(session_id, place, state, seen, _thresholds(self._parts.settings()))
 
     def _facts(self, session_id: str, place: NotesPlace) -> SessionMeasure:
-        """Return the measures of a session, reading only new rows of its transcript."""
+        """Return the measures of a session; only the new rows of its transcript are read."""
         with self._lock:  # a scan is not thread-safe, and two threads may check one session
             scan = self._scans.get(session_id)
             if scan is None:
@@ -735,7 +746,7 @@ class NotesService:
             return scan.update()
 
     def _idle(self, looked: _Looked) -> NotesOutcome | None:
-        """Return a gate if the transcript has not changed for more than an hour, else None."""
+        """Return an outcome with a gate if the transcript has not changed for over an hour; else None."""
         try:
             changed = looked.place.transcript.stat().st_mtime_ns // 1_000_000
         except OSError:
@@ -747,7 +758,7 @@ class NotesService:
     def _advanced_by_others(self, looked: _Looked) -> bool:
         """Return whether another program changed the notes since Reverie last wrote or saw them.
 
-        Marks the present notes as seen. Deleted notes do not count as changed.
+        The present notes are marked as seen. Deleted notes do not count as changed.
         """
         current, written = self._sha256(looked.place), looked.state.written
         if current is None or written is None or current == written:
@@ -769,9 +780,9 @@ class NotesService:
 
     @contextlib.contextmanager
     def _lease(self, session_id: str, *, wait_s: float) -> Any:
-        """Hold the lease on updates of one session, in all processes.
+        """Context manager: hold the lease on updates of one session, in all processes.
 
-        Raises `LeaseHeld` if it is still taken after `wait_s`.
+        Raises `LeaseHeld` if another process still holds it after `wait_s`.
         """
         name = notes_lease_name(self._parts.run.home_id, session_id)
         until = time.monotonic() + wait_s
@@ -885,7 +896,7 @@ class NotesService:
     def _gate(
         self, gate: Gate, session_id: str, text: str, *, level: str = "info", next_step: str = ""
     ) -> NotesOutcome:
-        """Report a gate, once per session until another gate closes, and return it as an outcome."""
+        """Report a gate, once per session until the gate changes; return it as an outcome."""
         if self._last_gates.get(session_id) != gate or level != "info":
             self._last_gates[session_id] = gate
             _log.debug("[notes] skipped (%s): %s session=%s", gate, redact(text), session_id)

@@ -1,7 +1,7 @@
 """One run of the memory writer: its tools, its input, and the two engines, a model and the built-in rules.
 
-An engine changes nothing but the draft. A model sees everything through a vault, so no secret leaves the
-machine.
+An engine changes nothing but the draft. Everything that is sent to a model goes through a vault, so no secret
+leaves the machine.
 
 Threading: one run, one event loop. Failure: reported in the `EngineResult`.
 """
@@ -59,7 +59,10 @@ _REFUSED = "memory-write"
 
 
 class Replacement(Struct, frozen=True):
-    """One replacement in the memory file: `count` occurrences of `old`, or all if `count` is -1."""
+    """One replacement in the memory file.
+
+    `count` occurrences of `old` are replaced, or all if `count` is -1.
+    """
 
     old: str
     new: str
@@ -102,7 +105,7 @@ def replaced(text: str, change: Replacement) -> str:
 
 
 class MemoryDraft(FileDraft):
-    """Draft of the memory file, with its size limit."""
+    """The draft of the memory file, with its size limit."""
 
     def __init__(self, read: Callable[[], bytes | None], *, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -160,7 +163,10 @@ class WriterTools:
         return self.wrote or self.declined
 
     def new_attempt(self) -> None:
-        """Forget a failed write of the previous attempt, so that `no_new_memories` counts again."""
+        """Start a new attempt, which the failed write of the previous one does not affect.
+
+        After that, `no_new_memories` counts again.
+        """
         self._write_failed = False
 
     def tools(self) -> tuple[Tool, ...]:
@@ -212,14 +218,17 @@ LEFT_OUT = "[left out: too long]"
 
 
 class Events(Struct, frozen=True):
-    """Conversation events for the model, oldest first."""
+    """The conversation events for the model, oldest first."""
 
     items: tuple[dict[str, Any], ...]
     original_count: int
-    """Number of events before trimming."""
+    """The number of events before trimming."""
 
     def summary(self) -> dict[str, int]:
-        """Return how much was left out, under the agent's own field names."""
+        """Return the numbers of events before and after trimming, and the size limit.
+
+        The names are those of the agent's own fields.
+        """
         return {
             "originalCount": self.original_count,
             "trimmedCount": len(self.items),
@@ -257,9 +266,9 @@ def trimmed(events: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, 
 
 
 def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
-    """Return a list with `event` shortened to fit `max_chars`; empty if nothing of it fits.
+    """Return a list with `event`, shortened to fit `max_chars`; an empty list if nothing of it fits.
 
-    Its tool calls are dropped first, then its text is cut.
+    Its tool calls are dropped first, then its text is truncated.
     """
     bare = {name: value for name, value in event.items() if name in ("historySequence", "role")}
     text = event.get("text")
@@ -285,7 +294,7 @@ def json_of(value: Any) -> str:
 
 
 def _event(row: TailEvent) -> dict[str, Any] | None:
-    """Return the event of a transcript row; None if the row does not count."""
+    """Return the event of a transcript row; None if the row is not relevant."""
     if row.kind in ("other", "reset") or row.turn.role == "system":
         return None
     event: dict[str, Any] = {"historySequence": row.turn.sequence, "role": row.turn.role}
@@ -308,7 +317,7 @@ def _event(row: TailEvent) -> dict[str, Any] | None:
 
 
 class WriterTask(Struct, frozen=True):
-    """Input of one run for an engine: identifiers, instructions, conversation and limits."""
+    """The input of one run of an engine: identifiers, instructions, conversation and limits."""
 
     run_id: str
     workspace_id: str
@@ -321,14 +330,14 @@ class WriterTask(Struct, frozen=True):
     """The workspace's instructions for agents; None if there are none."""
     events: Events
     said: tuple[str, ...]
-    """Messages of the person since the last run, oldest first."""
+    """The person's messages since the last run, oldest first."""
     timeout_ms: int
     deadline: float
-    """On the clock of `time.monotonic`."""
+    """The end of the time limit, on the clock of `time.monotonic`."""
 
 
 class WriterEngine(Protocol):
-    """Engine of one run.
+    """The engine of one run.
 
     `name` is `rules` or `PROVIDER:MODEL`. Failures of a model are reported in the `EngineResult`; only bugs
     are raised.
@@ -354,11 +363,11 @@ _WORD = re.compile(r"\w+")
 
 
 class RulesWriter:
-    """Rules engine of the memory writer; implements `WriterEngine`.
+    """The rules engine of the memory writer; implements `WriterEngine`.
 
     It adds the person's explicit statements and corrections to the file as bullets. Statements that the file
-    already holds and sentences with a secret are not added; nothing is ever removed. `statements` returns the
-    explicit statements of a message.
+    already contains and sentences with a secret are not added; nothing is ever removed. `statements` returns
+    the explicit statements of a message.
     """
 
     name = "rules"
@@ -391,7 +400,7 @@ class RulesWriter:
 
 
 def corrections(text: str) -> Iterator[str]:
-    """Yield the sentences in `text` that correct the agent permanently."""
+    """Yield the sentences in `text` by which a person corrects the agent for all future work."""
     for line in text.splitlines():
         for sentence in _SENTENCE_END.split(" ".join(line.split())):
             match = _CORRECTION.match(sentence)
@@ -403,7 +412,7 @@ def corrections(text: str) -> Iterator[str]:
 
 
 def new_bullets(statements: Iterable[str], memory: str) -> list[str]:
-    """Return the distinct statements that `memory` does not hold yet: the last 12, none with a secret."""
+    """Return the distinct statements that `memory` does not contain yet: the last 12, without secrets."""
     known = {_folded(line) for line in memory.splitlines()}
     whole = f" {_folded(memory)} "
     found: list[str] = []
@@ -434,7 +443,10 @@ def with_bullets(memory: str, bullets: Iterable[str], memory_id: str) -> str:
 def _document(
     task: WriterTask, memory: str, bullets: Sequence[str], refused: StoreError | None, now: int
 ) -> dict[str, Any]:
-    """Return a trace of the rules in the shape of a model's trace: one attempt with one call."""
+    """Return a trace of the rules in the format of a model's trace: one attempt with one call.
+
+    `refused` is the error if the write was refused.
+    """
     failed = None if refused is None else str(refused)
     execution = {
         "attemptIndex": 1,
@@ -480,10 +492,11 @@ def _folded(text: str) -> str:
 
 
 def system_prompt(mark: str, instructions: str = "") -> str:
-    """Return the system prompt: instructions, then the rule about the `mark` around quoted input.
+    """Return the system prompt: instructions, then the rule about the quoted input.
 
-    `instructions`, if not empty, are the home's own and replace the built-in ones; the rules that they cannot
-    override follow them. The texts are in `resources/prompts/writer*.md`.
+    `mark` is the random part of the delimiters around quoted input. `instructions`, if not empty, are the
+    home's own and replace the built-in ones; the rules that they cannot override follow. The texts are in
+    `resources/prompts/writer*.md`.
     """
     rule = f"What you are to read stands between lines that begin with `<<<` and lines `>>>`, with {mark}."
     own = f"{instructions.strip()}\n\n{prompt_words('writer-rules').strip()}" if instructions.strip() else ""
@@ -491,9 +504,9 @@ def system_prompt(mark: str, instructions: str = "") -> str:
 
 
 def user_message(task: WriterTask, memory: str, mark: str) -> str:
-    """Return the user message: instructions, memory file, events, each quoted between lines with `mark`.
+    """Return the user message: instructions, memory file and events, each quoted between delimiters.
 
-    No quoted text can close its own quotation, because `mark` is random.
+    The delimiters contain `mark`. It is random, so that no quoted text can contain the closing delimiter.
     """
     parts = [f"projectId: {task.memory_id}"]
     for name, text in (
@@ -520,7 +533,7 @@ MAX_OUTPUT_TOKENS = 3_000
 class ModelWriter:
     """Model engine of the memory writer; implements `WriterEngine`.
 
-    An attempt that neither writes nor declines is followed by one more, with a reminder (formats/mux.md
+    If the model neither writes nor declines, it gets one more attempt, with a reminder (formats/mux.md
     section 14). `instructions` are the home's own, empty for the built-in ones.
     """
 
@@ -560,16 +573,16 @@ class ModelWriter:
 
 
 class Attempts:
-    """Counter of a model's attempts, which decides whether it is asked once more."""
+    """Counts a model's attempts, and decides whether the model gets another one."""
 
     def __init__(self, tools: WriterTools) -> None:
         self._tools = tools
         self.made = 1
 
     def follow_up(self, _text: str) -> str | None:
-        """Return the reminder that begins another attempt.
+        """Return the reminder that starts another attempt; None if there is to be none.
 
-        None after an attempt that wrote or declined, and after the last one.
+        There is none after an attempt that wrote or declined, nor after the last allowed attempt.
         """
         if self._tools.satisfied or self.made >= MAX_ATTEMPTS:
             return None
@@ -579,7 +592,10 @@ class Attempts:
 
 
 def limits_until(deadline: float) -> AgentLimits:
-    """Return the limits of all attempts together; `deadline` is on the clock of `time.monotonic`."""
+    """Return the limits for all attempts together.
+
+    `deadline` is on the clock of `time.monotonic`.
+    """
     return AgentLimits(MAX_STEPS, deadline, MAX_OUTPUT_TOKENS, attempt_steps=MAX_STEPS // MAX_ATTEMPTS)
 
 
@@ -597,7 +613,7 @@ def _head(task: WriterTask, existing: str) -> TraceHead:
 
 
 def _prompt_document(trace: Trace, task: WriterTask, vault: Vault, head: TraceHead) -> dict[str, Any]:
-    """Return the trace document with all input of the model added, secrets hidden."""
+    """Return the trace document with the whole input of the model added, without secrets."""
     return {
         **trace.to_document(head),
         "globalAgentsMd": None if task.instructions is None else vault.hide(task.instructions),
@@ -625,16 +641,16 @@ class WriterRequest(Struct, frozen=True):
     since: str | None
     """The last message that an earlier run processed; None to read all rows."""
     trigger: str
-    """`turn` or `manual`."""
+    """The reason for the run: `turn` or `manual`."""
     time_limit_s: float
 
 
 class WriterJob(Job[MemoryDraft]):
     """One run of the memory writer as a job (`runs.run`): collects the input and runs the engine on a draft.
 
-    The caller makes sure that no other run of the workspace is active. Changes made before a model runs out
-    of time or its service fails are applied: each `memory_write` is complete in itself. Threading and
-    failure: see `runs.run`.
+    The caller must ensure that no other run of the workspace is active. If a model runs out of time or its
+    service fails, the changes made before are still applied, because each `memory_write` is complete in
+    itself. Threading and failure: see `runs.run`.
     """
 
     kind = "writer"
@@ -668,7 +684,7 @@ class WriterJob(Job[MemoryDraft]):
 
     @property
     def attempts_made(self) -> int:
-        """How often the model was asked."""
+        """The number of attempts that the model has made."""
         return self._end.attempts
 
     @property
@@ -690,7 +706,7 @@ class WriterJob(Job[MemoryDraft]):
     async def think(self, run: RunContext) -> MemoryDraft | Plan:
         """Run the engine on a new draft; return the draft, or a plan without changes.
 
-        Changes made before the model ran out of time count.
+        Changes made before the model ran out of time are part of the draft.
         """
         draft = MemoryDraft(self._read, max_bytes=self._parts.home.caps.file_bytes)
         tools = self._tools = WriterTools(draft, self._request.target.memory_id)
@@ -730,7 +746,7 @@ class WriterJob(Job[MemoryDraft]):
         return Plan(summary, (change,), usage_before=usage_before, usage_after=usage_after)
 
     def costs(self) -> Costs:
-        """Return the engine's costs."""
+        """Return the costs of the engine so far."""
         return costs_of(self._end.account)
 
     def found(self) -> Mapping[str, Any]:
@@ -738,7 +754,7 @@ class WriterJob(Job[MemoryDraft]):
         return {"attempts": self._end.attempts} if self._end.attempts else {}
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """Return the trace with paths and outcome added, and store it in `trace`."""
+        """Return the trace with paths and outcome added; also store it in the attribute `trace`."""
         request = self._request
         trace = super().document(trace, record, end)
         self.trace = {
@@ -774,7 +790,10 @@ class WriterJob(Job[MemoryDraft]):
         )
 
     def _usage_delta(self) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
-        """Return the usage of the written memory before and after: the time of the write, and no use."""
+        """Return the usage of the written memory before and after the run.
+
+        Only the time of the write changes; the run does not count as a use.
+        """
         target = self._request.target
         key = self._parts.home.usage_key(target.root, target.rel)
         if key is None or target.is_companion:
@@ -800,7 +819,10 @@ def _without_change(tools: WriterTools, end: EngineResult, limit_s: float) -> Pl
 
 
 def _said(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
-    """Return the person's messages after the message `since`, or all if it is not among the rows."""
+    """Return the person's messages after the message `since`.
+
+    All of them if `since` is not among the rows.
+    """
     position = next((at for at, row in enumerate(rows) if row.turn.id == since), -1)
     return [
         row.turn.text for row in rows[position + 1 :] if row.kind == "message" and row.turn.role == "user"
@@ -808,7 +830,10 @@ def _said(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
 
 
 def _first_text(paths: tuple[Path, ...]) -> str | None:
-    """Return the text of the first of `paths` that can be read, cut at 64 KiB; None if there is none."""
+    """Return the text of the first of `paths` that can be read; None if none can.
+
+    It is truncated at 64 KiB.
+    """
     for path in paths:
         with contextlib.suppress(UserError):
             files = RootedDirectory(path.parent)

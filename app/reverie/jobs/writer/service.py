@@ -1,11 +1,11 @@
-"""The memory writer of one home: which turns count, when a run starts, and what it reports.
+"""The memory writer of one home: counts turns, starts runs when they are due, and reports their results.
 
 Rules: formats/mux.md section 14. `on_turn_end` receives every event of a workspace's transcript that ends a
 turn, successful or not; `run_now` serves a person's request. `WriterJob` is the run itself.
 
-Threading: blocking until the run has ended; any thread but the GUI's, several at once. `cancel` ends a run;
-the run then stays unfinished and is due at the next turn. Failure: errors that a person can fix are in the
-outcome; a bug is raised after the state was completed.
+Threading: blocking until the run has ended; any thread but the GUI's, several at once. Setting `cancel` ends
+a run; the run is then marked as unfinished and is due at the next turn. Failure: errors that a person can fix
+are in the outcome; a bug is raised after the end of the run was recorded.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Decide(Protocol):
 
 
 class Workplace(Struct, frozen=True):
-    """The state file in which a workspace's turns are counted, and the number of turns between runs."""
+    """The state file that counts a workspace's turns, and the number of turns between runs."""
 
     workspace_id: str
     state_file: Path
@@ -75,28 +75,28 @@ class Workplace(Struct, frozen=True):
 
 
 class RunStart(Struct, frozen=True):
-    """A run that may begin: its lease is held and its start is in the state file."""
+    """A run that may start: its lease is held, and its start is recorded in the state file."""
 
     lease: Lease
     started_at: int
     message_id: str
     since: str | None
-    """The last message that an earlier run processed; None to read all."""
+    """The last message that an earlier run processed; None to read all messages."""
     crashed: bool
-    """Whether the previous run died before its end."""
+    """Whether the previous run was killed before its end."""
 
 
 class Waiting(Struct, frozen=True):
-    """Result of a turn that starts no run."""
+    """The result of a turn that starts no run."""
 
     gate: Gate
     message_id: str
     turns: int = 0
-    """Turns counted since the last run."""
+    """The number of turns counted since the last run."""
 
 
 class _Counted(Struct):
-    """Result of counting inside an update of the state file."""
+    """The result of counting a turn, computed inside an update of the state file."""
 
     decision: TurnDecision | None = None
     before: WriterState = field(default_factory=WriterState)
@@ -108,12 +108,12 @@ def writer_lease_name(home_id: str, workspace_id: str) -> str:
 
 
 class TurnCounter:
-    """Counters of completed turns in one home's workspaces.
+    """Counts completed turns in one home's workspaces.
 
     One lock per workspace serialises the counting; `WriterDependencies.lock_place` names the locks, and
-    nothing is written there. A run holds one lease per workspace, which ends with its process; that
-    distinguishes a killed run from a running one. If the state file differs from what Reverie wrote last, the
-    agent does this job itself, and Reverie skips that turn.
+    nothing is written there. A run holds one lease per workspace, which ends with the process; thus a killed
+    run can be distinguished from an active one. If the state file differs from what Reverie wrote last, the
+    agent itself runs its writer, and Reverie skips that turn.
     """
 
     def __init__(self, parts: WriterDependencies) -> None:
@@ -124,7 +124,7 @@ class TurnCounter:
         self._clock = parts.run.clock
 
     def read(self, workspace_id: str, state_file: Path) -> StateRead:
-        """Return the state in the file, coerced where it is damaged."""
+        """Read the state from the file; invalid values are replaced by defaults."""
         return self._file(workspace_id, state_file).read()
 
     def in_flight(self, workspace_id: str) -> bool:
@@ -163,9 +163,9 @@ class TurnCounter:
             return self._decided(place, turn.id, decide)
 
     def catch_up(self, place: Workplace, turns: Sequence[Turn], *, force: bool) -> RunStart | Waiting:
-        """Count the turns that no process has counted, and start a run if one is due or `force` is set.
+        """Count the turns that no process has counted; start a run if one is due or `force` is set.
 
-        `turns` holds at least one turn, oldest first.
+        `turns` are at least one turn, oldest first.
         """
         newest = turns[-1]
         with self._alone(place.workspace_id):
@@ -194,7 +194,8 @@ class TurnCounter:
     def complete(self, workspace_id: str, state_file: Path, start: RunStart, *, succeeded: bool) -> None:
         """Record the end of a run.
 
-        A state file that the agent wrote meanwhile stays marked as foreign, so that the next turn detects it.
+        If the agent wrote the state file meanwhile, the file stays marked as foreign, so that the next turn
+        notices it.
         """
 
         def ended(marks: StateMarks) -> StateMarks:
@@ -212,7 +213,10 @@ class TurnCounter:
                 self._marks.change(workspace_id, lambda marks: marks.having_written(sha256))
 
     def _decided(self, place: Workplace, message_id: str, decide: _Decide) -> RunStart | Waiting:
-        """Write the decision into the state file; return a run with its lease if one starts."""
+        """Write the decision of `decide` into the state file.
+
+        If a run starts, it is returned with its lease.
+        """
         workspace_id, file = place.workspace_id, self._file(place.workspace_id, place.state_file)
         in_flight, lease = self.in_flight(workspace_id), None
         if not in_flight and decide(file.read().state, in_flight=False).gate is None:
@@ -247,7 +251,10 @@ class TurnCounter:
 
     @contextlib.contextmanager
     def _alone(self, workspace_id: str) -> Iterator[None]:
-        """Lock the counters of one workspace against all Reverie processes of the profile."""
+        """Context manager: lock the counters of one workspace.
+
+        The lock excludes all Reverie processes of the profile.
+        """
         parts = self._parts
         with file_lock(parts.run.guard.lock_dir, parts.lock_place / f"writer-{workspace_id}"):
             yield
@@ -257,9 +264,9 @@ class TurnCounter:
 
 
 def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
-    """Return whether another program wrote the state since Reverie did.
+    """Return whether another program wrote the state file since Reverie did.
 
-    A missing or damaged file is not foreign: turns then count from zero.
+    A missing or damaged file is not foreign; turns then count from zero.
     """
     if marks.written is None or found.sha256 is None or found.problem:
         return False
@@ -278,10 +285,10 @@ def _uncounted(turns: Sequence[Turn], marks: StateMarks, state: WriterState) -> 
 
 
 class WriterOutcome(Struct, frozen=True):
-    """Result of a turn or of a person's request."""
+    """The result of handling a turn or a person's request."""
 
     gate: Gate | None
-    """Why no run started; None if one did, and `outcome` is its end."""
+    """The reason why no run started; None if one did, and `outcome` is its end."""
     text: str
     """A sentence for people."""
     workspace_id: str
@@ -306,7 +313,7 @@ class WriterOutcome(Struct, frozen=True):
         return self.outcome in SUCCEEDED
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields that `reverie write --json` prints."""
+        """Return the outcome as `reverie write --json` prints it."""
         return {
             "runId": self.run_id,
             "outcome": self.outcome or "skipped",
@@ -326,10 +333,10 @@ _log = logging.getLogger("reverie.writer")
 
 
 class WriterReporter:
-    """Reporter of one home's writer to the log and to Activity.
+    """Reports one home's writer to the log and to Activity.
 
-    Each gate and each outcome is a log line `[system1][memory] ...` and an entry in Activity. So are the
-    attempts and tool calls of a run, read from its trace. Repeated gates are one entry.
+    Each gate and each outcome is a log line `[system1][memory] ...` and an entry in Activity. The attempts
+    and tool calls of a run are reported too; they are read from its trace. Repeated gates are one entry.
     """
 
     def __init__(self, activity: Activity, home_root: str) -> None:
@@ -338,13 +345,16 @@ class WriterReporter:
     def say(
         self, gate: Gate, workspace_id: str, text: str, message_id: str = "", *, level: str = "info"
     ) -> WriterOutcome:
-        """Report a gate that stopped a run, and return it as an outcome."""
+        """Report a gate that prevented a run; return it as an outcome."""
         self._line(logging.DEBUG, f"skipped ({gate}): {text}", workspace_id, message_id)
         self._note(f"writer.{gate}", level=level, text=text, workspace_id=workspace_id)
         return WriterOutcome(gate, text, workspace_id, message_id)
 
     def started(self, workspace_id: str, message_id: str, model: str, *, crashed: bool) -> None:
-        """Report that a run begins; `crashed` means that the previous one died."""
+        """Report that a run starts.
+
+        `crashed`: the previous run was killed.
+        """
         text = "Started. The run before did not come to its end." if crashed else "Started."
         self._line(logging.DEBUG, f"started: {text}", workspace_id, message_id, model)
         details = {"triggerMessageId": message_id, "model": model}
@@ -378,7 +388,7 @@ class WriterReporter:
     ) -> None:
         """Report one attempt.
 
-        The log gets a line per call, Activity one entry per tool and result.
+        The log gets one line per call, Activity one entry per tool and result.
         """
         index = attempt.get("attemptIndex")
         text = f"Attempt {index}: {_attempt_words(attempt)}"
@@ -419,7 +429,7 @@ class WriterReporter:
 
 
 def standing_words(gate: Gate, interval: Interval, *, by_agent: bool) -> str:
-    """Return the reason why no turn at all starts a run."""
+    """Return the reason why no turn at all can start a run."""
     if gate == "disabled":
         who = "The agent's own settings turn it off." if by_agent else "Turn it on in Settings."
         return f"The memory writer is off. {who}"
@@ -441,9 +451,9 @@ def waiting_words(gate: Gate, turns: int, interval: int) -> str:
 
 
 def _event_of(job: WriterJob, end: RunResult) -> str:
-    """Return the name of the event that a run's end is reported as.
+    """Return the name of the event under which the end of a run is reported.
 
-    As in the agent's own log, a run without a write has a name of its own instead of "completed".
+    As in the agent's own log, a run that wrote nothing has its own event name instead of "completed".
     """
     if job.timed_out and not end.applied:
         return "timed-out"
@@ -481,22 +491,25 @@ class WriterDependencies(Struct, frozen=True):
     dumps: Dumps
     marks: OwnMarks
     sidecar_for: Callable[[str, Path], Sidecar]
-    """Opens the state file of a workspace; the home may refuse writes to it."""
+    """A function that opens the state file of a workspace; the home may refuse writes to that file."""
     lock_place: Path
-    """Directory whose path names the locks."""
+    """The directory whose path names the locks."""
     settings: Callable[[], System1Settings]
-    """Called again for each turn."""
+    """A function that reads the settings; it is called again for each turn."""
     engine_for: Callable[[ScopeContext, AgentWriterConfig, str | None], WriterEngine]
-    """Chooses the engine by context, the agent's own settings and the model of the turn.
+    """A function that chooses the engine, by context, the agent's settings and the model of the turn.
 
     Raises `UserError` if a model that a person chose cannot be used.
     """
     debugging: Callable[[], bool]
-    """Whether debug output is on: failures then leave a dump whatever the settings are."""
+    """A function that returns whether debug output is on.
+
+    If so, failures leave a dump whatever the settings are.
+    """
 
 
 class Standing(Struct, frozen=True):
-    """Conditions of a workspace that hold for every turn; the Doctor reads them too."""
+    """The conditions of a workspace that apply to every turn; the Doctor reads them too."""
 
     workspace: Workspace | None
     interval: Interval
@@ -506,7 +519,7 @@ class Standing(Struct, frozen=True):
 
 
 class _Ready(Struct, frozen=True):
-    """A workspace without a standing gate."""
+    """A workspace in which no standing condition prevents runs."""
 
     workspace: Workspace
     context: ScopeContext
@@ -536,7 +549,7 @@ class WriterService:
         self._counters = TurnCounter(parts)
 
     def on_turn_end(self, workspace_id: str, event: TailEvent) -> WriterOutcome:
-        """Process one event of the transcript: count a completed turn, and run the writer if it is due.
+        """Handle one event of the transcript: count a completed turn, and run the writer if it is due.
 
         Only `turn-end` counts; `aborted` and `error` are reported; all other kinds are ignored.
         """
@@ -561,8 +574,8 @@ class WriterService:
     def run_now(self, workspace_id: str, force: bool = False) -> WriterOutcome:
         """Count all uncounted turns and run the writer at a person's request.
 
-        The writer's switch and an agent that does the same job are ignored. Without `force` a run starts only
-        if it is due.
+        The run starts even if the writer is switched off or the agent does the same job. Without `force` it
+        starts only if it is due.
         """
         try:
             ready = self._ready(workspace_id, "", by_hand=True)
@@ -583,9 +596,9 @@ class WriterService:
         return self._run(ready, started, ends[-1].model, "manual")
 
     def open_tail(self, workspace_id: str) -> Tail | None:
-        """Open a workspace's transcript at the place that `keep_tail` recorded, else at its end.
+        """Open a workspace's transcript at the position that `keep_tail` recorded, else at its end.
 
-        None if the agent has no transcript. Raises `UserError`.
+        Returns None if the agent has no transcript. Raises `UserError`.
         """
         writer, place = self._parts.run.home.writer, self._session(workspace_id)
         if writer is None or place is None:
@@ -601,13 +614,13 @@ class WriterService:
         return None if writer is None else writer.writer_place(workspace_id)
 
     def keep_tail(self, workspace_id: str, tail: Tail) -> None:
-        """Record the position of the tail: everything that it announced has been processed."""
+        """Record the position of `tail`. Call this when all its events so far have been processed."""
         data = tail.position.as_json()
         if self._parts.marks.of(workspace_id).tail != data:
             self._parts.marks.change(workspace_id, lambda marks: marks.with_tail(data))
 
     def standing(self, workspace_id: str) -> Standing:
-        """Return the workspace's standing gate, if any.
+        """Return the standing conditions of a workspace, with the gate if one of them prevents runs.
 
         Raises `UserError`.
         """
@@ -635,9 +648,9 @@ class WriterService:
         return place is not None and self._counters.advanced_by_others(workspace_id, place.state_file)
 
     def _standing(self, workspace_id: str, *, by_hand: bool) -> tuple[Standing, _Ready | None]:
-        """Check the conditions that hold for every turn; return the workspace too if none prevents a run.
+        """Check the conditions that apply to every turn; if none prevents a run, also return the workspace.
 
-        `by_hand` ignores the writer's switches.
+        `by_hand`: ignore the writer's switches.
         """
         home, settings = self._parts.run.home, self._parts.settings()
         workspace = None if home.sessions is None else home.sessions.workspace(workspace_id)
@@ -674,14 +687,17 @@ class WriterService:
         return Standing(workspace, interval, None, "", target), ready
 
     def _ready(self, workspace_id: str, message_id: str, *, by_hand: bool) -> _Ready | WriterOutcome:
-        """Return the workspace if no standing gate prevents a run, else report the gate."""
+        """Return the workspace if no standing condition prevents a run; else report and return that gate."""
         standing, ready = self._standing(workspace_id, by_hand=by_hand)
         if ready is not None:
             return ready
         return self._reporter.say(standing.gate or "error", workspace_id, standing.text, message_id)
 
     def _waits(self, ready: _Ready, waiting: Waiting) -> WriterOutcome:
-        """Report why a turn starts no run; a turn that another process counted is not reported."""
+        """Report the reason why a turn starts no run.
+
+        A turn that another process counted is not reported.
+        """
         text = waiting_words(waiting.gate, waiting.turns, ready.interval)
         if waiting.gate == "counted":
             return WriterOutcome(waiting.gate, text, ready.workspace.id, waiting.message_id)
@@ -692,7 +708,7 @@ class WriterService:
         return () if writer is None or session is None else writer.newest_turns(session)
 
     def _run(self, ready: _Ready, start: RunStart, turn_model: str | None, trigger: str) -> WriterOutcome:
-        """Run the writer to its end and complete its state, unless the run was cancelled."""
+        """Run the writer to its end; record the end in the state file unless the run was cancelled."""
         with start.lease:
             outcome: WriterOutcome | None = None
             try:
@@ -759,9 +775,9 @@ class WriterService:
         )
 
     def _kept(self, ready: _Ready, job: WriterJob, end: RunResult) -> tuple[Path | None, str]:
-        """Write the dump into the agent's directory if the settings ask for it.
+        """Write the dump into the agent's directory if the settings require it.
 
-        Return its path, and a sentence about what failed.
+        Returns its path (None if there is none) and a sentence about errors.
         """
         if job.trace is None:
             return None, ""
@@ -780,7 +796,7 @@ class WriterService:
         return dump, ""
 
     def _complete(self, ready: _Ready, start: RunStart, *, succeeded: bool) -> None:
-        """Record the end of a run in the state file; a failure is reported."""
+        """Record the end of a run in the state file; report an error."""
         workspace_id, state_file = ready.workspace.id, ready.place.state_file
         try:
             self._counters.complete(workspace_id, state_file, start, succeeded=succeeded)

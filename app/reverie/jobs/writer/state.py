@@ -1,10 +1,11 @@
 """The writer's state file, one per workspace, in the agent's own format (formats/mux.md section 14).
 
 It holds the turns since the last run, the times when that run started and completed, and the message that
-triggered it. It is read with the agent's own coercion and written through `files.sidecar`, which preserves
-unknown fields. `OwnMarks`, in Reverie's own directory, stores per workspace what the state file has no field
-for: the hash of the bytes that Reverie wrote last (different bytes were written by the agent), the last turns
-counted (so that no process counts a turn twice), and where to read again after a run that failed.
+triggered it. Invalid values are replaced as the agent does. The file is written through `files.sidecar`,
+which preserves unknown fields. `OwnMarks`, in Reverie's own directory, stores per workspace what the state
+file has no field for: the hash of the bytes that Reverie wrote last (different bytes were written by the
+agent), the turns that were counted last (so that no process counts a turn twice), and the position from which
+to read again after a failed run.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 """
@@ -38,7 +39,7 @@ class WriterState(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a run started and did not complete: it is active or died."""
+        """Whether a run started and did not complete: it is still active, or was killed."""
         if self.started_at is None:
             return False
         return self.completed_at is None or self.completed_at < self.started_at
@@ -56,7 +57,7 @@ def coerced(data: Mapping[str, Any]) -> WriterState:
 
 
 def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `state` as the file's object, on top of its previous fields; the version number stays."""
+    """Return the file's object with `state` written into its previous fields; the version number stays."""
     data = {"schemaVersion": 1, **before, "turnsSinceLastRun": state.turns}
     for name, value in (
         ("lastRunStartedAt", state.started_at),
@@ -74,9 +75,9 @@ class StateRead(Struct, frozen=True):
 
     state: WriterState
     sha256: str | None
-    """Hash of the file's bytes; None if there is no file."""
+    """The hash of the file's bytes; None if there is no file."""
     problem: str = ""
-    """Why an existing file cannot be read."""
+    """The reason why an existing file cannot be read; empty if it can."""
 
 
 class StateFile:
@@ -86,38 +87,38 @@ class StateFile:
         self._sidecar = sidecar
 
     def read(self) -> StateRead:
-        """Read the file with the agent's coercion."""
+        """Read the state; invalid values are replaced as the agent does."""
         found = self._sidecar.read()
         return StateRead(coerced(found.data), found.sha256, found.problem)
 
     def change(self, make: Callable[[WriterState], WriterState]) -> str | None:
-        """Replace the state and return the hash of the new file; `make` may be called more than once."""
+        """Replace the state; return the hash of the new file. `make` may be called more than once."""
         data = self._sidecar.update(lambda data: as_data(make(coerced(data)), data))
         return sha256_of_bytes(stringify(data))
 
 
 class StateMarks(Struct, frozen=True):
-    """Reverie's own knowledge of one workspace."""
+    """Reverie's own data about one workspace."""
 
     written: str | None = None
-    """Hash of the state file as Reverie last wrote or saw it; None before it ever did."""
+    """The hash of the state file as Reverie last wrote or saw it; None before that."""
     sequence: int = -1
-    """Sequence number of the newest counted turn."""
+    """The sequence number of the newest counted turn."""
     timestamp: int = 0
-    """Time of the newest counted turn, in UTC ms."""
+    """The time of the newest counted turn, in UTC ms."""
     turns: tuple[str, ...] = ()
-    """Ids of the last counted turns."""
+    """The ids of the turns that were counted last."""
     tail: Mapping[str, Any] = field(default_factory=dict)
-    """Position up to which the transcript was read."""
+    """The position up to which the transcript was read."""
     failed: str = ""
-    """Message that triggered the last run, if it failed; else empty."""
+    """The message that triggered the last run, if that run failed; else empty."""
     processed: str | None = None
     """The last message that a run before the failed one processed; None if there is none."""
 
     def has_counted(self, message_id: str, sequence: int, timestamp: int | None) -> bool:
-        """Return whether this turn was counted, by its id or because it is not newer than the newest one.
+        """Return whether this turn was counted: its id is known, or it is not newer than the newest one.
 
-        A cleared history restarts its sequence numbers, but its rows have later timestamps.
+        After the history is cleared, sequence numbers start again, but the timestamps are later.
         """
         if message_id in self.turns:
             return True
@@ -137,12 +138,15 @@ class StateMarks(Struct, frozen=True):
         return replace(self, tail=tail)
 
     def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
-        """Return marks after a run triggered by `message_id` that read the messages after `since`."""
+        """Return the marks after a run, which `message_id` triggered.
+
+        The run has read the messages after `since`.
+        """
         failed, processed = ("", None) if succeeded else (message_id, since)
         return replace(self, failed=failed, processed=processed)
 
     def since(self, state: WriterState) -> str | None:
-        """Return the message after which the next run begins to read; None to read all."""
+        """Return the message after which the next run starts to read; None to read all messages."""
         if state.unfinished:
             return None
         return self.processed if self.failed and self.failed == state.message_id else state.message_id
@@ -159,7 +163,7 @@ class OwnMarks:
         return _marks(as_object(self._sidecar.read().data.get("workspaces")).get(workspace_id))
 
     def change(self, workspace_id: str, make: Callable[[StateMarks], StateMarks]) -> StateMarks:
-        """Replace the marks of one workspace and return the new ones; `make` may be called more than once."""
+        """Replace the marks of one workspace; return the new ones. `make` may be called more than once."""
         made: list[StateMarks] = []
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -229,13 +233,13 @@ Gate = Literal[
 
 
 class Interval(Struct, frozen=True):
-    """Number of turns between two runs, and where it is configured."""
+    """The number of turns between two runs, and where it is configured."""
 
     turns: int | None
-    """None if the configured value is invalid."""
+    """The number of turns; None if the configured value is invalid."""
     source: Literal["agent", "settings"]
     problem: str = ""
-    """Why the value is invalid."""
+    """The reason why the value is invalid; empty if it is valid."""
 
 
 def interval_of(setting: int, wish: object) -> Interval:
@@ -261,9 +265,9 @@ class TurnDecision(Struct, frozen=True):
 
     state: WriterState
     gate: Gate | None
-    """Why no run starts; None to start one."""
+    """The reason why no run starts; None if one starts."""
     crashed: bool = False
-    """Whether a previous run died."""
+    """Whether a previous run was killed."""
 
 
 def standing_gate(
@@ -280,8 +284,8 @@ def standing_gate(
 def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: str, now: int) -> TurnDecision:
     """Count one completed assistant turn in a root workspace, and decide whether a run starts.
 
-    `in_flight` means that a run of this workspace is active in any process. A run that started, never
-    completed and is not in flight has died; a run is then due at this turn (formats/mux.md section 14).
+    `in_flight` means that a run of this workspace is active in any process. If a run started, never completed
+    and is not in flight, it was killed; a run is then due at this turn (formats/mux.md section 14).
     """
     crashed = state.unfinished and not in_flight
     turns = (max(state.turns, interval - 1) if crashed else state.turns) + 1
@@ -293,12 +297,15 @@ def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: s
 
 
 def starting(message_id: str, now: int) -> WriterState:
-    """Return the state of a run that starts now."""
+    """Return the state for a run that starts now."""
     return WriterState(0, now, None, message_id or None)
 
 
 def completing(state: WriterState, *, started_at: int, now: int) -> WriterState:
-    """Return the state after that run ended; unchanged if another run has started meanwhile."""
+    """Return the state after the run that started at `started_at` has ended.
+
+    Unchanged if another run has started meanwhile.
+    """
     if state.started_at != started_at:
         return state
     return replace(state, completed_at=max(now, started_at))
@@ -308,7 +315,10 @@ PROJECT_MEMORY = "system-1.md"
 
 
 class WriterTarget(Struct, frozen=True):
-    """The file that the writer changes: `rel` below `root`, `path` as shown to people."""
+    """The file that the writer changes.
+
+    `rel` is its path below `root`, `path` its path as people see it.
+    """
 
     root: ScopeRoot
     rel: str
@@ -317,7 +327,7 @@ class WriterTarget(Struct, frozen=True):
 
     @property
     def file(self) -> Path:
-        """Absolute path of the file."""
+        """The absolute path of the file."""
         return self.root.directory / self.rel
 
     @property

@@ -100,7 +100,7 @@ class Snapshot:
         self._known = known
 
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
-        """Update one root, reading only `dirty` paths where that is enough.
+        """Update one root; read only the `dirty` paths, if given and the last commit has the root.
 
         Raises DamagedHistoryError.
         """

@@ -156,7 +156,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Return the former place of a new file or folder (`gone`), or the present place of a missing one."""
+        """Return the former place of a new file or folder (`gone`), or the new place of a missing one."""
         if entry is None or self.before is None or not self.place.rel:
             return None
         candidates = self._moved(gone=gone)
@@ -190,7 +190,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._leaves["gone" if gone else "came"]
 
     def _nearest(self, places: Sequence[HistoryPlace], *, empty: bool) -> HistoryPlace | None:
-        """Return the best of several places with the same content: same name, same root, near by.
+        """Return the best of several places with the same content, by name, root and distance; None: none.
 
         Empty files are all equal, so only the name counts.
         """
@@ -224,7 +224,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
     def _folder_counterpart(
         self, entry: TreeEntry, candidates: Sequence[tuple[HistoryPlace, Leaf]]
     ) -> HistoryPlace | None:
-        """Return the folder that most of its files came from, or went to, if those are at least half."""
+        """Return the folder from or to which most files of a folder moved; None if fewer than half did."""
         by_blob: dict[bytes, list[HistoryPlace]] = {}
         for place, leaf in candidates:
             by_blob.setdefault(leaf.id, []).append(place)
@@ -361,7 +361,7 @@ def _once(repository: Repository) -> Loader:
 
 
 def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
-    """Yield the steps that deleted a memory, unless one with the same content was created instead."""
+    """Yield the steps that deleted a memory, unless the commit also created a file with the same content."""
     came = Counter(step.after for step in steps if not step.before)
     for step in steps:
         if not step.after and not is_of_companions(step.place.key):

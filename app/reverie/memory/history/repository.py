@@ -130,7 +130,7 @@ class ObjectSink:
         self._new, self._repository = self._empty()
 
     def _empty(self) -> tuple[Any, pygit2.Repository]:
-        """Return a store for new objects, and a repository that writes to it and also reads the history's."""
+        """Return an empty object store, and a repository that writes to it and also reads the history."""
         git = libgit2()
         new, odb = objects_in_memory()(), git.Odb()
         odb.add_backend(new, 1)
@@ -312,7 +312,7 @@ class Folder:
         return node
 
     def folder(self, names: Names) -> Folder:
-        """Return the folder at the path, or an empty one (which is then no part of this one)."""
+        """Return the folder at the path, or else a new empty folder, which is not added to this one."""
         node = self.get(names)
         return node if isinstance(node, Folder) else Folder(self._load)
 
@@ -336,7 +336,10 @@ class Folder:
                 stack.extend(((*names, name), child) for name, child in node._children().items())
 
     def differing(self, other: Folder) -> Iterator[tuple[Names, Leaf | None, Leaf | None]]:
-        """Yield files that differ from `other`: path, here, there. Equal trees are not opened."""
+        """Yield path, file here and file in `other` (None: no file) of each difference.
+
+        Equal trees are not opened.
+        """
         stack: list[tuple[Names, Leaf | Folder | None, Leaf | Folder | None]] = [((), self, other)]
         while stack:
             names, here, there = stack.pop()
@@ -351,7 +354,7 @@ class Folder:
             stack.extend(((*names, name), ours.get(name), theirs.get(name)) for name in {*ours, *theirs})
 
     def write(self, sink: ObjectSink) -> bytes | None:
-        """Write this folder to `sink` if it is new, and return its id; None if it holds no file."""
+        """Write this folder to `sink` unless stored already; return its id, or None if it has no file."""
         if self._id is not None:
             return self._id
         # Depth first without recursion: a path may be deeper than Python's stack.
@@ -380,7 +383,7 @@ class Folder:
         self._id = sink.tree(entries) if entries else None
 
     def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
-        """Return the entries beside the last name of a path, marking every folder on the way as changed."""
+        """Return the entries of the folder that contains a path; mark every folder on the way as changed."""
         children = self._changing()
         for name in names[:-1]:
             child = children.get(name)
@@ -740,7 +743,7 @@ class Repository:
     def _damage(self, raw: bytes, kind: _Kind) -> DamagedHistoryError:
         """Return the error for an object that libgit2 cannot read.
 
-        Raises OSError where the system is the cause.
+        Raises OSError if the system is the cause.
         """
         packs = self.objects / "pack"
         for path in (self.loose_path(raw), *(packs.iterdir() if packs.exists() else ())):

@@ -490,7 +490,10 @@ def trees_by_share(
 
 
 def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
-    """Set one file to its final state; a change between file and folder belongs to other changes."""
+    """Set one file in `root` to its state in `final`.
+
+    A file that became a folder, or the reverse, is not changed here.
+    """
     names = escape_rel(rel)
     if isinstance(root.files.get(names), Leaf):
         root.remove(rel)

@@ -194,7 +194,7 @@ def _hits_within(text: str, start: int, end: int, wanted: _Wanted) -> list[tuple
 
 
 def _streams(text: str, start: int, end: int, longest: int) -> Iterator[list[SearchToken]]:
-    """Yield for each token of the word at `start`: it and the ones behind it, up to `longest`."""
+    """Yield for each token of the word at `start` the list of it and the next tokens, up to `longest`."""
     rest = text[start : end + _FAR] if longest > 1 else text[start:end]
     ahead: list[SearchToken] = []
     source = (SearchToken(each.text, each.start + start, each.end + start) for each in tokens(rest))

@@ -150,7 +150,7 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
-        """Return the rows with the most of these groups by their weight; each contains every quoted term."""
+        """Return the rows with the largest weight of these groups; each row contains every quoted term."""
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
         scores: dict[int, float] = {}
@@ -175,7 +175,7 @@ class _Finder:
         return self._ranked(rows, {id_: WHOLE * score / total for id_, score in scores.items()})
 
     def _whole_words(self, every: str) -> Sequence[int]:
-        """Return the newest rows with the last word as it is typed; none if that word is finished anyway."""
+        """Return the newest rows with the last word exactly as typed; empty if that word is finished."""
         terms = self._query.terms
         whole = " AND ".join(Term(term.text).phrase if term.goes_on else term.phrase for term in terms)
         return () if whole == every else self._newest(whole)

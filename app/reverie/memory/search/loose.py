@@ -117,7 +117,7 @@ def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield words as the index has them; runs without spaces as pairs of characters."""
+    """Yield the words of a text as in the index; text without spaces (CJK) as pairs of characters."""
     run: list[tuple[str, int]] = []
     for token in tokens(text):
         if is_cjk(token.text[:1] or " "):
@@ -239,7 +239,7 @@ class Vocabulary:
         }
 
     def _others(self, word: str) -> dict[str, int]:
-        """Return the forms of synonyms."""
+        """Return the forms of the word's synonyms in the notes, with the number of notes for each."""
         found: dict[str, int] = {}
         for other in _alike().get(stem(word, "en"), ()):
             found.update(self._forms(other, "en"))
@@ -249,7 +249,7 @@ class Vocabulary:
         return any(True for _ in self._between(word, word + "\U0010ffff"))
 
     def _like(self, word: str) -> dict[str, int]:
-        """Return the words most similar to one that the notes lack."""
+        """Return the words in the notes most similar to `word`, which no note has, with their note counts."""
         # Late: loading it takes as long as the search, and only misspelt words need it.
         from rapidfuzz.distance import OSA
 

@@ -168,7 +168,7 @@ class _PatternGroup(Struct):
         return self._is_choice() or any(item.is_ambiguous for items in self.alternatives for item in items)
 
     def _is_choice(self) -> bool:
-        """Return whether its alternatives, after a common beginning, are more than a set of characters."""
+        """Return whether its alternatives, after a common prefix, are more than a set of characters."""
         first, *others = self.alternatives
         at = 0
         while others and all(items[at : at + 1] == first[at : at + 1] != [] for items in others):

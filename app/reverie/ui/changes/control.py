@@ -61,7 +61,7 @@ class ChangesControl(QObject):
     """Controller of the Changes tab of a window."""
 
     open_wanted = Signal(str)
-    """Emitted with the path of a memory of the shown context to open in the editor."""
+    """Emitted with a path to open in the editor; it belongs to the context that is shown."""
     worth_wanted = Signal()
     """Emitted to show the Worth a look page."""
 
@@ -148,7 +148,7 @@ class ChangesControl(QObject):
         self._look_at("", None)
 
     def stop(self) -> None:
-        """Stop reading, when the window closes."""
+        """Stop reading, because the window closes."""
         self._session = None
 
     @property

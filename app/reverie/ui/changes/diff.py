@@ -320,7 +320,7 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Show the merge of the selected part, and return whether it belongs to a merge."""
+        """Show the merge that the selected part belongs to, and return whether there is one."""
         group = part.group if part is not None else None
         kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
@@ -504,7 +504,7 @@ class ReviewDetail(QWidget):
         self.agree.setVisible(agreed or bool(why and choices.may_agree(path)))
 
     def _say_buttons(self, choices: Choices, part: ReviewPart) -> None:
-        """Update the buttons for the shown part."""
+        """Update the buttons for the part that is shown."""
         file = part.file
         self.edit.setVisible(file is not None and choices.can_write(file, part.hunk))
         self.take_back.setVisible(file is not None and choices.is_written(file, part.hunk))
@@ -519,11 +519,11 @@ class ReviewDetail(QWidget):
 
     @property
     def can_edit(self) -> bool:
-        """Whether the user can edit the text of the shown part."""
+        """Whether the user can edit the text of the part that is shown."""
         return not self.edit.isHidden()
 
     def start_editing(self) -> None:
-        """Open the editor and move the focus into it, if the shown part can be edited."""
+        """Open the editor and move the focus into it, if the part that is shown can be edited."""
         if self.can_edit:
             if self._pages.currentWidget() is self.diff:
                 self._on_edit()
@@ -531,7 +531,7 @@ class ReviewDetail(QWidget):
 
     @property
     def _is_written(self) -> bool:
-        """Whether the user has edited the text of the shown part."""
+        """Whether the user has edited the text of the part that is shown."""
         choices, part = self._choices, self._part
         if choices is None or part is None or part.file is None:
             return False

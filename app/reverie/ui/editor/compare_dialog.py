@@ -51,7 +51,9 @@ class CompareDialog(QDialog):
         """Compute and show the current difference."""
         disk, mine = self._file.buffer.disk, self._file.content
         path = self._file.buffer.address.label
-        self.title.say(self.tr("{path}: “-” is on disk, “+” is yours").format(path=path))
+        self.title.say(
+            self.tr("{path}: lines with “-” are on disk, lines with “+” are yours").format(path=path)
+        )
         self._enable(False)
         if disk is None:
             return

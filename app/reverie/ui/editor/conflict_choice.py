@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QWheelEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QPlainTextEdit,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QToolButton, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, monospace, theme_of
 from reverie.ui.display_text import visible_lines
@@ -58,7 +53,7 @@ class ConflictChoice(QWidget):
         self._sentences = ("", "")
         self.setAccessibleName(self.tr("Conflict"))
         self.title = WrapLabel()
-        self.theirs = read_only_text(self.tr("What is on disk"))
+        self.theirs = read_only_text(self.tr("Version on disk"))
         self.theirs.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.previous = self._arrow(Qt.ArrowType.UpArrow, self.tr("Previous conflict (Shift+F8)"))
         self.next = self._arrow(Qt.ArrowType.DownArrow, self.tr("Next conflict (F8)"))
@@ -82,13 +77,17 @@ class ConflictChoice(QWidget):
         head = row_of(self.title, self.previous, self.next, grows=self.title, gap=UNIT)
         row = FlowLayout()
         for key, label, tip in (
-            ("mine", self.tr("Use &mine"), self.tr("Your lines stay, theirs are left out (F9)")),
+            ("mine", self.tr("Use &mine"), self.tr("Keep your lines and discard the lines on disk (F9)")),
             (
                 "theirs",
                 self.tr("Use &theirs"),
-                self.tr("Their lines replace yours; Ctrl+Z asks again (Shift+F9)"),
+                self.tr("Replace your lines with the lines on disk; Ctrl+Z undoes this (Shift+F9)"),
             ),
-            ("both", self.tr("Use &both"), self.tr("Your lines, then theirs (Ctrl+F9)")),
+            (
+                "both",
+                self.tr("Use &both"),
+                self.tr("Keep your lines, followed by the lines on disk (Ctrl+F9)"),
+            ),
         ):
             button = FitPushButton()
             button.setObjectName(key)
@@ -109,9 +108,9 @@ class ConflictChoice(QWidget):
         if not conflict.theirs:
             what = self.tr("These lines were deleted on disk.")
         elif not conflict.mine:
-            what = self.tr("You deleted these lines; on disk they are:")
+            what = self.tr("You deleted these lines. The version on disk is:")
         else:
-            what = self.tr("You changed these lines; on disk they are:")
+            what = self.tr("You changed these lines. The version on disk is:")
         self._sentences = (f"{where} {what}", f"{where} {self.tr('Compare shows both sides.')}")
         self.title.say(self._sentences[0])
         text = visible_lines("\n".join(conflict.theirs)[:_MOST_CHARS])

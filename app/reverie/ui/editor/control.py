@@ -89,7 +89,7 @@ class EditorControl(QObject):
             self.buffers.follow(self._session, update)
 
     def read_again(self) -> None:
-        """Read the shown file again."""
+        """Read the file that is shown from disk again."""
         if self._session is not None:
             self.buffers.reread(self._session)
 
@@ -191,7 +191,7 @@ class EditorControl(QObject):
         self.state_changed.emit()
 
     def save(self) -> None:
-        """Write the shown file, or emit `undecided` if the user has to decide first."""
+        """Write the file that is shown, or emit `undecided` if the user has to decide first."""
         file = self.pane.file
         if file is not None and (file.buffer.modified or file.buffer.banner):
             if file.buffer.banner == "conflict":
@@ -263,7 +263,7 @@ class EditorControl(QObject):
         dialog.open()
 
     def unsaved_paths(self) -> frozenset[str]:
-        """Return the memory paths with unsaved text in the shown home and context."""
+        """Return the memory paths with unsaved text in the home and context that are shown."""
         if self._session is None or self._update is None:
             return frozenset()
         stores = {
@@ -278,7 +278,7 @@ class EditorControl(QObject):
         )
 
     def removed(self, paths: Sequence[str]) -> None:
-        """Close the shown file if it is one of the memories or folders that the user deleted.
+        """Close the file that is shown if it is one of the memories or folders that the user deleted.
 
         Unsaved text and undo stacks stay.
         """
@@ -293,7 +293,7 @@ class EditorControl(QObject):
             self.close()
 
     def _is_in(self, ref: FileRef, paths: Sequence[str]) -> bool:
-        """Return whether a file of the shown context is one of `paths` or lies in one of them."""
+        """Return whether a file of the context that is shown is one of `paths` or lies in one of them."""
         if self._session is None or self._update is None:
             return False
         return any(

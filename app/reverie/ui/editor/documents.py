@@ -94,9 +94,9 @@ class OpenFile(QObject):
         self.document.setDefaultFont(monospace())
         self.document.setDocumentMargin(GAP)
         self._following = False
+        self._foreign = ForeignEdits(self.document)
         if buffer.base is not None:
             self._load(self._shown(buffer.base.content))
-        self._foreign = ForeignEdits(self.document)
         self.document.contentsChanged.connect(self._on_changed)
         # Attached after the text was set, so that the first colouring is one pass.
         self._highlighter: MarkdownHighlighter | None = None
@@ -310,11 +310,11 @@ class OpenFile(QObject):
 
     @Slot()
     def _on_changed(self) -> None:
-        # Nobody types into a shortened text; that, too, is given colours.
-        if self._following or self.shortened:
+        if self._following:
             return
-        # A text that the user has edited is never cut.
-        self.whole |= self.document.isUndoAvailable()
+        # A text that the user has edited is never cut. A shortened one cannot be edited: it gets its colours,
+        # or what others wrote is undone.
+        self.whole |= self.document.isUndoAvailable() and not self.shortened
         self._before_others = None
         while (found := self._foreign.changed(self.buffer)) is not None:
             if isinstance(found, Undone):
@@ -327,7 +327,7 @@ class OpenFile(QObject):
             self.reopened.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
-        """Show `text` or, with `behind`, append it to the shown text, without an undo step."""
+        """Show `text` or, with `behind`, append it to the text that is shown, without an undo step."""
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
@@ -336,6 +336,7 @@ class OpenFile(QObject):
             cursor.select(QTextCursor.SelectionType.Document)
         cursor.insertText(for_document(text))
         self.document.setUndoRedoEnabled(True)
+        self._foreign = ForeignEdits(self.document)  # the undo stack is empty
         self.document.setModified(False)
         self._following = False
         self.lossless = behind or self.text == text

@@ -124,31 +124,35 @@ class DraftOffers(QObject):
         if overwritten:
             sentences.append(
                 counted(
-                    self.tr("Another program overwrote 1 file that you had just saved; your text is kept."),
-                    "Another program overwrote %n files that you had just saved; your text is kept.",
+                    self.tr(
+                        "Another program overwrote 1 file that you had just saved. Reverie kept your version."
+                    ),
+                    "Another program overwrote %n files that you had just saved. Reverie kept your versions.",
                     overwritten,
                 )
             )
         if len(self._offers) > overwritten:
             sentences.append(
                 counted(
-                    self.tr("Text of 1 file was not saved; it is kept as a draft."),
-                    "Text of %n files was not saved; it is kept as drafts.",
+                    self.tr("1 file has unsaved text, which is kept as a draft."),
+                    "%n files have unsaved text, which is kept as drafts.",
                     len(self._offers) - overwritten,
                 )
             )
         if damaged:
             sentences.append(
                 counted(
-                    self.tr("1 damaged draft was set aside in Reverie's state directory."),
-                    "%n damaged drafts were set aside in Reverie's state directory.",
+                    self.tr(
+                        "1 draft is damaged and was moved to a separate file in Reverie's state directory."
+                    ),
+                    "%n drafts are damaged and were moved to separate files in Reverie's state directory.",
                     damaged,
                 )
             )
         if not sentences:
             self.bar.clear()
             return
-        show = ("show", self.tr("Show drafts"), self.tr("Compare, restore or discard them"))
+        show = ("show", self.tr("Show drafts"), self.tr("Compare, restore or discard the drafts"))
         tone: Tone = "warn" if overwritten else "info"
         self.bar.say(" ".join(sentences), tone=tone, buttons=[show] if self._offers else [])
 
@@ -160,17 +164,28 @@ class DraftOffers(QObject):
             self._pane.draft.clear()
             return
         told = (
-            self.tr("Another program overwrote what you saved here ({time}). Your text is kept.")
+            self.tr(
+                "Another program overwrote the text that you saved in this file ({time}). Reverie "
+                "kept your version."
+            )
             if offer.draft.overwritten
-            else self.tr("There is unsaved text for this file, typed until {time}.")
+            else self.tr("This file has unsaved text, last edited at {time}.")
         )
         self._pane.draft.say(
             told.format(time=exact_time(offer.draft.at_ms)),
             tone="warn" if offer.draft.overwritten else "info",
             buttons=[
-                ("restore", self.tr("Restore"), self.tr("Bring the text back; nothing is saved yet")),
-                ("compare", self.tr("Compare"), self.tr("Show what differs from the file")),
-                ("later", self.tr("Keep for later"), self.tr("Ask again at the next start")),
+                (
+                    "restore",
+                    self.tr("Restore"),
+                    self.tr("Put the text back into the editor; nothing is saved yet"),
+                ),
+                (
+                    "compare",
+                    self.tr("Compare"),
+                    self.tr("Show the differences between the draft and the file"),
+                ),
+                ("later", self.tr("Keep for later"), self.tr("Ask again the next time Reverie starts")),
             ],
         )
 
@@ -260,9 +275,7 @@ class DraftOffers(QObject):
     def _bring_back(self, session: HomeSession, offer: Offer, style: FileText | None) -> None:
         if offer.gap:
             self._offers[offer.name] = offer
-            self._on_failed(
-                UserError(self.tr("This draft cannot be restored in its place."), cause=offer.gap)
-            )
+            self._on_failed(UserError(self.tr("This draft cannot be restored to its file."), cause=offer.gap))
             return
         draft, ref = offer.draft, self._ref(offer)
         base = style if draft.base_sha256 is not None else None
@@ -272,8 +285,8 @@ class DraftOffers(QObject):
         if not self._buffers.bring_back(session, buffer, draft.content, draft.cursor):
             self._on_failed(
                 UserError(
-                    self.tr("The file is open with other unsaved text."),
-                    next_step=self.tr("Save or undo that first, then restore the draft."),
+                    self.tr("The file is open and has other unsaved text."),
+                    next_step=self.tr("Save or undo that text, then restore the draft."),
                 )
             )
             return

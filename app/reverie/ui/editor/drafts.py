@@ -147,7 +147,7 @@ class DraftKeeper(QObject):
         self.lane.submit("keep drafts", job, done=self._on_done, cancelled=self._on_cancelled)
 
     def throw_away(self) -> None:
-        """Remove the drafts of all unsaved texts when the window closes."""
+        """Let the last work remove the drafts of all unsaved texts, because the window discards them."""
         self._thrown_away = True
 
     def stop(self) -> None:

@@ -103,9 +103,9 @@ class DraftsDialog(QDialog):
         if offer is None:
             return
         self.title.say(
-            self.tr("{path}, typed until {time}: “-” is on disk, “+” is the draft").format(
-                path=visible(offer.draft.label), time=exact_time(offer.draft.at_ms)
-            )
+            self.tr(
+                "{path}, last edited at {time}: lines with “-” are on disk, lines with “+” are in the draft"
+            ).format(path=visible(offer.draft.label), time=exact_time(offer.draft.at_ms))
         )
         self._say_state(offer)
         self.restore_button.setEnabled(not offer.gap)
@@ -122,14 +122,17 @@ class DraftsDialog(QDialog):
     def _say_state(self, offer: Offer) -> None:
         if offer.gap:
             self.message.say(
-                self.tr("This draft cannot be restored in its place. {reason}").format(reason=offer.gap),
+                self.tr("This draft cannot be restored to its file. {reason}").format(reason=offer.gap),
                 tone="warn",
             )
         elif offer.disk is None:
-            self.message.say(self.tr("The file is not there any more. Restoring shows the text again."))
+            self.message.say(self.tr("The file no longer exists. Restoring opens the draft in the editor."))
         elif offer.changed:
             self.message.say(
-                self.tr("The file changed since. Restoring shows both versions; nothing is overwritten."),
+                self.tr(
+                    "The file has changed since the draft was made. Restoring shows both versions; "
+                    "nothing is overwritten."
+                ),
                 tone="warn",
             )
 

@@ -73,7 +73,7 @@ def find(text: str, query: FindQuery) -> TextMatches:
     if not expression.isValid():
         why = expression.errorString()
         return TextMatches(
-            error=tr("This expression is not complete or not valid: {why} (at character {at}).").format(
+            error=tr("This regular expression is incomplete or invalid: {why} (at character {at}).").format(
                 why=why, at=max(1, expression.patternErrorOffset() - _offset(query) + 1)
             )
         )
@@ -87,7 +87,9 @@ def find(text: str, query: FindQuery) -> TextMatches:
         if len(found) >= MAX_FOUND or time.monotonic() > end:
             return TextMatches(tuple(found), more=matches.hasNext())
     if not matches.isValid():
-        return TextMatches(error=tr("This expression needs too many steps in this text; make it simpler."))
+        return TextMatches(
+            error=tr("This regular expression takes too many steps to search this text. Simplify it.")
+        )
     return TextMatches(tuple(found))
 
 

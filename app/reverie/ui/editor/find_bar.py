@@ -6,19 +6,8 @@ Threading: GUI thread; `find` is bounded in time.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import (
-    QKeyEvent,
-    QResizeEvent,
-    QTextCursor,
-)
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QLabel,
-    QLineEdit,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QBoxLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, tabular, theme_of
 from reverie.ui.editor.find import FindQuery, TextMatch, TextMatches, find, replacement
@@ -64,8 +53,10 @@ class FindBar(QWidget):
         self.back = self._button("↑", self.tr("Previous match (Shift+F3)"))
         self.forth = self._button("↓", self.tr("Next match (F3)"))
         self.close_button = self._button("", self.tr("Close (Esc)"))
-        self.replace_button = self._button(self.tr("Replace"), self.tr("Replace this match and go on"))
-        self.all_button = self._button(self.tr("All"), self.tr("Replace every match, as one step to undo"))
+        self.replace_button = self._button(
+            self.tr("Replace"), self.tr("Replace this match and go to the next one")
+        )
+        self.all_button = self._button(self.tr("All"), self.tr("Replace all matches (one undo step)"))
         self.trouble = WrapLabel()
         self._rest = single_shot(self, _REST_MS, self.look)
         self._lay_out()

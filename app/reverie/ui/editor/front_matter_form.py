@@ -15,13 +15,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import (
-    QComboBox,
-    QGridLayout,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QGridLayout, QSizePolicy, QToolButton, QWidget
 
 from reverie.agents.scopes import FrontMatterRules
 from reverie.memory.front_matter import (
@@ -40,13 +34,7 @@ from reverie.memory.front_matter import (
 from reverie.text.summaries import utf16_length
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import as_tooltip, visible
-from reverie.ui.editor.value_editors import (
-    LONGEST,
-    FittingArea,
-    LineEdit,
-    LinesEdit,
-    Path,
-)
+from reverie.ui.editor.value_editors import LONGEST, FittingArea, LineEdit, LinesEdit, Path
 from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, FitPushButton, WrapLabel, tint
 from reverie.ui.widgets.layouts import column, row_of
@@ -112,7 +100,7 @@ class FrontForm(QWidget):
         self.key.setMinimumContentsLength(8)
         self.add_button = FitPushButton()
         self.add_button.say(
-            self.tr("Add"), self.tr("Add this key; write a dot between a mapping and its key")
+            self.tr("Add"), self.tr("Add this key; separate a mapping and its key with a dot")
         )
         self.add_button.clicked.connect(self._add)
         self._lay_out()
@@ -125,7 +113,7 @@ class FrontForm(QWidget):
         adding.addStretch(2)
         column(inside, self._rows, around, adding, margin=(0, UNIT, 0, UNIT), gap=UNIT)
         self._area = FittingArea(inside)
-        self._area.setAccessibleName(self.tr("Keys of the front matter"))
+        self._area.setAccessibleName(self.tr("Front matter keys"))
         column(self, self.trouble, self._area, margin=0, gap=0)
 
     def show_text(self, text: str, *, read_only: bool, limits: FormLimits = NO_LIMITS) -> None:
@@ -201,9 +189,9 @@ class FrontForm(QWidget):
         sentence = {
             "": "",
             "malformed": self.tr("The front matter is not valid YAML, so the agent shows no description."),
-            "not-a-mapping": self.tr("The front matter holds no keys, so the agent shows no description."),
-            "unclosed": self.tr("The front matter does not end: a second line with --- is missing."),
-            "too-long": self.tr("The front matter ends too late; the agent does not see it."),
+            "not-a-mapping": self.tr("The front matter has no keys, so the agent shows no description."),
+            "unclosed": self.tr("The front matter is not closed: the second --- line is missing."),
+            "too-long": self.tr("The front matter is too long, so the agent does not read it."),
         }.get(front.problem, "")
         if not sentence:
             self._say_cut()
@@ -212,12 +200,12 @@ class FrontForm(QWidget):
             (
                 "line",
                 self.tr("Show line {n}").format(n=max(1, front.line)),
-                self.tr("Put the caret there in the source"),
+                self.tr("Move the cursor to this line in the source"),
             )
         ]
         if front.problem == "malformed" and not self._read_only and self._repaired(self._text) is not None:
             buttons.append(
-                ("mend", self.tr("Repair"), self.tr("Put quotes around the values that need them"))
+                ("mend", self.tr("Repair"), self.tr("Put quotation marks around the values that need them"))
             )
         self.trouble.say(sentence, tone="warn", buttons=buttons)
 
@@ -229,16 +217,16 @@ class FrontForm(QWidget):
             return
         read = " ".join(visible(cut.read).split())
         said = (
-            self.tr("The agent reads only “{read}” of the description: it ends at {sign}.").format(
+            self.tr("The agent reads only “{read}” of the description, because it stops at {sign}.").format(
                 read=f"{read[:60]}…" if len(read) > 60 else read, sign=cut.sign
             )
             if read
-            else self.tr("The agent reads no description: it ends at {sign}.").format(sign=cut.sign)
+            else self.tr("The agent reads no description, because it stops at {sign}.").format(sign=cut.sign)
         )
         quote = (
             "quote",
-            self.tr("Put it in quotes"),
-            self.tr("Put the whole line in quotes, so that the agent reads all of it"),
+            self.tr("Add quotation marks"),
+            self.tr("Put the whole description in quotation marks so that the agent reads all of it"),
         )
         self.trouble.say(said, tone="warn", buttons=[] if self._read_only else [quote])
 
@@ -271,7 +259,7 @@ class FrontForm(QWidget):
     @property
     def no_text(self) -> str:
         """A sentence about why a field cannot be edited; empty if it can."""
-        return self.tr("This is not a text; edit it in the source.")
+        return self.tr("This value is not text; edit it in the source.")
 
     def removal_of(self, name: str) -> str:
         """Return the text of the remove button of a key."""
@@ -325,9 +313,9 @@ class FrontForm(QWidget):
     def _refused(self, error: FrontError) -> None:
         sentence = {
             "too-long": self.tr(
-                "With this the front matter would be longer than the agent reads; nothing was changed."
+                "This change would make the front matter too long for the agent to read. Nothing was changed."
             ),
-            "not-a-text": self.tr("This key holds a list or a mapping; edit it in the source."),
+            "not-a-text": self.tr("The value of this key is a list or a mapping; edit it in the source."),
         }.get(
             error.reason,
             self.tr("The form cannot write this value without changing other text. Edit the source instead."),
@@ -335,7 +323,7 @@ class FrontForm(QWidget):
         self.trouble.say(
             sentence,
             tone="warn",
-            buttons=[("line", self.tr("Show the source"), self.tr("Put the caret there"))],
+            buttons=[("line", self.tr("Show the source"), self.tr("Move the cursor there"))],
         )
 
     @Slot()
@@ -394,7 +382,10 @@ class FrontMatterField:
         return self.editor.hasFocus()
 
     def fits(self, entry: FrontEntry) -> bool:
-        """Return whether this editor can show the value of `entry`; always True while the user is editing."""
+        """Return whether this editor can show the value of `entry`.
+
+        An editor of several lines can show any value, an editor of one line no long one.
+        """
         return isinstance(self.editor, LinesEdit) or not _is_long(entry)
 
     def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:

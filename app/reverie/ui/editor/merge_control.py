@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import (
-    QMessageBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie.services.views import SEVERAL
 from reverie.ui.display_text import counted, tr, translated
@@ -88,7 +85,7 @@ class CoEditing(QObject):
         for conflict in file.conflicts:
             for block in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):
                 marks[block] = "conflict"
-                tips[block] = self.tr("Changed by you and on disk: choose whose lines to keep (F8)")
+                tips[block] = self.tr("Changed by you and on disk: choose which lines to keep (F8)")
         if marks or self._pane.text.marks:
             self._pane.text.set_marks(marks, tips)
         spans = [(*self._span(file, conflict.at), "conflict") for conflict in file.conflicts]
@@ -117,8 +114,8 @@ class CoEditing(QObject):
         self._pane.merged.say(
             sentence.format(by=by_whom(file.arrived.authors)),
             buttons=[
-                ("show", self.tr("&Show"), self.tr("Go to the first of them")),
-                ("back", self.tr("&Undo"), self.tr("Take them out again; what you typed stays")),
+                ("show", self.tr("&Show"), self.tr("Go to the first merged change")),
+                ("back", self.tr("&Undo"), self.tr("Remove the merged changes; your own text is kept")),
             ],
         )
 
@@ -259,9 +256,9 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
             "You and another program changed the same lines in %n places.",
             count,
         )
-    more = tr("What is on disk now cannot be written here.")
+    more = tr("The file on disk cannot be written.")
     if can_overwrite:
-        more = tr("Saving your text replaces what others wrote there.")
+        more = tr("If you save, your text overwrites the changes made by others.")
     box = message_box(parent, QMessageBox.Icon.Warning, tr("Conflict not resolved"), text, more)
     show = box.addButton(tr("&Resolve…"), QMessageBox.ButtonRole.AcceptRole) if count else None
     mine = None

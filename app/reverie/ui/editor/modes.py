@@ -9,16 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QAction,
-    QTextCursor,
-)
-from PySide6.QtWidgets import (
-    QScrollBar,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QAction, QTextCursor
+from PySide6.QtWidgets import QScrollBar, QSplitter, QVBoxLayout, QWidget
 
 from reverie.profile import Profile
 from reverie.ui.editor.documents import OpenFile

@@ -13,20 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QAction,
-    QKeyEvent,
-    QKeySequence,
-    QResizeEvent,
-    QTextCursor,
-    QTextDocument,
-)
-from PySide6.QtWidgets import (
-    QLabel,
-    QPlainTextDocumentLayout,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QResizeEvent, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QLabel, QPlainTextDocumentLayout, QStackedLayout, QWidget
 
 from reverie.errors import UserError
 from reverie.profile import Profile
@@ -89,7 +77,7 @@ class EditorPane(QWidget):
         self.error = MessageBar(icons, "editor-error")
         self.limit = MessageBar(icons, "cap", closable=False)
         self.text = SourceView()
-        self.text.setAccessibleName(self.tr("Text of the memory"))
+        self.text.setAccessibleName(self.tr("Memory text"))
         self.text.textChanged.connect(self._on_text_changed)
         self.view = EditorView(self.text, icons, profile, self)
         self.view.failed.connect(self.show_error)
@@ -219,7 +207,7 @@ class EditorPane(QWidget):
         self.error.say_error(error)
 
     def refresh(self) -> None:
-        """Update the header and the messages from the state of the shown file."""
+        """Update the header and the messages from the state of the file that is shown."""
         file = self._file
         if file is None:
             return
@@ -235,35 +223,37 @@ class EditorPane(QWidget):
     def _say_reason(self, file: OpenFile) -> None:
         if file.shortened:
             sentence = self.tr(
-                "Lines behind the first {lines} and characters behind {n} of a line are cut here, so the text"
-                " cannot be edited."
+                "Only the first {lines} lines, and the first {n} characters of each line, are shown, "
+                "so the text cannot be edited."
             ).format(lines=f"{MOST_LINES:,}", n=f"{LONGEST_LINE:,}")
-            tip = self.tr("Show all of the text; long lines are not wrapped, and that may take a while")
+            tip = self.tr("Show the whole text without wrapping long lines; this can take a while")
             self.reason.say(
                 f"{file.buffer.read_only} {sentence}".strip(),
                 buttons=[("whole", self.tr("Show in full"), tip)],
             )
         elif file.cut:
             self.reason.say(
-                self.tr("{reason} Only its beginning is shown.").format(reason=file.buffer.read_only)
+                self.tr("{reason} Only the beginning of the file is shown.").format(
+                    reason=file.buffer.read_only
+                )
             )
         elif file.buffer.refusal is not None:
-            tip = self.tr("Let Reverie change these memories although it does not know their layout")
+            tip = self.tr(
+                "Allow Reverie to edit these memories even though it does not recognize their format"
+            )
             self.reason.say(
-                file.buffer.read_only,
-                tone="warn",
-                buttons=[("permit", self.tr("Write anyway…"), tip)],
+                file.buffer.read_only, tone="warn", buttons=[("permit", self.tr("Write anyway…"), tip)]
             )
         elif file.buffer.convertible:
             tip = self.tr(
-                "Write the same text as UTF-8, so that it can be edited here; Undo restores the file"
+                "Save the same text as UTF-8 so that you can edit it here; Undo restores the original file"
             )
             self.reason.say(file.buffer.read_only, buttons=[("convert", self.tr("Convert to UTF-8"), tip)])
         elif file.buffer.read_only:
             self.reason.say(file.buffer.read_only)
         elif not file.lossless:
             self.reason.say(
-                self.tr("This file holds characters that an editor would change; it is read-only here.")
+                self.tr("This file contains characters that an editor would change, so it is read-only here.")
             )
         elif file.buffer.note:
             self.reason.say(file.buffer.note)
@@ -273,7 +263,7 @@ class EditorPane(QWidget):
     def _say_banner(self, file: OpenFile) -> None:
         banner = file.buffer.banner
         if not banner and file.waiting:
-            sentence = self.tr("{reason} Your text will be saved automatically afterwards.")
+            sentence = self.tr("{reason} Reverie saves your text automatically afterward.")
             self.banner.say(sentence.format(reason=file.waiting))
             return
         if not banner:
@@ -302,12 +292,12 @@ class EditorPane(QWidget):
         reload = (
             "reload",
             self.tr("Discard mine"),
-            self.tr("Take the version on disk; Ctrl+Z brings yours back"),
+            self.tr("Use the version on disk; Ctrl+Z restores your text"),
         )
         keep = (
             "keep",
             self.tr("Overwrite theirs"),
-            self.tr("Your text stays; the next save replaces theirs"),
+            self.tr("Keep your text; the next save overwrites the version on disk"),
         )
         compare = ("compare", self.tr("Compare"), self.tr("Show both versions"))
         disk = file.buffer.disk
@@ -317,7 +307,11 @@ class EditorPane(QWidget):
                 "You and another program changed the same lines in %n places.",
                 len(file.conflicts),
             )
-            decide = ("next", self.tr("Resolve…"), self.tr("Go to the place and choose whose lines to keep"))
+            decide = (
+                "next",
+                self.tr("Resolve…"),
+                self.tr("Go to the conflict and choose which lines to keep"),
+            )
             return sentence, [decide, reload, keep, compare]
         sentence = self.tr("This file changed on disk while you were editing it.")
         if disk is not None and disk.read_only:
@@ -348,7 +342,7 @@ class EditorPane(QWidget):
         content = file.content.encode("utf-8", "surrogatepass")
         size = base.size if base is not None and not file.buffer.modified else len(content)
         self.gauge.show_size(size, cap, estimate_tokens(file.text))
-        cut, tip = cut_position(content, cap), self.tr("The agent does not read this far.")
+        cut, tip = cut_position(content, cap), self.tr("The agent does not read beyond this point.")
         if file.shortened:
             cut = None  # the position is not in the shown part
         self._say_limit(cut is not None)
@@ -371,12 +365,12 @@ class EditorPane(QWidget):
     def _say_limit(self, over: bool) -> None:
         if over:
             self.limit.say(
-                self.tr("The agent does not read what is below the dashed line: the text is too large."),
+                self.tr("The text is too large: the agent does not read the lines below the dashed line."),
                 tone="warn",
             )
         elif self.gauge.share >= WARN_SHARE and self.gauge.left:
             self.limit.say(
-                self.tr("Only {size} still fit into what the agent reads of a file.").format(
+                self.tr("Only {size} left before this file reaches the size that the agent reads.").format(
                     size=human_size(self.gauge.left)
                 )
             )

@@ -12,18 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import (
-    QDesktopServices,
-    QFont,
-    QFontMetrics,
-)
-from PySide6.QtWidgets import (
-    QApplication,
-    QDialog,
-    QDialogButtonBox,
-    QTextBrowser,
-    QWidget,
-)
+from PySide6.QtGui import QDesktopServices, QFont, QFontMetrics
+from PySide6.QtWidgets import QApplication, QDialog, QDialogButtonBox, QTextBrowser, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import visible
@@ -60,7 +50,7 @@ class PreviewPane(QWidget):
         self._rendering = False
         self.question: LinkDialog | None = None
         self.browser = _Browser()
-        self.browser.setAccessibleName(self.tr("Rendered text of the memory"))
+        self.browser.setAccessibleName(self.tr("Rendered memory text"))
         self.browser.anchorClicked.connect(self.ask)
         self.browser.highlighted.connect(self._show_address)
         self.browser.verticalScrollBar().valueChanged.connect(self._on_scroll)
@@ -142,9 +132,9 @@ class PreviewPane(QWidget):
         """Show where a link leads; it is opened only if the user confirms."""
         if url.scheme().lower() not in OPENED:
             self._say(
-                self.tr("Not opened, only web and mail addresses are: {address}").format(
-                    address=_address(url)
-                )
+                self.tr(
+                    "This link was not opened, because Reverie opens only web and mail addresses: {address}"
+                ).format(address=_address(url))
             )
             return
         dialog = LinkDialog(url, self)
@@ -156,7 +146,7 @@ class PreviewPane(QWidget):
     @Slot()
     def _open(self) -> None:
         if self.question is not None and not self._opener(self.question.url):
-            self._say(self.tr("Nothing on this computer opens {address}").format(
+            self._say(self.tr("No program on this computer can open {address}").format(
                 address=_address(self.question.url)))  # fmt: skip
 
     def showEvent(self, event) -> None:  # type: ignore[no-untyped-def]
@@ -201,7 +191,7 @@ class LinkDialog(QDialog):
         super().__init__(parent)
         self.url = url
         self.setWindowTitle(self.tr("Open this link?"))
-        question = WrapLabel(self.tr("A memory may have been written by anybody. Its link leads to:"))
+        question = WrapLabel(self.tr("Anyone can have written this memory. The link opens this address:"))
         self.address = read_only_text(self.tr("Address"), _address(url))
         self.address.setFixedHeight(5 * QFontMetrics(self.address.font()).height())
         self.buttons = QDialogButtonBox()

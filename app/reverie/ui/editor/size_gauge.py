@@ -6,15 +6,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import (
-    QFontMetrics,
-    QPainter,
-    QPaintEvent,
-)
-from PySide6.QtWidgets import (
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from reverie.memory.front_matter_rules import BOM
 from reverie.text.summaries import utf16_length
@@ -65,9 +58,11 @@ class SizeGauge(QWidget):
             return
         self._size, self._cap, self._tokens = size, cap, tokens
         self.setVisible(self.share > _WORTH_A_LOOK)
-        about = self.tr("About {tokens} tokens, a quarter of the characters.").format(tokens=f"{tokens:,}")
+        about = self.tr("About {tokens} tokens, estimated at 4 characters per token.").format(
+            tokens=f"{tokens:,}"
+        )
         self.setToolTip(
-            self.tr("{size} bytes of the {cap} that the agent reads.").format(
+            self.tr("{size} of the {cap} bytes that the agent reads.").format(
                 size=f"{size:,}", cap=f"{cap:,}"
             )
             + "\n"

@@ -97,11 +97,7 @@ class AlignedRow(Struct, frozen=True):
 
 
 def aligned(
-    left: str,
-    right: str,
-    check: Callable[[], None] = lambda: None,
-    *,
-    at: tuple[int, int] = (0, 0),
+    left: str, right: str, check: Callable[[], None] = lambda: None, *, at: tuple[int, int] = (0, 0)
 ) -> tuple[AlignedRow, ...]:
     """Align two texts line by line, and return the rows with the words that differ. Pure.
 
@@ -211,8 +207,8 @@ class SideBySide(QWidget):
         super().__init__(parent)
         self.left = _Half()
         self.right = _Half()
-        self.left.setAccessibleName(self.tr("The first memory"))
-        self.right.setAccessibleName(self.tr("The second memory"))
+        self.left.setAccessibleName(self.tr("First memory"))
+        self.right.setAccessibleName(self.tr("Second memory"))
         row = row_of(self.left, holder=self, grows=self.left, gap=UNIT)
         row.addWidget(self.right, 1)
         self._rows: tuple[AlignedRow, ...] = ()
@@ -347,16 +343,16 @@ class DuplicatesPage(QWidget):
         self.title = WrapLabel()
         embolden(self.title, 1.15)
         self.where = FitCombo()
-        self.where.setAccessibleName(self.tr("Where to look"))
-        self.where.addItem(self.tr("The scopes that are shown"), "shown")
-        self.where.addItem(self.tr("The whole home"), "home")
+        self.where.setAccessibleName(self.tr("Search in"))
+        self.where.addItem(self.tr("Shown scopes"), "shown")
+        self.where.addItem(self.tr("Whole home"), "home")
         self.which = FitCombo()
-        self.which.setAccessibleName(self.tr("Which groups"))
+        self.which.setAccessibleName(self.tr("Groups to show"))
         for key, name in (
             ("", self.tr("All groups")),
             ("exact", self.tr("Same text")),
-            ("near", self.tr("Say the same")),
-            ("alike", self.tr("Alike, but differ")),
+            ("near", self.tr("Same content")),
+            ("alike", self.tr("Similar, but different")),
         ):
             self.which.addItem(name, key)
         self.finder = FitPushButton(self.tr("&Find"), icon=icons.icon("refresh"))
@@ -365,9 +361,9 @@ class DuplicatesPage(QWidget):
         self.none.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.facts = WrapLabel()
         self.first = FitCombo()
-        self.first.setAccessibleName(self.tr("The memory at the left"))
+        self.first.setAccessibleName(self.tr("Memory on the left"))
         self.second = FitCombo()
-        self.second.setAccessibleName(self.tr("The memory at the right"))
+        self.second.setAccessibleName(self.tr("Memory on the right"))
         self.sides = SideBySide()
         self.merge = FitPushButton(self.tr("&Merge by hand…"))
         self.setMinimumWidth(scaled(self.font(), NARROWEST))
@@ -453,15 +449,15 @@ class DuplicatesPage(QWidget):
             progress=self._on_progress,
             group="find",
         )
-        self.finder.say(self.tr("&Stop"), self.tr("Stop looking"))
-        self._say_none(self.tr("Looking…"))
+        self.finder.say(self.tr("&Stop"), self.tr("Stop the search"))
+        self._say_none(self.tr("Searching…"))
 
     def _on_progress(self, step: DuplicateProgress) -> None:
         share = f"{step.done:,} / {step.total:,}"
         self._say_none(
             {
                 "read": self.tr("Reading… {share}").format(share=share),
-                "pair": self.tr("Choosing what to compare…"),
+                "pair": self.tr("Choosing memories to compare…"),
                 "judge": self.tr("Comparing… {share}").format(share=share),
             }[step.step]
         )
@@ -487,7 +483,7 @@ class DuplicatesPage(QWidget):
     def _end(self) -> None:
         """Turn the Stop button into Find, after the end of a search."""
         self._ticket = None
-        self.finder.say(self.tr("&Find"), self.tr("Look for duplicates again"))
+        self.finder.say(self.tr("&Find"), self.tr("Search for duplicates again"))
 
     def _say_none(self, sentence: str) -> None:
         """Show a sentence above the list; "" hides the label."""
@@ -517,7 +513,7 @@ class DuplicatesPage(QWidget):
         if self._report is None:
             return self.tr("The search was stopped.")
         return counted(
-            "No duplicates in the 1 memory there is.",
+            "No duplicates: there is only 1 memory.",
             "No duplicates among %n memories.",
             self._report.looked_at,
         )
@@ -589,11 +585,9 @@ def percent(similarity: float) -> str:
 def _item(group: DuplicateGroup) -> QListWidgetItem:
     """Return the list item of a group."""
     names = [visible(file.rel.rpartition("/")[2]) for file in group.files]
-    kind = {
-        "exact": tr("same text"),
-        "near": tr("say the same"),
-        "alike": tr("similar, not the same"),
-    }[group.kind]
+    kind = {"exact": tr("same text"), "near": tr("same content"), "alike": tr("similar, but different")}[
+        group.kind
+    ]
     files = counted("1 memory", "%n memories", len(names))
     item = QListWidgetItem(names[0])
     item.setData(Qt.ItemDataRole.UserRole, group)
@@ -609,11 +603,11 @@ def _facts(group: DuplicateGroup) -> str:
     share = percent(group.similarity)
     match group.kind:
         case "exact":
-            return tr("The same text, but for white space.")
+            return tr("The text is the same except for white space.")
         case "near":
-            return tr("{share} of the smaller one is found in the other.").format(share=share)
+            return tr("{share} of the smaller memory is also in the other memory.").format(share=share)
         case _:
-            said = tr("{share} of the words are shared, but they are not taken for the same:")
+            said = tr("{share} of the words are the same, but these memories do not count as duplicates:")
             return f"{said.format(share=share)} {group.reason}."
 
 
@@ -660,7 +654,7 @@ class MergeMemoriesDialog(QDialog):
         self.resize(820, 640)
         self.message = MessageBar(icons, "merge-message", closable=False)
         self.target = FitCombo()
-        self.target.setAccessibleName(self.tr("The memory that stays"))
+        self.target.setAccessibleName(self.tr("Memory to keep"))
         self.members = QListWidget()
         self.members.setAccessibleName(self.tr("Memories to merge"))
         self.members.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -668,14 +662,14 @@ class MergeMemoriesDialog(QDialog):
             self._add(file)
         self.text = PlainTextBox()
         self.text.setFont(monospace())
-        self.text.setAccessibleName(self.tr("The merged text"))
+        self.text.setAccessibleName(self.tr("Merged text"))
         self.text.setTabChangesFocus(False)
         self.check = WrapLabel()
         self.lost_list = QListWidget()
         self.lost_list.setAccessibleName(self.tr("Lines that would be lost"))
         self.lost_list.setFont(monospace())
         self.lost_list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.agreed = QCheckBox(self.tr("I do not need these lines any &more"))
+        self.agreed = QCheckBox(self.tr("I &no longer need these lines"))
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = self.buttons.addButton(self.tr("&Merge"), QDialogButtonBox.ButtonRole.AcceptRole)
         self._timer = single_shot(self, _CHECK_MS, self._check_now)
@@ -700,8 +694,8 @@ class MergeMemoriesDialog(QDialog):
         form = QFormLayout()
         form.setSpacing(GAP)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        form.addRow(self.tr("&Keep as"), self.target)
-        form.addRow(self.tr("&Take in"), self.members)
+        form.addRow(self.tr("Memory to &keep"), self.target)
+        form.addRow(self.tr("Memories &to merge"), self.members)
         column(
             self,
             self.message,
@@ -743,7 +737,7 @@ class MergeMemoriesDialog(QDialog):
 
     @property
     def is_checked(self) -> bool:
-        """Whether the shown text has been checked for lost lines."""
+        """Whether the text that is shown has been checked for lost lines."""
         return self._seed is not None and not self._checking
 
     @Slot()
@@ -815,15 +809,15 @@ class MergeMemoriesDialog(QDialog):
         """Update the result of the check, and the Merge button."""
         count = len(self.chosen)
         if self._checking:
-            self.check.say(self.tr("Looking for lines that would be lost…"))
+            self.check.say(self.tr("Checking for lines that would be lost…"))
         elif self.lost:
             self.check.say(counted("1 line would be lost:", "%n lines would be lost:", len(self.lost)))
         else:
-            self.check.say(self.tr("Every line of all of them is kept."))
+            self.check.say(self.tr("Every line of all these memories is kept."))
         self.accept_button.setEnabled(
             count > 1 and self.is_checked and (not self.lost or self.agreed.isChecked())
         )
-        gone = counted("&Merge and delete 1", "&Merge and delete %n", count - 1)
+        gone = counted("&Merge and delete 1 memory", "&Merge and delete %n memories", count - 1)
         self.accept_button.setText(gone if count > 1 else self.tr("&Merge"))
 
     def _on_failed(self, error: UserError) -> None:
@@ -841,7 +835,7 @@ class MergeMemoriesDialog(QDialog):
 
 
 class DuplicatesControl(QObject):
-    """Controller of the duplicate finder of the shown home.
+    """Controller of the duplicate finder of the home that is shown.
 
     The page is created on first use, and closed when another home is shown.
     """
@@ -864,7 +858,7 @@ class DuplicatesControl(QObject):
         edits.undone.connect(self._on_undone)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home, and close the dialog and the page of the previous one."""
+        """Set the home to show, and close the dialog and the page of the previous one."""
         if self.dialog is not None:
             self.dialog.reject()
         self._session = session
@@ -882,7 +876,7 @@ class DuplicatesControl(QObject):
 
     @Slot()
     def show(self) -> None:
-        """Show the page, and search the shown home for duplicates."""
+        """Show the page, and search for duplicates in the home that is shown."""
         session = self._session
         if session is None or session.context is None:
             return
@@ -934,7 +928,9 @@ class DuplicatesControl(QObject):
         if self.dialog is not None:
             self.dialog.accept()
         said = counted(
-            "Merged; 1 memory was deleted.", "Merged; %n memories were deleted.", len(undo.removed)
+            "Memories merged; 1 memory was deleted.",
+            "Memories merged; %n memories were deleted.",
+            len(undo.removed),
         )
         if self.page is not None and self.is_page_shown and self._back is not None:
             self._back.offer(undo, said)

@@ -195,12 +195,12 @@ class PathDialog(JudgedDialog):
         self.resize(480, 0)
         self._taken = taken
         self.rel = QLineEdit(rel)
-        self.rel.setAccessibleName(self.tr("Path in the scope"))
+        self.rel.setAccessibleName(self.tr("Path within the scope"))
         self.rel.setPlaceholderText(self.tr("topic/notes.md"))
         self.description = QLineEdit()
         self.description.setAccessibleName(self.tr("Description"))
         self.description.setPlaceholderText(
-            self.tr("One line that tells the agent when to read it (optional)")
+            self.tr("One line that tells the agent when to read this memory (optional)")
         )
         self.template = TemplateChoice()
         rows: list[tuple[str, QWidget]] = [(self.tr("&Path"), self.rel)]
@@ -237,16 +237,16 @@ class PathDialog(JudgedDialog):
     def problem(self) -> str:
         """Return the reason why the path cannot be used; empty if it can."""
         if not self.rel.text().strip():
-            return self.tr("Give it a name.")
+            return self.tr("Enter a name.")
         problem = name_problem(self.path)
         if problem:
             return self.tr("Not a valid path: {problem}").format(problem=problem)
         if self.path.rpartition("/")[2].startswith("."):
-            return self.tr("A name that begins with a dot is never listed.")
+            return self.tr("The name must not start with a dot, because such files are never listed.")
         # The name of an existing folder means that folder, not a new file `<name>.md` beside it.
         named = f"{ROOT}/{self.chosen_scope.value}/{self.rel.text().strip()}"
         taken = self._taken(named) or self._taken(self.path)
-        return self.tr("Something is there already.") if taken else ""
+        return self.tr("A file or folder with this path already exists.") if taken else ""
 
     @Slot()
     def judge(self) -> None:
@@ -315,7 +315,7 @@ class MoveDialog(JudgedDialog):
         self.folder.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.folder.setAccessibleName(self.tr("Folder"))
         field = QLineEdit()
-        field.setPlaceholderText(self.tr("top of the scope"))
+        field.setPlaceholderText(self.tr("top level of the scope"))
         field.setAccessibleName(self.tr("Folder"))
         self.folder.setLineEdit(field)
         completer = QCompleter(self.folder.model(), self.folder)
@@ -325,7 +325,7 @@ class MoveDialog(JudgedDialog):
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self.name = QLineEdit(paths[0].rpartition("/")[2] if one else "")
         self.name.setAccessibleName(self.tr("Name"))
-        self.keep_both = QCheckBox(self.tr("Keep &both: put a number after the name"))
+        self.keep_both = QCheckBox(self.tr("Keep &both: add a number to the name"))
         rows: list[tuple[str, QWidget]] = [(self.tr("&Folder"), self.folder)]
         if one:
             rows.append((self.tr("&Name"), self.name))
@@ -362,9 +362,9 @@ class MoveDialog(JudgedDialog):
         """Return the plan to move one memory or folder to `folder` as `name`, or the reason against it."""
         target = f"{folder}/{name}"
         if not name or "/" in name:
-            return MovePlan({}, refused=self.tr("Give it a name."))
+            return MovePlan({}, refused=self.tr("Enter a name."))
         if target == path:
-            return MovePlan({}, refused=self.tr("Choose where it goes."))
+            return MovePlan({}, refused=self.tr("Choose a folder to move to."))
         if target.startswith(path + "/"):
             return MovePlan({}, refused=self.tr("A folder cannot be moved into itself."))
         return MovePlan({path: target}, (path,) if self._taken(target) else ())
@@ -378,7 +378,7 @@ class MoveDialog(JudgedDialog):
             if problem:
                 return self.tr("Not a valid path: {problem}").format(problem=problem)
             if any(part.startswith(".") for part in target.split("/")):
-                return self.tr("A name that begins with a dot is never listed.")
+                return self.tr("The name must not start with a dot, because such files are never listed.")
         return ""
 
     @Slot()
@@ -399,7 +399,7 @@ class MoveDialog(JudgedDialog):
         says = problem or (f"{visible(first)}  +{more}" if more > 0 else visible(first))
         if not problem and plan.clashes:
             names = ", ".join(visible(path.rpartition("/")[2]) for path in plan.clashes[:_MOST_NAMES])
-            problem = says = self.tr("Something of that name is there already: {names}").format(names=names)
+            problem = says = self.tr("The folder already contains: {names}").format(names=names)
         # No error colour before the user has chosen a target.
         bad = bool(problem) and not (plan.refused and not plan.targets)
         self.say(says, fine=not problem, bad=bad)
@@ -422,9 +422,9 @@ def ask_keep_both(parent: QWidget, names: Sequence[str]) -> bool:
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
-    taken = tr("In that folder there is something of the same name already:")
-    box = message_box(parent, QMessageBox.Icon.Question, tr("A name is taken"), taken, "\n".join(shown))
-    keep = box.addButton(tr("&Keep both, with a number"), QMessageBox.ButtonRole.AcceptRole)
+    taken = tr("The folder already contains files or folders with the same name:")
+    box = message_box(parent, QMessageBox.Icon.Question, tr("Name already in use"), taken, "\n".join(shown))
+    keep = box.addButton(tr("&Keep both (add a number to the name)"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(keep)
     box.exec()

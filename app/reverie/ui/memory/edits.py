@@ -228,7 +228,7 @@ class Edits(QObject):
         change.session.lanes.scan.submit(change.name, change.job, done=done, failed=failed)
 
     def forget(self) -> None:
-        """Clear the changes to undo and redo, when another home is shown."""
+        """Clear the changes to undo and redo, because another home is shown."""
         self._undos.clear()
         self._redos.clear()
         self._forgotten += 1
@@ -269,15 +269,11 @@ class TakeBack(QObject):
         edits.failed.connect(self._on_failed)
 
     def offer(
-        self,
-        undo: Undo,
-        sentence: str,
-        more: Sequence[tuple[str, str, str]] = (),
-        tone: Tone = "info",
+        self, undo: Undo, sentence: str, more: Sequence[tuple[str, str, str]] = (), tone: Tone = "info"
     ) -> None:
         """Show `sentence` and the warning of the change, with an Undo button and the `more` buttons."""
         self._undo = undo
-        buttons = [(_UNDO, self.tr("Undo"), self.tr("Take it back")), *more]
+        buttons = [(_UNDO, self.tr("Undo"), self.tr("Undo this change")), *more]
         self._bar.say(with_warning(sentence, undo), tone=tone, buttons=buttons)
 
     def forget(self) -> None:
@@ -297,7 +293,7 @@ class TakeBack(QObject):
             self._is_asked = True
             self._edits.undo()
         else:
-            self._bar.say(self.tr("Other changes came after it: undo those first."))
+            self._bar.say(self.tr("Other changes were made after this one. Undo those changes first."))
 
     @Slot(str)
     def _on_chosen(self, key: str) -> None:
@@ -377,7 +373,7 @@ class HandControl(QObject):
         self._model.move_asked.connect(self._drop)
 
     def forget(self) -> None:
-        """Clear the changes to undo, the pending selection and the message, when another home is shown."""
+        """Clear the changes to undo, the pending selection and the message, because another home is shown."""
         self.edits.forget()
         self._back.forget()
         self._wanted = ""
@@ -463,8 +459,8 @@ class HandControl(QObject):
         """Show that memories cannot be moved by dropping them onto the list of homes."""
         self._refuse(
             self.tr(
-                "Notes can be moved between the scopes of one workspace. To bring one elsewhere, copy its "
-                "text into a new note there."
+                "Memories can be moved only between the scopes of one workspace. To move a memory "
+                "anywhere else, copy its text into a new memory there."
             )
         )
 
@@ -544,7 +540,7 @@ class HandControl(QObject):
     # Selection
 
     def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
-        """Return (home session, trees) of the shown place; None if either is missing."""
+        """Return (home session, trees) of the place that is shown; None if either is missing."""
         session, update = self._shown.session, self._shown.update
         return (session, update) if session is not None and update is not None else None
 
@@ -560,7 +556,7 @@ class HandControl(QObject):
 
     @staticmethod
     def _scopes(update: TreeUpdate) -> list[Scope]:
-        """Return the scopes that the shown place has."""
+        """Return the scopes of the place that `update` is about."""
         return [scope for scope in SCOPES if update.view.scopes[scope].root is not None]
 
     def _folders(self, update: TreeUpdate, scope: Scope) -> list[str]:
@@ -621,7 +617,10 @@ class HandControl(QObject):
         said = self.tr("Pinned {what}") if pinned else self.tr("Unpinned {what}")
         session = self._shown.session
         if pinned and session is not None and not session.facts.loads_pinned:
-            said = self.tr("Pinned {what}: no consolidation deletes or renames it; the agent knows no pins")
+            said = self.tr(
+                "Pinned {what}: consolidations never delete or rename pinned memories. This agent "
+                "does not support pins."
+            )
         self.offer_undo(undo, said.format(what=what))
 
     @Slot(object, str)
@@ -659,7 +658,7 @@ class HandControl(QObject):
         else:
             if self._is_shown(session, undo.context):
                 self._select_soon(undo.path, focus=False)
-            self.offer_undo(undo, self.tr("Done again: {name}").format(name=_name(undo.path)))
+            self.offer_undo(undo, self.tr("Redone: {name}").format(name=_name(undo.path)))
 
     @Slot(object)
     def _on_failed(self, error: UserError) -> None:
@@ -671,18 +670,14 @@ class HandControl(QObject):
     def offer_undo(self, undo: Undo, sentence: str) -> None:
         """Show `sentence` and an Undo button, if the change is the next one to undo.
 
-        It is not if another home is shown since.
+        If another home has been shown since the change, it is not, and nothing is shown.
         """
         if self.edits.last is undo:
             self._back.offer(undo, sentence)
         self.state_changed.emit()
 
     def take_back(
-        self,
-        session: HomeSession,
-        request: Request[Undo],
-        sentence: str,
-        failed: Callable[[UserError], None],
+        self, session: HomeSession, request: Request[Undo], sentence: str, failed: Callable[[UserError], None]
     ) -> None:
         """Run `request`, which reverts or fixes memories; then show `sentence` and a button to undo that."""
         self.edits.apply(session, "take back", request, lambda undo: self.offer_undo(undo, sentence), failed)

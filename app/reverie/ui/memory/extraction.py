@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QProgressBar,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QProgressBar, QTreeWidget, QTreeWidgetItem, QWidget
 
 from reverie.agents.capabilities import StatusLine
 from reverie.engine.asking import ask
@@ -49,13 +42,13 @@ if TYPE_CHECKING:
 def stage(name: str) -> str:
     """Return the displayed name of a stage of a rollout or directory; an unknown name is not changed."""
     return {
-        "next": tr("comes next"),
+        "next": tr("next"),
         "left-out": tr("skipped"),
         "waiting": tr("waiting"),
         "reading": tr("reading"),
         "thinking": tr("thinking"),
         "writing": tr("writing"),
-        "persisted": tr("kept"),
+        "persisted": tr("saved"),
         "consolidated": tr("consolidated"),
         "failed": tr("failed"),
         "skipped": tr("skipped"),
@@ -82,7 +75,7 @@ def footer_line(view: ExtractView, *, running: bool) -> StatusLine:
     state: Literal["ok", "running", "warn", "fail"] = "ok"
     parts = [waiting(view.waiting)]
     if view.to_notes:
-        parts.append(tr("Each result becomes a note to Codex."))
+        parts.append(tr("Each result is saved as a note for Codex."))
     if view.last_at is not None:
         outcome = display_text.outcome(view.last_outcome)
         parts.append(tr("Last consolidation: {outcome}.").format(outcome=outcome))
@@ -135,7 +128,7 @@ class ExtractControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the shown home supports extraction."""
+        """Whether the home that is shown supports extraction."""
         return self._session is not None and self._session.facts.extracts
 
     @property
@@ -147,7 +140,7 @@ class ExtractControl(QObject):
         return self.running and self._of is session
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none. A running extraction continues."""
+        """Set the home to show; None means no home. A running extraction continues."""
         if self._session is not None:
             self._session.status_changed.disconnect(self._soon)
         self._session = session
@@ -430,7 +423,7 @@ class ExtractDialog(QDialog):
         self.message = MessageBar(icons, "extract-message")
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName(self.tr("Rollouts that are done"))
+        self.bar.setAccessibleName(self.tr("Progress of the extraction"))
         self.bar.setMaximumHeight(8)
         self.table = QTreeWidget()
         self.told = WrapLabel()
@@ -443,10 +436,17 @@ class ExtractDialog(QDialog):
         self.follow(running=False, possible=False)
 
     def _lay_out(self) -> None:
-        self.run.say(self.tr("&Extract"), self.tr("With the engine that the settings name"))
-        self.run_rules.say(self.tr("With &rules"), self.tr("Offline, by fixed rules"))
-        self.cancel_button.say(self.tr("&Cancel"), self.tr("What is kept stays; the rest comes next time"))
-        self.review_button.say(self.tr("Re&view changes"), self.tr("What the selected one changed, and undo"))
+        self.run.say(self.tr("&Extract"), self.tr("Use the engine selected in Settings"))
+        self.run_rules.say(self.tr("With &rules"), self.tr("Use fixed rules, offline and without a model"))
+        self.cancel_button.say(
+            self.tr("&Cancel"),
+            self.tr(
+                "Stop the run. Saved results are kept, and the remaining threads are extracted next time."
+            ),
+        )
+        self.review_button.say(
+            self.tr("Re&view changes"), self.tr("Show or undo what the selected run changed")
+        )
         self.review_button.clicked.connect(self._on_review)
         table = self.table
         table.setHeaderLabels(
@@ -483,7 +483,8 @@ class ExtractDialog(QDialog):
         Also shown are why that engine was chosen, and whether the results become notes.
         """
         outcome = self.tr(
-            "Each result becomes a note to Codex. Codex adds it to its memory the next time it consolidates."
+            "Each result is saved as a note for Codex. Codex adds the note to its memory the "
+            "next time it consolidates."
         )
         self.summary.say(" ".join((waiting(view.waiting), *((outcome,) if view.to_notes else ()))))
         name = display_text.engine(view.engine)
@@ -606,9 +607,11 @@ class RolloutConsent(ConsentDialog):
 
     def _facts(self, consent: ConsentView, engine: str) -> str:
         facts = (
-            self.tr("The model {engine} reads the threads named first, and may read the memories after them.")
+            self.tr("The model {engine} will read the threads at the top of the list. It can also read "
+"the memories listed after the threads.")
             .format(engine=visible(engine)),
-            self.tr("What looks like a secret to Reverie is replaced by a placeholder and is not sent."),
+            self.tr("Text that Reverie recognizes as a secret is replaced with a placeholder and is not "
+"sent."),
             self.tr("You are asked once for this home and destination."),
         )  # fmt: skip
         return " ".join(facts)

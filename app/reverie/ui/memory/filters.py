@@ -62,7 +62,7 @@ class TreeOrder(QObject):
         self.button = QToolButton(parent)
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setAutoRaise(True)
-        self.button.setAccessibleName(self.tr("Order of the memories"))
+        self.button.setAccessibleName(self.tr("Sort order of the memories"))
         self._say()
 
     def set_actions(self, actions: Actions) -> None:
@@ -154,12 +154,15 @@ def chip_text(show: Show) -> str:
 def _meaning(show: Show) -> str:
     """Return the tool tip of a filter."""
     return {
-        "all": tr("Every memory"),
-        "loaded": tr("What the agent loads in full when it starts"),
-        "changed": tr("What someone else changed since you saw it"),
-        "pinned": tr("What a consolidation never deletes or renames"),
-        "stale": tr("What was true of the project when it was written, and is not any more"),
-        "warnings": tr("Secret-like text, hidden characters, what the agent does not see, and the like"),
+        "all": tr("All memories"),
+        "loaded": tr("Memories that the agent loads in full when it starts"),
+        "changed": tr("Memories changed by someone else since you last viewed them"),
+        "pinned": tr("Memories that a consolidation never deletes or renames"),
+        "stale": tr("Memories with statements about the project that are no longer true"),
+        "warnings": tr(
+            "Memories with warnings, such as secret-like text, hidden characters, or text that "
+            "the agent does not see"
+        ),
     }[show]
 
 
@@ -171,7 +174,7 @@ class FilterChips(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(self.tr("Which memories are shown"))
+        self.setAccessibleName(self.tr("Filter for the memories shown"))
         row = FlowLayout(holder=self, gap=UNIT)
         row.setContentsMargins(GAP, UNIT, GAP, UNIT)
         group = QButtonGroup(self)
@@ -211,7 +214,7 @@ class FilterChips(QWidget):
 
 
 class FilterControl(QObject):
-    """Controller that synchronises the filter chips, their counts and the shown trees."""
+    """Controller that synchronises the filter chips, their counts and the trees that are shown."""
 
     displaced = Signal(object)
     """Emitted with a `LoadedNext` when a save changes which files a new session of the agent loads."""
@@ -236,7 +239,7 @@ class FilterControl(QObject):
         model.warnings_changed.connect(self._soon.start)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._session, self._update = session, None
         self._lane.abandon("loaded")
 
@@ -274,7 +277,7 @@ class FilterControl(QObject):
 
         def failed(error: UserError) -> None:
             # The Context tab shows this error; here only the marks of loaded files are missing.
-            log.info("what the agent loads is not known: %s", error.title)
+            log.info("cannot determine what the agent loads: %s", error.title)
             self._set_loaded(None)
 
         self._lane.submit(

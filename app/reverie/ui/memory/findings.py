@@ -1,9 +1,9 @@
-"""Lint findings of the shown memories, and the care of an index with its fixes.
+"""Lint findings of the memories in the trees, and the checks of an index with their fixes.
 
-Both are listed under the heading of the editor. `LintControl` checks the shown memories a moment after each
-change, on a thread of its own, and marks rows of the tree. `IndexControl` checks an open index, fixes it, and
-plans renames that keep links valid; its changes go through `Edits`, so that Undo works. The views update
-through the watcher.
+Both are listed under the heading of the editor. `LintControl` checks the memories that are shown a moment
+after each change, on a thread of its own, and marks rows of the tree. `IndexControl` checks an open index,
+fixes it, and plans renames that keep links valid; its changes go through `Edits`, so that Undo works. The
+views update through the watcher.
 
 Threading: GUI thread; checks are jobs. Failure: shown as a notice of the session, or in the bar under the
 tree.
@@ -88,11 +88,11 @@ class FindingsList(QWidget):
         self.toggle.setAutoRaise(True)
         self.toggle.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.toggle.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.toggle.setAccessibleName(self.tr("Nothing to look at"))
-        self.toggle.setToolTip(self.tr("Show or hide what you may want to look at in this memory"))
+        self.toggle.setAccessibleName(self.tr("No warnings"))
+        self.toggle.setToolTip(self.tr("Show or hide the warnings for this memory"))
         self.toggle.clicked.connect(self._on_toggle)
         self.list = FewRows(_ROWS)
-        self.list.setAccessibleName(self.tr("What to look at in this memory"))
+        self.list.setAccessibleName(self.tr("Warnings for this memory"))
         self.list.itemActivated.connect(self._on_activated)
         self.list.itemClicked.connect(self._on_activated)
         column(self, self.toggle, self.list, margin=(GAP, 0, GAP, 0), gap=UNIT)
@@ -103,7 +103,7 @@ class FindingsList(QWidget):
         return self._findings
 
     def show_findings(self, findings: Sequence[LintFinding]) -> None:
-        """List the findings of the shown memory; hide the list if there are none."""
+        """List the findings of the memory that is shown; hide the list if there are none."""
         if tuple(findings) == self._findings:
             return
         was_marked = is_marked(self._findings)
@@ -178,7 +178,7 @@ class LintControl(QObject):
         self.findings.jump.connect(self._jump)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._forget()
         self._session = session
 
@@ -323,7 +323,7 @@ class IndexPanel(QWidget):
         self.toggle = QToolButton()
         self.toggle.setAutoRaise(True)
         self.toggle.setArrowType(Qt.ArrowType.DownArrow)
-        self.toggle.setAccessibleName(self.tr("Index care"))
+        self.toggle.setAccessibleName(self.tr("Index check"))
         self.toggle.setToolTip(self.tr("Show or hide the problems in this index"))
         self.toggle.clicked.connect(self._fold)
         self.summary = WrapLabel()
@@ -332,8 +332,8 @@ class IndexPanel(QWidget):
         self.list.currentRowChanged.connect(self._on_row)
         self.list.itemActivated.connect(self._on_go)
         self.buttons = {kind: FitPushButton(fix_name(kind)) for kind in _KINDS}
-        self.go = FitPushButton(self.tr("Sho&w it"))
-        self.go.say(self.tr("Sho&w it"), self.tr("Go to the line, or open the memory"))
+        self.go = FitPushButton(self.tr("Sho&w"))
+        self.go.say(self.tr("Sho&w"), self.tr("Go to the line, or open the memory"))
         self.go.clicked.connect(self._on_go)
         for kind, button in self.buttons.items():
             button.clicked.connect(lambda _on=False, kind=kind: self._fix(kind))
@@ -484,7 +484,7 @@ class IndexControl(QObject):
         self.panel.place_wanted.connect(self._go)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._session = session
         self._forget()
 
@@ -544,7 +544,7 @@ class IndexControl(QObject):
             if path == self._path:
                 self.panel.show_look(look)
                 self._pane.set_own_cut(
-                    None if look is None else _cut_in, self.tr("The agent does not load this.")
+                    None if look is None else _cut_in, self.tr("The agent does not load this part.")
                 )
 
         def failed(_error: UserError) -> None:
@@ -599,7 +599,7 @@ class IndexControl(QObject):
 
         def done(plan: RenamePlan | None) -> None:
             if plan is None:
-                plain(self.tr("The index and links in other memories were not updated. Fix the index."))
+                plain(self.tr("The index and the links in other memories were not updated. Fix the index."))
             elif not plan.lines:
                 plain("")
             else:
@@ -666,13 +666,13 @@ class RenameDialog(QDialog):
 
     def __init__(self, plan: RenamePlan, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Rename with its links"))
+        self.setWindowTitle(self.tr("Rename and update links"))
         self.setMinimumWidth(340)
         files = len({line.path for line in plan.lines})
         (old, new), *others = plan.targets.items()
-        said = self.tr("{old} becomes {new}. With it {lines} in {files} change:")
+        said = self.tr("{old} will be renamed to {new}. This also changes {lines} in {files}:")
         if others:
-            said = self.tr("{things} move to {folder}. With them {lines} in {files} change:")
+            said = self.tr("{things} will be moved to {folder}. This also changes {lines} in {files}:")
         self.head = WrapLabel()
         self.head.say(
             said.format(
@@ -685,7 +685,7 @@ class RenameDialog(QDialog):
             )
         )
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Lines that change"))
+        self.list.setAccessibleName(self.tr("Lines to change"))
         self.list.setFont(monospace())
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(160)
@@ -722,11 +722,13 @@ def summary(report: IndexReport) -> str:
     if cut.line is not None:
         parts.append(
             tr(
-                "The agent loads {loaded} of {lines} lines. It does not read what is below the dashed line."
+                "The agent loads {loaded} of {lines} lines. It does not read the lines below the dashed line."
             ).format(loaded=cut.line - 1, lines=cut.lines)
         )
         if report.fallen:
-            parts.append(counted(tr("1 entry falls off."), "%n entries fall off.", len(report.fallen)))
+            parts.append(
+                counted(tr("1 entry is not loaded."), "%n entries are not loaded.", len(report.fallen))
+            )
     count = sum(each.problem not in ("over-lines", "over-chars", "falls-off") for each in report.findings)
     if count:
         parts.append(counted(tr("1 problem"), "%n problems", count) + ".")
@@ -737,20 +739,22 @@ def sentence(finding: IndexFinding) -> str:
     """Return a finding as a sentence of one line."""
     about, rel, line = visible(finding.about), visible(finding.rel), finding.line
     if finding.problem == "dangling" and finding.rel != INDEX:
-        return tr("{file}, line {line}: nothing is called “{name}”").format(file=rel, line=line, name=about)
+        return tr("{file}, line {line}: no memory has the name “{name}”").format(
+            file=rel, line=line, name=about
+        )
     said = {
         "over-lines": tr("{about} lines; the agent loads the first {most}"),
         "over-chars": tr("{about} characters; the agent loads the first {chars}"),
         "falls-off": tr("Line {line}: “{about}” is not loaded"),
-        "no-file": tr("Line {line}: there is no file “{about}”"),
-        "listed-twice": tr("Line {line}: “{about}” is listed already"),
+        "no-file": tr("Line {line}: the file “{about}” does not exist"),
+        "listed-twice": tr("Line {line}: “{about}” is already listed"),
         "long-line": tr("Line {line}: longer than {wished} characters"),
-        "unlisted": tr("“{file}” has no line here"),
-        "dangling": tr("Line {line}: nothing is called “{about}”"),
-        "duplicate-name": tr("“{file}”: another memory is called “{about}”, too"),
+        "unlisted": tr("“{file}” is not listed in this index"),
+        "dangling": tr("Line {line}: no memory has the name “{about}”"),
+        "duplicate-name": tr("“{file}”: another memory also has the name “{about}”"),
         "no-description": tr("“{file}” has no description"),
-        "conflict-copy": tr("“{file}” is a copy of the index that a sync program made in a conflict"),
-        "other-spelling": tr("Line {line}: “{about}” is spelled with other code points than its file"),
+        "conflict-copy": tr("“{file}” is a conflict copy of the index, created by a sync program"),
+        "other-spelling": tr("Line {line}: “{about}” uses different code points than the name of its file"),
     }[finding.problem]
     return said.format(
         line=line, about=about, file=rel, most=MOST_LINES, chars=f"{MOST_CHARS:,}", wished=RECOMMENDED_CHARS
@@ -760,34 +764,39 @@ def sentence(finding: IndexFinding) -> str:
 def fix_name(kind: str) -> str:
     """Return the label of a fix."""
     return {
-        "add": tr("&Add its line"),
-        "drop": tr("&Drop the line"),
-        "drop-all": tr("Drop a&ll"),
+        "add": tr("&Add a line"),
+        "drop": tr("&Remove the line"),
+        "drop-all": tr("Remove a&ll"),
         "shorten": tr("&Shorten the line"),
-        "raise": tr("&Move it up"),
-        "respell": tr("&Spell it as its file"),
+        "raise": tr("&Move the line up"),
+        "respell": tr("&Use the file name"),
     }[kind]
 
 
 def fix_tip(kind: str) -> str:
     """Return the tool tip of a fix."""
     return {
-        "add": tr("Add a line for this memory where the agent loads it; nothing else changes"),
-        "raise": tr("Move this line up, so that the agent loads it; the last one that it loads gives way"),
-        "respell": tr("Write the link with the code points of the file's name; nothing else changes"),
-        "drop": tr("Take this line out of the index; nothing else changes"),
-        "drop-all": tr("Take every line out of the index whose file does not exist; nothing else changes"),
-        "shorten": tr("Cut this line at a word; its links stay, and nothing else changes"),
+        "add": tr(
+            "Add a line for this memory to the part of the index that the agent loads; nothing else changes"
+        ),
+        "raise": tr(
+            "Move this line up so that the agent loads it; the line that is now the last one "
+            "loaded is then no longer loaded"
+        ),
+        "respell": tr("Rewrite the link with the code points of the file name; nothing else changes"),
+        "drop": tr("Remove this line from the index; nothing else changes"),
+        "drop-all": tr("Remove all lines whose file does not exist from the index; nothing else changes"),
+        "shorten": tr("Shorten this line at a word boundary; its links are kept, and nothing else changes"),
     }[kind]
 
 
 def fix_done(kind: str) -> str:
     """Return the message after a fix."""
     return {
-        "add": tr("A line was added to the index"),
-        "drop": tr("The line was taken out of the index"),
-        "drop-all": tr("The lines without a file were taken out of the index"),
-        "shorten": tr("The line was shortened"),
-        "raise": tr("The line was moved up"),
-        "respell": tr("The link was spelled as its file"),
+        "add": tr("Added a line to the index"),
+        "drop": tr("Removed the line from the index"),
+        "drop-all": tr("Removed the index lines whose file does not exist"),
+        "shorten": tr("Shortened the line"),
+        "raise": tr("Moved the line up"),
+        "respell": tr("Changed the link to match the file name"),
     }[kind]

@@ -28,15 +28,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextLayout,
 )
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QLabel,
-    QMenu,
-    QProgressBar,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QProgressBar, QSizePolicy, QToolButton, QWidget
 
 from reverie.agents.base import loaded_next_from
 from reverie.agents.scopes import Scope
@@ -85,9 +77,9 @@ def conflict_words(result: RunResult) -> str:
         return summary_words(result.summary)
     paths = ", ".join(map(visible, changed))
     if len(changed) == 1:
-        text = tr("{summary} Left as it is, because it was edited since: {paths}")
+        text = tr("{summary} Not changed, because this file was edited later: {paths}")
     else:
-        text = tr("{summary} Left as they are, because they were edited since: {paths}")
+        text = tr("{summary} Not changed, because these files were edited later: {paths}")
     return text.format(summary=summary_words(result.summary), paths=paths)
 
 
@@ -117,7 +109,7 @@ def state_words(run: RunSummary) -> str:
     """Return the displayed outcome of a run; if it was undone, wholly or in part, a text that says so."""
     if run.reverted:
         return tr("undone")
-    return tr("undone in part") if run.partly_undone else display_text.outcome(run.outcome)
+    return tr("partly undone") if run.partly_undone else display_text.outcome(run.outcome)
 
 
 def headline(run: RunSummary) -> str:
@@ -289,21 +281,21 @@ class RunPanel(QWidget):
 
     def _buttons(self, run: RunResult, *, dry_run: bool) -> list[tuple[str, str, str]]:
         """Return the buttons for the result of a run, as (key, text, tool tip)."""
-        review = ("review", self.tr("Review changes"), self.tr("What it changed, file by file"))
+        review = ("review", self.tr("Review changes"), self.tr("Show the changes of this run, file by file"))
         if dry_run and run.ops:
             return [
-                ("review", self.tr("Review plan"), self.tr("What it would change, file by file")),
-                ("apply", self.tr("Apply all"), self.tr("Do exactly this; it can be undone")),
+                ("review", self.tr("Review plan"), self.tr("Show the planned changes, file by file")),
+                ("apply", self.tr("Apply all"), self.tr("Apply all planned changes; you can undo them")),
             ]
         if run.outcome == "completed":
-            return [review, ("revert", self.tr("Undo"), self.tr("Give back every byte this run changed"))]
+            return [review, ("revert", self.tr("Undo"), self.tr("Undo every change of this run"))]
         return [review] if run.outcome == "held" else []
 
     def reverted(self, result: RunResult) -> None:
         """Show the result of undoing a run, with the paths of conflicts."""
         self._live.hide()
         self._run_id = result.run_id
-        undo = ("revert", self.tr("Undo"), self.tr("Do again what was undone"))
+        undo = ("revert", self.tr("Undo"), self.tr("Redo the changes that were undone"))
         buttons = [undo] if result.applied else []
         if not result.conflicts:
             self.result.say(summary_words(result.summary), buttons=buttons)
@@ -326,13 +318,15 @@ class RunPanel(QWidget):
             self.interrupted.clear()
             return
         self._interrupted_id = waiting.id
-        text = self.tr("A consolidation was interrupted on {when}; what it had begun can be undone.")
+        text = self.tr(
+            "A consolidation was interrupted on {when}. You can undo the changes it had already made."
+        )
         self.interrupted.say(
             text.format(when=when(waiting.started_at)),
             tone="warn",
             buttons=[
-                ("review", self.tr("Review changes"), self.tr("What it changed, file by file")),
-                ("revert", self.tr("Undo"), self.tr("Give back every byte this run changed")),
+                ("review", self.tr("Review changes"), self.tr("Show the changes of this run, file by file")),
+                ("revert", self.tr("Undo"), self.tr("Undo every change of this run")),
             ],
         )
 
@@ -420,7 +414,7 @@ def row_words(
     if row.last_run_at is None:
         return RowWords("never", tr("never by Reverie") if agent_too else tr("never"))
     result = tr("undone") if row.undone else changes(row.changes)
-    in_part = [tr("undone in part")] if row.partly_undone and not row.undone else []
+    in_part = [tr("partly undone")] if row.partly_undone and not row.undone else []
     parts = (display_text.age(now_ms, row.last_run_at), result, *in_part)
     details = (when(row.last_run_at), trigger(row.trigger), summary_words(row.summary), spent_words(spent))
     return RowWords("record", " · ".join(map(_unbroken, parts)), "", as_tooltip(*details))
@@ -436,7 +430,7 @@ def spent_words(spent: Spent | None) -> str:
     cost = money(spent.month_cost if spent.month_tokens else 0)
     if spent.month_unknown and spent.month_cost is not None:
         cost = tr("at least {cost}").format(cost=cost)
-    return tr("Last run of a model: {last}. This month: {month}.").format(
+    return tr("Last run with a model: {last}. This month: {month}.").format(
         last=f"{tokens(spent.last_tokens)}, {money(spent.last_cost)}",
         month=f"{amount(spent.month_tokens)}, {cost}",
     )
@@ -451,7 +445,7 @@ def harvest_words(row: HarvestRow, now_ms: int) -> RowWords:
     if row.status == "pending":
         return RowWords("record", tr("{age} · not finished").format(age=age), "", as_tooltip(exact))
     kept = counted(tr("1 memory"), "%n memories", row.accepted) if row.accepted else tr("nothing new")
-    left_out = tr("{skipped} left out").format(skipped=row.skipped) if row.skipped else ""
+    left_out = tr("{skipped} skipped").format(skipped=row.skipped) if row.skipped else ""
     return RowWords("record", f"{age} · {kept}", "", as_tooltip(exact, left_out))
 
 
@@ -560,7 +554,7 @@ def state_name(state: str) -> str:
 
     The word is for users who cannot see the icon.
     """
-    return {"ok": tr("fine"), "running": tr("running"), "warn": tr("warning"), "fail": tr("failed")}[state]
+    return {"ok": tr("OK"), "running": tr("running"), "warn": tr("warning"), "fail": tr("failed")}[state]
 
 
 class AgentRow(QWidget):
@@ -744,7 +738,7 @@ class Footer(QWidget):
         """
         self._other_engine = self._engine_words(engine) if engine else ""
         if engine and to_notes:
-            self._other_engine = self.tr("as notes to Codex, {engine}").format(engine=self._other_engine)
+            self._other_engine = self.tr("as notes for Codex, {engine}").format(engine=self._other_engine)
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:

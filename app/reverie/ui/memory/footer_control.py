@@ -103,7 +103,10 @@ class Consolidation(QObject):
     def dream(
         self, workbench: Workbench, context: ScopeContext, *, dry_run: bool, engine: str = AUTO
     ) -> None:
-        """Start a consolidation, with `dry_run` a preview; ignored while another job of this window runs."""
+        """Start a consolidation or, with `dry_run`, a preview.
+
+        The call is ignored while another job of this window runs.
+        """
         if self.running:
             return
         self._workbench = workbench
@@ -270,7 +273,7 @@ class FooterControl(QObject):
         self.jobs.cancelled.connect(self._on_cancelled)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         self._session = session
         self._available = False
         self._choice = None
@@ -316,7 +319,7 @@ class FooterControl(QObject):
             return self.tr("select a workspace or a project")
         running = session.status.running if session.status is not None else None
         if running is not None and not running.ours:
-            return self.tr("another one is running (process {pid})").format(pid=running.owner.pid)
+            return self.tr("another consolidation is running (process {pid})").format(pid=running.owner.pid)
         return ""
 
     def _follow(self) -> None:
@@ -348,7 +351,7 @@ class FooterControl(QObject):
     # Running
 
     def run(self, *, dry_run: bool, engine: str = AUTO) -> None:
-        """Start a consolidation of the shown context; ignored if there is an obstacle."""
+        """Start a consolidation of the context that is shown; ignored if there is an obstacle."""
         session = self._session
         if self.obstacle or session is None or session.context is None:
             return
@@ -417,7 +420,7 @@ class FooterControl(QObject):
         if not self.jobs.running:
             return False
         busy = UserError(
-            self.tr("Another run is going on."), next_step=self.tr("Try again when it has ended.")
+            self.tr("Another run is in progress."), next_step=self.tr("Try again when that run has finished.")
         )
         self.refused.emit(busy)
         return True
@@ -429,8 +432,8 @@ class FooterControl(QObject):
     def _session_of(self, run_id: str) -> HomeSession:
         """Return the home that a run belongs to.
 
-        If the panel shows the run, it is the home for which the run was started; otherwise it is the shown
-        home.
+        If the panel shows the run, it is the home for which the run was started; otherwise it is the home
+        that is shown.
         """
         told = run_id == self.footer.panel.run_id and self._of is not None
         session = self._of if told else self._session
@@ -442,7 +445,7 @@ class FooterControl(QObject):
         sentence = {
             "dream": self.tr("Consolidating…"),
             "preview": self.tr("Preparing a preview…"),
-            "apply": self.tr("Applying what was chosen…"),
+            "apply": self.tr("Applying the selected changes…"),
             "revert": self.tr("Undoing…"),
         }[kind]
         with self.footer.keeping_focus():

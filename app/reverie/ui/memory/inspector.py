@@ -118,14 +118,7 @@ class Inspector(QWidget):
         self._warnings: list[FitPushButton] = []
         self.pin: QAction | None = None
         inside = QWidget()
-        self._column = column(
-            inside,
-            self.about,
-            self.room,
-            self.history,
-            self.warnings,
-            gap=MARGIN + GAP,
-        )
+        self._column = column(inside, self.about, self.room, self.history, self.warnings, gap=MARGIN + GAP)
         self._column.addStretch(1)
         self.setFixedWidth(scaled(self.font(), WIDTH))
         column(self, scrolled(inside), margin=(1, 0, 0, 0), gap=0)
@@ -344,7 +337,7 @@ class InspectorControl(QObject):
                 self.inspector.show_history(self._changes, self._now())
 
         def failed(error: UserError) -> None:
-            log.info("the last changes of a memory are not known: %s", error.title)
+            log.info("cannot read the last changes of a memory: %s", error.title)
 
         session.lanes.history.submit("last changes", work, done=done, failed=failed, group="inspector")
 
@@ -507,9 +500,9 @@ class UnseenControl(QObject):
         text += self._when(change)
         if change.kind == "changed":
             text += f" · +{len(change.lines):,} −{change.removed:,}"
-        buttons = [("seen", self.tr("&Seen"), self.tr("Take the mark away"))]
+        buttons = [("seen", self.tr("&Seen"), self.tr("Mark this change as seen"))]
         if change.before is not None or change.kind == "new":
-            tip = self.tr("Take it back; what you wrote stays")
+            tip = self.tr("Undo this change; your own edits are kept")
             buttons.insert(0, ("undo", self.tr("&Undo"), tip))
         if change.kind == "changed" and change.lines:
             buttons.insert(0, ("show", self.tr("S&how"), self.tr("Go to the first change")))
@@ -520,9 +513,9 @@ class UnseenControl(QObject):
         text = self.tr("{path} was deleted {by}").format(
             path=visible(change.path), by=by_whom([change.actor])
         )
-        buttons = [("seen", self.tr("&Seen"), self.tr("Take it out of the list"))]
+        buttons = [("seen", self.tr("&Seen"), self.tr("Remove this memory from the list"))]
         if change.before is not None:
-            buttons.insert(0, ("undo", self.tr("&Restore"), self.tr("Bring back what you saw last")))
+            buttons.insert(0, ("undo", self.tr("&Restore"), self.tr("Restore the version you last saw")))
         self._pane.gone.say(text + self._when(change), buttons=buttons)
 
     def _when(self, change: UnseenChange) -> str:
@@ -620,7 +613,7 @@ class UnseenControl(QObject):
             self._refused = self._asked[:2]
             if error.reason == CHANGED_SINCE:
                 self._change = change
-                tip = self.tr("What was changed, by whom and when")
+                tip = self.tr("Show what was changed, by whom and when")
                 bar.say(error.title, tone="warn", buttons=[("history", self.tr("&Open in Changes"), tip)])
             else:
                 bar.say_error(error)

@@ -73,7 +73,7 @@ class ProblemsMenu(QObject):
                 go = self.menu.addAction(self._sentence(problem).replace("&", "&&"))
                 go.triggered.connect(partial(self._go, path, max(1, problem.line)))
             text = counted(self.tr("1 problem"), "%n problems", len(problems))
-            self.button.say(text, self.tr("Problems in these notes; choose one to go to its line"))
+            self.button.say(text, self.tr("Problems in these notes; select a problem to go to its line"))
 
     def _go(self, path: str, line: int, _checked: bool = False) -> None:
         """Go to a line of the notes, after opening them if necessary."""
@@ -104,10 +104,10 @@ class ProblemsMenu(QObject):
         said = {
             "empty": self.tr("The notes are empty"),
             "missing": self.tr("The section “{name}” is missing"),
-            "order": self.tr("The sections are in another order than in the template"),
+            "order": self.tr("The sections are in a different order than in the template"),
             "description": self.tr("The description under “{name}” was changed"),
-            "long-section": self.tr("“{name}” holds {tokens} tokens; the agent reads {most}"),
-            "long-file": self.tr("The notes hold {tokens} tokens; the agent reads {most}"),
+            "long-section": self.tr("“{name}” has {tokens} tokens; the agent reads at most {most}"),
+            "long-file": self.tr("The notes have {tokens} tokens; the agent reads at most {most}"),
         }[problem.kind]
         return said.format(name=name, tokens=tokens, most=f"{problem.most:,}")
 
@@ -177,7 +177,7 @@ class NotesControl(QObject):
 
     @property
     def available(self) -> bool:
-        """Whether the shown session has notes and no update is running."""
+        """Whether the session that is shown has notes and no update is running."""
         return self._seen is not None and self._ticket is None
 
     @property
@@ -189,7 +189,7 @@ class NotesControl(QObject):
         return self.running and self._runs_in is session
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none. A running update continues."""
+        """Set the home to show; None means no home. A running update continues."""
         self._session = session
         self._forget("")
 
@@ -202,7 +202,7 @@ class NotesControl(QObject):
             self._quiet.start()
 
     def update_now(self) -> None:
-        """Update the notes of the shown session now, regardless of the thresholds."""
+        """Update the notes of the session that is shown, even if the thresholds are not reached."""
         session, session_id = self._session, self._session_id
         if session is None or not self.available:
             return
@@ -244,7 +244,7 @@ class NotesControl(QObject):
 
     @property
     def _here(self) -> bool:
-        """Whether the notes being updated are those of the shown session."""
+        """Whether the notes being updated are those of the session that is shown."""
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:
@@ -299,13 +299,13 @@ class NotesControl(QObject):
         row.text.say(" ".join(part for part in said if part))
         row.button.setEnabled(self._ticket is None or self._here)
         if self._here:
-            row.button.say(self.tr("Ca&ncel"), self.tr("Stop before the notes are changed"))
+            row.button.say(self.tr("Ca&ncel"), self.tr("Stop the update before it changes the notes"))
             return
         tip = self.tr("Update the notes of this session now, with {engine}. {why}").format(
             engine=display_text.engine(seen.engine) if seen.engine else self.tr("no engine"),
             why=visible(seen.why),
         )
-        unread = self.tr("Claude Code of today does not read them.")
+        unread = self.tr("Current versions of Claude Code do not read session notes.")
         row.button.say(self.tr("&Update notes"), f"{tip} {unread}")
 
     @property
@@ -318,11 +318,11 @@ class NotesControl(QObject):
     def _state(self, standing: NotesStanding) -> str:
         """Return the status of the notes as a sentence."""
         if self._here or standing.running:
-            return self.tr("Session notes: being updated…")
+            return self.tr("Session notes: updating…")
         if not standing.exists:
-            return self.tr("Session notes: none yet.")
+            return self.tr("Session notes: not created yet.")
         if standing.is_template:
-            return self.tr("Session notes: nothing noted yet.")
+            return self.tr("Session notes: empty so far.")
         text = self.tr("Session notes: {tokens} of {limit} tokens").format(
             tokens=f"{standing.tokens:,}", limit=f"{standing.limit_tokens:,}"
         )

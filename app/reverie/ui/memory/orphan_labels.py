@@ -24,7 +24,7 @@ def orphan_title(store: LostStore) -> str:
     if store.kind == "workspace" or (store.kind == "project" and not store.former_path):
         return store.label
     if store.flat:
-        return tr("Loose notes in memory/")
+        return tr("Notes directly in memory/")
     return store.name or store.label
 
 
@@ -35,30 +35,31 @@ def orphan_kind(store: LostStore) -> str:
         "workspace": tr("no such workspace"),
         "missing-project": tr("project not found"),
         "older-layout": tr("older layout"),
-        "older-name": tr("not loaded any more"),
+        "older-name": tr("no longer loaded"),
     }[store.kind]
 
 
 def orphan_reason(store: LostStore) -> str:
     """Return the reason why the store is orphaned, as a sentence."""
     if store.kind == "project" and store.former_path:
-        text = tr("This home does not list the project {path} any more.")
+        text = tr("This home no longer lists the project {path}.")
         return text.format(path=visible(store.former_path))
     if store.kind == "workspace" and store.former_path:
-        text = tr("This home does not list the workspace any more; it worked on {path}.")
+        text = tr("This home no longer lists this workspace, which belonged to the project {path}.")
         return text.format(path=visible(store.former_path))
     if store.kind == "missing-project":
-        return tr("The directory of its project, {path}, is not there now.").format(
+        return tr("The directory of its project, {path}, does not exist.").format(
             path=visible(store.former_path)
         )
     if store.kind == "older-name":
-        text = tr("The agent of today loads the memory of {path} from another directory, not from this one.")
+        text = tr("Current versions of the agent load the memory of {path} from another directory.")
         return text.format(path=visible(store.owner))
     return {
-        "project": tr("No project that this home lists has this name."),
-        "workspace": tr("This home lists no workspace of this id."),
+        "project": tr("This home does not list a project with this name."),
+        "workspace": tr("This home does not list a workspace with this ID."),
         "older-layout": tr(
-            "Versions before 13 June 2026 kept memory here; agents of today do not look here."
+            "Agent versions before June 13, 2026 stored memory here; current versions do not "
+            "read this directory."
         ),
     }[store.kind]
 
@@ -73,14 +74,14 @@ def evidence(found: MatchEvidence) -> str:
     value = visible(found.value)
     if found.kind == "owner":
         return (
-            tr("The home itself names it ({file}).").format(file=value)
+            tr("The home records this project in {file}.").format(file=value)
             if value
-            else tr("The home itself names it.")
+            else tr("The home records this project.")
         )
     return {
-        "root": tr("Its repository begins with the same commit, {value}."),
+        "root": tr("Its repository has the same first commit, {value}."),
         "remote": tr("Its repository has the same remote, {value}."),
-        "name": tr("It has the same name, {value}."),
+        "name": tr("The project has the same name, {value}."),
     }[found.kind].format(value=value)
 
 
@@ -88,16 +89,21 @@ def match_sentence(view: StoreView) -> str:
     """Return a sentence that names the project of the store, or explains why it is unknown."""
     if view.best is not None:
         reasons = " ".join(map(evidence, view.best.evidence))
-        return tr("It belongs to {name}. {reasons}").format(name=visible(view.best.name), reasons=reasons)
+        return tr("This store belongs to {name}. {reasons}").format(
+            name=visible(view.best.name), reasons=reasons
+        )
     if view.matches:
         tied = [match for match in view.matches if match.rank == view.matches[0].rank]
-        return tr("The same speaks for {names}. Choose one. {reasons}").format(
+        return tr("{names} match equally well. Choose one project. {reasons}").format(
             names=_listed([visible(match.name) for match in tied]),
             reasons=" ".join(map(evidence, tied[0].evidence)),
         )
     if view.store.kind == "missing-project":
-        return tr("Nothing tells where it is now. If you know, choose the project that takes its place.")
-    return tr("Nothing tells which project it belongs to. Choose one.")
+        return tr(
+            "Reverie could not find out where the project is now. If you know, choose the "
+            "project that replaces it."
+        )
+    return tr("Reverie could not find out which project this store belongs to. Choose a project.")
 
 
 def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> str:
@@ -105,7 +111,7 @@ def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> 
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:
         return text + " · " + ", ".join(_short_evidence()[each.kind] for each in match.evidence)
-    return text if there else text + " · " + tr("not there now")
+    return text if there else text + " · " + tr("does not exist now")
 
 
 def state(row: MergeRow, choice: MergeChoice | None) -> str:
@@ -115,14 +121,14 @@ def state(row: MergeRow, choice: MergeChoice | None) -> str:
     """
     if row.state == "differs":
         return {
-            "both": tr("differs: both in one note"),
-            "beside": tr("differs: a note beside it"),
-            "leave": tr("differs: stays where it is"),
+            "both": tr("different: combine both in one note"),
+            "beside": tr("different: add as a second note"),
+            "leave": tr("different: not merged"),
         }[choice or "leave"]
     return {
         "create": tr("new"),
-        "same": tr("the same is there"),
-        "contained": tr("every line is there"),
+        "same": tr("identical note exists"),
+        "contained": tr("all lines already exist"),
         "blocked": tr("cannot be merged"),
     }[row.state]
 
@@ -136,24 +142,24 @@ def explained(row: MergeRow, choice: MergeChoice | None) -> str:
         return _blocked(row)
     if row.state == "differs":
         text = {
-            "both": tr("{path} gets every line of both; the lines that are there stay first."),
-            "beside": tr("{path} stays as it is; the orphaned note becomes {beside}."),
-            "leave": tr("{path} stays as it is; what differs stays in the orphaned store only."),
+            "both": tr("{path} will contain every line of both notes, with its existing lines first."),
+            "beside": tr("{path} does not change; the orphaned note is added as {beside}."),
+            "leave": tr("{path} does not change; the different lines remain only in the orphaned store."),
         }[choice or "leave"]
         return text.format(path=visible(row.path), beside=visible(row.beside))
     text = {
-        "create": tr("It becomes {path}, byte for byte."),
-        "same": tr("{path} is the same already."),
-        "contained": tr("{path} has every line of it already."),
+        "create": tr("The note is copied to {path} without changes."),
+        "same": tr("{path} already has the same content."),
+        "contained": tr("{path} already contains every line of this note."),
     }[row.state]
-    return text.format(path=visible(row.path)) + (" " + tr("It stays pinned.") if row.pinned else "")
+    return text.format(path=visible(row.path)) + (" " + tr("The note remains pinned.") if row.pinned else "")
 
 
 def choice_names() -> Mapping[MergeChoice, str]:
     """Return the label of each choice for a file that differs on both sides."""
     return {
         "both": tr("&Both in one note"),
-        "beside": tr("A note be&side it"),
+        "beside": tr("Add as a &second note"),
         "leave": tr("&Leave it in the orphaned store"),
     }
 
@@ -163,9 +169,9 @@ def counts(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> str:
     sorts = Counter(_sort(row, chosen) for row in preview.rows)
     said = [
         (sorts["new"], tr("{n} new")),
-        (sorts["merged"], tr("{n} merged with what is there")),
-        (sorts["there"], tr("{n} there already")),
-        (sorts["stays"], tr("{n} left where they are")),
+        (sorts["merged"], tr("{n} merged with existing notes")),
+        (sorts["there"], tr("{n} already exist")),
+        (sorts["stays"], tr("{n} not merged")),
     ]
     parts = ", ".join(text.format(n=f"{number:,}") for number, text in said if number)
     return f"{notes(len(preview.rows))}: {parts}."
@@ -174,7 +180,7 @@ def counts(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> str:
 def merged(count: int, target: str) -> str:
     """Return the message after a merge of `count` notes into `target`."""
     text = counted(tr("1 note was merged into {name}."), "%n notes were merged into {name}.", count)
-    return text.format(name=target) + " " + tr("The orphaned store stays as it was.")
+    return text.format(name=target) + " " + tr("The orphaned store was not changed.")
 
 
 def writes(preview: MergePreview, chosen: Mapping[str, MergeChoice]) -> int:
@@ -192,10 +198,14 @@ def _sort(row: MergeRow, chosen: Mapping[str, MergeChoice]) -> str:
 def _blocked(row: MergeRow) -> str:
     """Return the reason why a file cannot be merged."""
     text = {
-        "name": tr("No memory can have this name: {why}. It stays in the orphaned store."),
-        "too-large": tr("It is larger than the agent's limit for a file. It stays in the orphaned store."),
-        "folder": tr("There is a folder where the note would be, or a note where its folder would be."),
-        "unreadable": tr("It cannot be read: {why}"),
+        "name": tr("A memory cannot have this name: {why}. The note remains in the orphaned store."),
+        "too-large": tr(
+            "The note is larger than the agent's file size limit. The note remains in the orphaned store."
+        ),
+        "folder": tr(
+            "A folder already has the path of this note, or a note already has the path of its folder."
+        ),
+        "unreadable": tr("The note cannot be read: {why}"),
         "": "",
     }[row.blocked]
     return text.format(why=visible(row.why))
@@ -204,7 +214,7 @@ def _blocked(row: MergeRow) -> str:
 def _short_evidence() -> Mapping[str, str]:
     """Return a short description of each kind of evidence."""
     return {
-        "owner": tr("named by the home"),
+        "owner": tr("recorded in the home"),
         "root": tr("same first commit"),
         "remote": tr("same remote"),
         "name": tr("same name"),

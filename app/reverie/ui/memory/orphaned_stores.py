@@ -85,8 +85,8 @@ class OrphansPage(QWidget):
         self.message.chosen.connect(self.chosen)
         self.none = EmptyPage(icons, "check")
         self.none.say(
-            self.tr("Nothing is orphaned"),
-            self.tr("Every store of this home belongs to a project or workspace that is there."),
+            self.tr("No orphaned stores"),
+            self.tr("Every store of this home belongs to an existing project or workspace."),
         )
         self.stores = two_line_list(self.tr("Orphaned stores"))
         self.stores.currentRowChanged.connect(self._on_store)
@@ -106,7 +106,7 @@ class OrphansPage(QWidget):
         self.history = FitPushButton(self.tr("&History…"), clicked=self._show_history)
         self.files = two_line_list(self.tr("Files of the orphaned store"))
         self.files.currentRowChanged.connect(self._on_file)
-        self.text = read_only_text(self.tr("Content, for reading only"), fixed=True)
+        self.text = read_only_text(self.tr("Content (read-only)"), fixed=True)
         for each in (self.stores, self.files, self.text):
             each.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
             each.setFrameShape(QListWidget.Shape.NoFrame)
@@ -172,7 +172,7 @@ class OrphansPage(QWidget):
             self.text.setPlainText(visible_lines(cut.removeprefix("\ufeff")))
 
     def clear(self) -> None:
-        """Clear the page, when another home is shown."""
+        """Clear the page, because another home is shown."""
         self._view = OrphansView((), ())
         self.message.clear()
         self._pages.setCurrentIndex(0)
@@ -206,23 +206,26 @@ class OrphansPage(QWidget):
         self.reason.say(orphan_reason(store))
         whole = store.scope is Scope.GLOBAL
         self.match.say(
-            self.tr("They belong into global memory.") if whole else orphan_words.match_sentence(view)
+            self.tr("These notes belong in global memory.") if whole else orphan_words.match_sentence(view)
         )
         self._offer_targets(view)
         kept_there = store.context is not None
         self.history.setEnabled(kept_there)
         self.history.say(
             self.tr("&History…"),
-            self.tr("Who changed its notes when, and bringing back what was there")
+            self.tr("Show who changed the notes of this store and when, and restore earlier versions")
             if kept_there
-            else self.tr("It lies where the history keeps nothing."),
+            else self.tr("Reverie keeps no history for the location of this store."),
         )
         self.remove.setEnabled(view.removable)
         self.remove.say(
             self.tr("&Remove this store…"),
             ""
             if view.removable
-            else self.tr("It lies where the history keeps nothing; it can be removed outside only."),
+            else self.tr(
+                "Reverie keeps no history for the location of this store, so you can remove it only "
+                "with another program."
+            ),
         )
         kept = self._file
         with QSignalBlocker(self.files):
@@ -440,7 +443,7 @@ class MergeStoreDialog(QDialog):
         )
 
     def _on_diff(self, text: str) -> None:
-        self.diff.show_diff(text or self.tr("Nothing is written."))
+        self.diff.show_diff(text or self.tr("No file will be written."))
 
     def _choose(self, choice: MergeChoice) -> None:
         """Set the choice for the selected file."""
@@ -595,7 +598,7 @@ class OrphansControl(QObject):
             self.page.stores.setFocus()
 
     def stop(self) -> None:
-        """Stop all surveys and close the dialog, when the window closes."""
+        """Stop all surveys and close the dialog, because the window closes."""
         for survey in self._surveys.values():
             survey.stop()
         if self.dialog is not None:
@@ -746,7 +749,7 @@ class OrphansControl(QObject):
             if self._back is not None:
                 more = []
                 if self._merged is not None and self._merged.removable:
-                    tip = self.tr("The history keeps what is removed")
+                    tip = self.tr("The history keeps the removed notes")
                     more.append(("remove", self.tr("Remove the orphaned store…"), tip))
                 self._back.offer(undo, orphan_words.merged(count, visible(target)), more)
 
@@ -758,18 +761,19 @@ class OrphansControl(QObject):
         if self.page is None:
             return
         self._removing = view
-        question = self.tr("Remove {name} with its {notes}? The history keeps them, and it can be undone.")
+        question = self.tr(
+            "Remove {name} with its {notes}? The history keeps the notes, and you can undo the removal."
+        )
         question = question.format(name=visible(orphan_title(view.store)), notes=notes(len(view.files)))
         if view.store.kind == "missing-project":
             # The project may be on a disk that is not mounted.
-            question += " " + self.tr("Should its project come back, the agent would find no memory of it.")
+            question += " " + self.tr(
+                "If its project becomes available again, the agent will find no memory for it."
+            )
         self.page.message.say(
             question,
             tone="warn",
-            buttons=(
-                ("remove-now", self.tr("Remove"), ""),
-                ("keep", self.tr("Keep it"), ""),
-            ),
+            buttons=(("remove-now", self.tr("Remove"), ""), ("keep", self.tr("Keep the store"), "")),
         )
         self.page.message.button("keep").setFocus()
 

@@ -100,7 +100,9 @@ class ResultModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return visible(hit.path)
         if role == Qt.ItemDataRole.ToolTipRole:
-            unreachable = "" if hit.reachable else self.tr("No project or workspace of this home shows it.")
+            unreachable = (
+                "" if hit.reachable else self.tr("No project or workspace of this home uses this memory.")
+            )
             return as_tooltip(hit.path, self.place_of(hit), hit.home, hit.snippet.text, unreachable)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return ", ".join(map(visible, (hit.path, self.place_of(hit), hit.snippet.text)))
@@ -387,8 +389,8 @@ class MemorySearch(QObject):
         self.field = MemorySearchField(self.tr("Search all memories"))
         self.field.setToolTip(
             self.tr(
-                'Words, “"exact words"” and /patterns/; narrowed down by scope:project, home:mux, '
-                "pinned:yes, changed:<7d, by:agent"
+                'Search for words, “"exact words"” or /patterns/; filter with scope:project, '
+                "home:mux, pinned:yes, changed:<7d, by:agent"
             )
         )
         self.list = ResultList(icons)
@@ -542,14 +544,14 @@ class MemorySearch(QObject):
         said = [*answer.problems]
         count = len(answer.hits)
         if count >= COUNT:
-            said.append(self.tr("The best {n} hits").format(n=count))
+            said.append(self.tr("Top {n} results").format(n=count))
         elif count:
             said += _counts(answer.hits, is_one_word=len(answer.query.split()) == 1)
         elif answer.complete and not answer.problems:
-            said.append(self.tr("No hits"))
+            said.append(self.tr("No results"))
         if self._indexing and not answer.complete:
             read = sum(self._indexing.values())
-            said.append(self.tr("The index is being built: {n} files so far.").format(n=read))
+            said.append(self.tr("Building the search index: {n} files so far.").format(n=read))
         self.said.say(" · ".join(said))
 
     def _on_failed(self, error: UserError) -> None:
@@ -588,10 +590,7 @@ class MemorySearch(QObject):
 
 
 async def _search_all(
-    text: str,
-    place: SearchPlace | None,
-    asked: Mapping[EngineLink, Mapping[str, str]],
-    control: JobControl,
+    text: str, place: SearchPlace | None, asked: Mapping[EngineLink, Mapping[str, str]], control: JobControl
 ) -> SearchAnswer:
     """Search with several engines and return the merged results; each partial result is reported as progress.
 
@@ -642,12 +641,12 @@ def _counts(hits: Sequence[SearchHit], *, is_one_word: bool) -> list[str]:
     whole = sum(hit.matched == "all" for hit in hits)
     some = len(hits) - whole
     if not some:
-        return [counted("1 hit", "%n hits", whole)]
+        return [counted("1 result", "%n results", whole)]
     if whole:
-        said = counted("1 hit", "%n hits", whole)
+        said = counted("1 result", "%n results", whole)
         if is_one_word:
             return [said, counted("1 more with a similar word", "%n more with similar words", some)]
         return [said, counted("1 more with some of the words", "%n more with some of the words", some)]
     if is_one_word or all(hit.matched == "near" for hit in hits):
-        return [counted("1 hit with similar words", "%n hits with similar words", some)]
-    return [counted("1 hit with some of the words", "%n hits with some of the words", some)]
+        return [counted("1 result with similar words", "%n results with similar words", some)]
+    return [counted("1 result with some of the words", "%n results with some of the words", some)]

@@ -1,8 +1,8 @@
-"""Stale statements: statements of the shown memories about their project that are no longer true.
+"""Stale statements: statements about the project, in the memories that are shown, that are no longer true.
 
 They are marked in the trees and in the list of warnings, underlined in the open memory with the evidence in a
 tool tip, listed on a page, and can be fixed. The engine checks the memories a moment after they, or the
-current commit of the repository, have changed. A fix replaces only the words that have a new value, never the
+repository's current commit, have changed. A fix replaces only the words that have a new value, never the
 sentence; it is a change like any other, with Undo.
 
 Threading: GUI thread; the engine is called in jobs on a lane of their own, since the first check of a long
@@ -51,17 +51,20 @@ _MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "line": 2, 
 
 
 def claim_words(claim: CheckedClaim) -> str:
-    """Return a description of the change that made a claim stale: `src/main.ts moved to src/cli/index.ts`."""
+    """Return a description of the change that made a claim stale, e.g.
+
+    `src/main.ts moved to src/cli/index.ts`.
+    """
     token, to = visible(claim.token), visible(claim.to)
     if not to:
-        return tr("{token} is gone").format(token=token)
+        return tr("{token} no longer exists").format(token=token)
     if claim.state == "moved":
         return tr("{token} moved to {to}").format(token=token, to=to)
     return tr("{token} is now {to}").format(token=token, to=to)
 
 
 def evidence_words(claim: CheckedClaim) -> str:
-    """Return the commit that made a claim stale: hash, date and subject; empty if unknown."""
+    """Return a text about the commit that made a claim stale: hash, date and subject; empty if unknown."""
     found = claim.evidence
     if found is None:
         return ""
@@ -110,7 +113,7 @@ class ClaimModel(LineModel):
 
 
 class StalePage(QWidget):
-    """A page with all stale statements of the shown project; those in fully loaded memories are first."""
+    """A page with all stale statements of the project that is shown, first those in fully loaded memories."""
 
     opened = Signal(object)
     """Emitted with a claim when the user wants to see its line in the editor."""
@@ -119,15 +122,17 @@ class StalePage(QWidget):
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(self.tr("What is not true any more"))
+        self.setAccessibleName(self.tr("Stale statements"))
         self._claims: tuple[CheckedClaim, ...] = ()
         self.title = WrapLabel()
         embolden(self.title, 1.15)
         self.note = WrapLabel()
         self.list = LineList(ClaimModel(), icons)
         self.list.setAccessibleName(self.tr("Stale statements"))
-        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
-        self.fix_all = FitPushButton(self.tr("Fix &all"), self.tr("Replace all that have a new value"))
+        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
+        self.fix_all = FitPushButton(
+            self.tr("Fix &all"), self.tr("Update all statements whose new value is known")
+        )
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
         self.fix.clicked.connect(self._on_fix)
         self.fix_all.clicked.connect(self._on_fix_all)
@@ -150,7 +155,7 @@ class StalePage(QWidget):
         `note` describes the limits of the check; `known` is False while there is no result.
         """
         self._claims = claims
-        none = self.tr("Nothing is known to be stale") if known else self.tr("Not checked")
+        none = self.tr("No stale statements found") if known else self.tr("Not checked")
         self.title.say(count_words(claims) or none)
         self.note.say(note)
         self.note.setVisible(bool(note))
@@ -188,7 +193,7 @@ class StaleControl(QObject):
     open_wanted = Signal(str)
     """Emitted with the path of a memory to open."""
     page_wanted = Signal(object)
-    """Emitted with the page when it is to be shown; with None to show the editor again."""
+    """Emitted with the page to show it, or with None to show the editor again."""
     changed = Signal()
     """Emitted when the stale statements have changed."""
 
@@ -242,7 +247,7 @@ class StaleControl(QObject):
 
     @property
     def claims(self) -> tuple[CheckedClaim, ...]:
-        """The stale statements of the shown context."""
+        """The stale statements of the context that is shown."""
         return self._known.claims if self._known is not None else ()
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -256,7 +261,7 @@ class StaleControl(QObject):
         return tuple(claim for claim in self.claims if claim.path == path)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         if self._session is not None:
             self._session.project_changed.disconnect(self._quiet.start)
         self._forget()
@@ -284,14 +289,14 @@ class StaleControl(QObject):
     # Checking
 
     def _forget(self) -> None:
-        """Clear the claims, when another place is shown."""
+        """Clear the claims, because another home or context is shown."""
         self._quiet.stop()
         self._lane.abandon("stale")
         self._take(None)
 
     @Slot()
     def _look(self) -> None:
-        """Check the shown memories in a job."""
+        """Start a job that checks the memories that are shown."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
@@ -304,11 +309,11 @@ class StaleControl(QObject):
         )
 
     def _on_failed(self, error: UserError) -> None:
-        log.info("what is still true is not known: %s", error.title)
+        log.info("cannot check which statements are stale: %s", error.title)
         self._take(None)
 
     def _take(self, report: ClaimReport | None) -> None:
-        """Store a report, and update marks and page if it has changed; None for no result."""
+        """Store a report (None: there is no result), and update marks and page if it has changed."""
         if report == self._known:
             return
         self._known = report
@@ -332,7 +337,7 @@ class StaleControl(QObject):
 
     @Slot()
     def show_file(self) -> None:
-        """Underline the stale statements of the file in the editor, and go to the claim to be opened."""
+        """Underline the stale statements of the file in the editor, and go to a claim that waits for it."""
         self._underline()
         wanted, file = self._wanted, self._pane.file
         if wanted is not None and file is not None and file.buffer.address.path == wanted.path:
@@ -370,7 +375,7 @@ class StaleControl(QObject):
 
     @Slot()
     def fix_here(self) -> None:
-        """Fix the stale statements on the line of the cursor; if it has none, all of the open memory."""
+        """Fix the stale statements on the cursor's line or, if there are none, all in the open memory."""
         mine = [claim for claim in self.of_open() if claim.replacement]
         line = self._pane.text.textCursor().blockNumber() + 1
         self.fix(tuple(claim for claim in mine if claim.line == line) or tuple(mine))

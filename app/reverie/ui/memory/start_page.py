@@ -1,7 +1,7 @@
 """The start page, for the first window and for a window without a home, and the privacy dialog.
 
-The page has a card for each home that was found, buttons to open another, and a summary of what Reverie reads
-and sends.
+The page has a card for each home that was found, buttons to open another home, and a summary of the data that
+Reverie reads and sends.
 
 Threading: GUI thread; no files are read.
 """
@@ -125,8 +125,8 @@ class StartPage(QWidget):
         self.privacy = tuple(
             WrapLabel(line)
             for line in (
-                self.tr("Opening a home changes nothing in it."),
-                self.tr("Memories go to a model only after you agree to the files and the provider."),
+                self.tr("Opening a home does not change any of its files."),
+                self.tr("Memories are sent to a model only after you approve the files and the provider."),
                 self.tr("Nothing runs in the background until you turn it on."),
             )
         )
@@ -161,7 +161,7 @@ class StartPage(QWidget):
             self.setTabOrder(one, other)
 
     def focus(self) -> None:
-        """Move the focus to the first card, else to the first button."""
+        """Move the focus to the first card or, if there is none, to the first button."""
         next(iter((*self.cards, *self._acting, self.more))).setFocus()
 
     @property
@@ -189,13 +189,13 @@ class StartPage(QWidget):
             return  # the message about the trouble is more useful than the usual text
         if homes:
             self.title.say(self.tr("Welcome to Reverie"))
-            self.sentence.say(self.tr("These agents keep memories on this machine. Choose one to look into."))
+            self.sentence.say(self.tr("These agents keep memories on this computer. Choose one to open."))
         else:
             self.title.say(self.tr("No home is open"))
             self.sentence.say(
                 self.tr(
-                    "A home is the directory where an agent keeps what it remembers, such as ~/.claude, "
-                    "~/.codex or ~/.mux. None was found in the usual places."
+                    "A home is the directory where an agent stores its memories, such as ~/.claude, "
+                    "~/.codex or ~/.mux. No home was found in the usual locations."
                 )
             )
 
@@ -206,7 +206,7 @@ class StartPage(QWidget):
         self.sentence.say(sentence)
 
     def forget_trouble(self) -> None:
-        """Return to the usual text at the next `show_homes`, once a home is shown."""
+        """Return to the usual text at the next call of `show_homes`. Called once a home is shown."""
         self._trouble = False
 
     @Slot()
@@ -217,7 +217,7 @@ class StartPage(QWidget):
 
 
 class PrivacyDialog(QDialog):
-    """A dialog about what Reverie reads, runs and sends, and where it stores its own files."""
+    """A dialog that lists what Reverie reads, runs and sends, and where it stores its own files."""
 
     def __init__(self, profile: Profile, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -249,35 +249,36 @@ class PrivacyDialog(QDialog):
             (
                 self.tr("What Reverie reads"),
                 self.tr(
-                    "The memories of your homes and the files beside them: pins and uses, records of past "
-                    "runs, instruction files. Transcripts and traces are opened when a view or a run needs "
-                    "them. Looking changes nothing."
+                    "Reverie reads the memories of your homes and the files stored with them: pins and "
+                    "usage, records of past runs, and instruction files. It opens transcripts and traces "
+                    "only when a view or a run needs them. Viewing files never changes them."
                 ),
             ),
             (
-                self.tr("What it never reads"),
+                self.tr("What Reverie never reads"),
                 self.tr(
-                    "An agent's credentials: files with keys, tokens or logins are never opened. Keys for "
-                    "models come from the environment or the keyring of the system."
+                    "Reverie never reads an agent's credentials: it does not open files with keys, "
+                    "tokens or logins. Keys for models come from the environment or the system keyring."
                 ),
             ),
             (
                 self.tr("What runs in the background"),
                 self.tr(
-                    "Nothing: background runs are off in every home until you turn them on in Settings. "
-                    "Whatever a run changes is in the history before and after, and can be undone."
+                    "Nothing runs in the background by default: background runs are off in every home "
+                    "until you turn them on in Settings. The history keeps the state before and after "
+                    "each run, so you can undo all its changes."
                 ),
             ),
             (
-                self.tr("Where text goes"),
+                self.tr("Where text is sent"),
                 self.tr(
-                    "A run without a model sends nothing. A run with a model sends memories, and what else "
-                    "it reads, to the provider of that model. You are shown which files and to whom, and "
-                    "asked, before the first time."
+                    "A run without a model sends nothing. A run with a model sends the memories, and any "
+                    "other text the model reads, to the model's provider. Before the first such run, "
+                    "Reverie shows you the files and the provider and asks for your approval."
                 ),
             ),
             (
-                self.tr("Where Reverie keeps its own files"),
+                self.tr("Where Reverie stores its own files"),
                 self.tr("Settings: {settings}. History, runs and drafts: {data} and {state}.").format(
                     settings=_short(profile.settings_file),
                     data=_short(profile.data),

@@ -2,8 +2,9 @@
 
 A narrow tab shows either the left column or the editor, with a Back button.
 
-The module creates and connects the parts and handles the window's actions. It has no rules of its own: the
-session provides the trees, the buffers hold unsaved text, and the run services hold running jobs.
+The module creates and connects the parts and handles the window's actions. The session provides the trees,
+the buffers hold unsaved text, and the run services hold running jobs; this module adds no logic of its own to
+these.
 
 Threading: GUI thread. A note to the agent is written by a job; a failure is shown in its dialog, which stays
 open with the text.
@@ -96,11 +97,11 @@ if TYPE_CHECKING:
 
 
 SIDE_BY_SIDE = 640
-"""The least width, in pixels, at which the column and the editor are shown side by side."""
+"""The minimum width, in pixels, at which the column and the editor are shown side by side."""
 LEFT_WIDTH = 490
 """The initial width of each side, in pixels at the default font size."""
 _LEAST_ROWS = 116
-"""The least height of the trees, in pixels at the default font size."""
+"""The minimum height of the trees, in pixels at the default font size."""
 
 
 def column_of(tab: MemoryTab) -> Column:
@@ -167,7 +168,7 @@ class ColumnParts(QScrollArea):
         super().resizeEvent(event)
 
     def _follow(self) -> None:
-        """Show one part or both, as the width allows.
+        """Show one part or both, depending on the width.
 
         If the column is hidden while it has the focus, the Back button gets it; otherwise Qt may choose any
         widget.
@@ -251,8 +252,8 @@ class TellDialog(QDialog):
         self.resize(480, 300)
         what = WrapLabel(
             self.tr(
-                "Write what Codex should remember. It becomes a note that Codex folds into its memory when it"
-                " consolidates the next time."
+                "Enter what Codex should remember. Reverie saves the text as a note, which Codex "
+                "adds to its memory the next time it consolidates."
             )
         )
         self.text = PlainTextBox()
@@ -287,7 +288,7 @@ class TellDialog(QDialog):
     def hand_over(self) -> str:
         """Return the text, and lock the dialog while the text is being written.
 
-        If the text is blank, return "" and leave the dialog editable: there is nothing to write.
+        If the text is blank, return "" and leave the dialog editable, because there is nothing to write.
         """
         text = self.text.content
         if not text.strip():
@@ -304,7 +305,7 @@ class TellDialog(QDialog):
         self._judge()
 
     def say_waiting(self, sentence: str) -> None:
-        """Show `sentence` about a delayed write, and unlock the text: it can be changed or discarded."""
+        """Show `sentence` about a delayed write, and unlock the text for changing or discarding it."""
         self.is_being_written = False
         self.message.say(sentence)
         self._judge()
@@ -343,7 +344,7 @@ class TellControl(QObject):
 
     @property
     def dialog(self) -> TellDialog | None:
-        """The open dialog of the shown home."""
+        """The open dialog of the home that is shown."""
         return self._dialogs.get(self._session.info.id) if self._session is not None else None
 
     @property
@@ -352,12 +353,12 @@ class TellControl(QObject):
         return self._session is not None and self._session.facts.takes_notes
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none. Open dialogs stay open."""
+        """Set the home to show; None means no home. Open dialogs stay open."""
         self._session = session
 
     @Slot()
     def show(self) -> None:
-        """Open the dialog of the shown home, or bring it to the front."""
+        """Open the dialog of the home that is shown, or bring it to the front."""
         session = self._session
         if not self.available or session is None or session.context is None:
             return
@@ -373,9 +374,10 @@ class TellControl(QObject):
         dialog.text.setFocus()
 
     def may_close(self, home: str = "") -> bool:
-        """Close the dialog of a home, and return whether the home may close; "" means all homes.
+        """Close the note dialog of a home, and return whether the home may close; "" means all homes.
 
-        Returns False if the user keeps a dialog for its text. A note that is being written counts as written.
+        Returns False if the user keeps a dialog open because of its text. A note that is being written counts
+        as written.
         """
         for id_, dialog in list(self._dialogs.items()):
             # Another dialog may close while this one asks the user.
@@ -396,14 +398,16 @@ class TellControl(QObject):
         def done(path: str) -> None:
             if is_open():
                 dialog.accept()
-            self._undo_bar.say(self.tr("Codex will read {path}.").format(path=path))
+            self._undo_bar.say(
+                self.tr("Saved. Codex will read {path} the next time it consolidates.").format(path=path)
+            )
 
         def failed(error: UserError) -> None:
             if not is_open():
                 return
             if error.reason == AGENT_BUSY:
                 sentence = self.tr(
-                    "{reason} Reverie writes the note as soon as that finishes. Keep this dialog open."
+                    "{reason} Reverie writes the note as soon as Codex has finished. Keep this dialog open."
                 )
                 dialog.say_waiting(sentence.format(reason=error.title))
                 wait()
@@ -435,7 +439,7 @@ class TellControl(QObject):
 HEADING = ("view.context", "memory.new", "memory.pin", "memory.delete")
 NARROWEST = 320
 LATE_TREE_MS = 200
-"""Milliseconds after which the old trees turn grey if those of the new place have not arrived."""
+"""Milliseconds after which the old trees turn grey if the trees of the new place have not arrived."""
 
 
 class MemoryTab(QWidget):
@@ -493,7 +497,7 @@ class MemoryTab(QWidget):
         self._connect()
 
     def _make_controls(self, lanes: Lanes, icons: Icons, now: Callable[[], int]) -> None:
-        """Create the controllers, each with the parts that it works on; they reach the others by signals."""
+        """Create the controllers; each gets the parts that it works on, and reaches others by signals."""
         tree, editor, pane, edits = self.tree, self.editor, self.pane, self.edits
         self.dreams = FooterControl(self.footer, lanes, icons, self)
         self.index_care = IndexControl(self._shown, edits, tree, editor, pane, icons, self)
@@ -619,7 +623,7 @@ class MemoryTab(QWidget):
         self._show_page(self._parts if session is not None else self.no_home)
 
     def _wiring(self, session: HomeSession) -> tuple[tuple[SignalInstance, Callable[..., None]], ...]:
-        """Return the signals of a session with the slots that handle them."""
+        """Return the signals of a session, each paired with the slot that handles it."""
         return (
             (session.tree_changed, self.show_tree),
             (session.status_changed, self.dreams.show_status),
@@ -639,13 +643,13 @@ class MemoryTab(QWidget):
 
     @Slot()
     def _grey_old_tree(self) -> None:
-        """Grey the trees: they still show the previous place, while the heading names the new one."""
+        """Grey the trees, because they still show the previous place while the heading names the new one."""
         if self.model.rowCount() and self.tree.isEnabled():
             self._greyed = True
             self.tree.setEnabled(False)
 
     def show_notice(self, title: str, sentence: str) -> None:
-        """Show a notice in place of the trees, for a selection that has none."""
+        """Show a notice in place of the trees, for a selection that has no trees."""
         self.notice.say(title, sentence)
         self._show_page(self.notice)
 
@@ -717,7 +721,7 @@ class MemoryTab(QWidget):
 
     @property
     def update_(self) -> TreeUpdate | None:
-        """The latest shown update of the trees; None if there is none for this place yet."""
+        """The update of the trees that was shown last; None if none was shown for this place yet."""
         return self._shown.update
 
     @property
@@ -779,7 +783,7 @@ class MemoryTab(QWidget):
         self.situation_changed.emit()
 
     def path_for_history(self) -> str:
-        """Return the path of the selected row, else of the open memory, else of the global scope."""
+        """Return the path of the selected row, else that of the open memory, else the global scope."""
         row = self.tree.current_data()
         if isinstance(row, CompanionData):
             return str(row.companion.path)
@@ -837,14 +841,14 @@ class MemoryTab(QWidget):
         self._show_hit(hit, focus=False)
 
     def _place(self) -> SearchPlace | None:
-        """Return the shown place, whose memories the search ranks first; None for none."""
+        """Return the shown place, whose memories the search ranks first; None if no place is shown."""
         update = self._shown.update
         if update is None:
             return None
         return SearchPlace(update.view.context.project_path, update.view.context.workspace_id)
 
     def _show_hit(self, hit: SearchHit, *, focus: bool) -> None:
-        """Mark the matches in the editor, and open the hit or request its place."""
+        """Highlight the matches in the editor, and open the hit or, if it is elsewhere, request its place."""
         pattern = self.search.pattern(hit)
         self.pane.view.seek(FindQuery(pattern, regex=True) if pattern else None)
         self._hit_when_there, self._focus_hit = None, focus
@@ -854,7 +858,7 @@ class MemoryTab(QWidget):
             self.place_wanted.emit(hit)
 
     def _open_here(self, hit: SearchHit) -> bool:
-        """Open the search result if the shown trees contain it, and return whether they do."""
+        """Open the search result if the trees that are shown contain it, and return whether they do."""
         update, session = self._shown.update, self._shown.session
         if update is None or session is None or hit.home_id != session.info.id:
             return False
@@ -891,7 +895,7 @@ class MemoryTab(QWidget):
     # Actions
 
     def situation(self, now: ActionState) -> ActionState:
-        """Return `now` with the fields that this tab determines."""
+        """Return `now` with the fields set that this tab determines."""
         # Actions on the selection are enabled only while the selection is visible.
         shown = self._shown.update is not None and self._pages.currentWidget() is self._parts
         data = self.tree.current_data() if shown else None
@@ -922,7 +926,7 @@ class MemoryTab(QWidget):
     # Width
 
     def minimumSizeHint(self) -> QSize:
-        """Return a width below that of the two parts side by side: a narrow tab shows one at a time."""
+        """Return a width that is too small for both parts, because a narrow tab shows one at a time."""
         return QSize(NARROWEST, super().minimumSizeHint().height())
 
     def changeEvent(self, event: QEvent) -> None:

@@ -1,7 +1,7 @@
-"""Worth a look: a page beside the trees with findings in the shown memories, the most useful first.
+"""The page "Worth a look" beside the trees, with findings in the shown memories, the most useful first.
 
-Findings are what a careful reader would notice, such as contradictions or near duplicates. The page shows
-both sides of a pair and can keep one or both, merge, fix, or dismiss.
+A finding is something that a careful reader would notice, such as a contradiction or a near duplicate. The
+page shows both sides of a pair and can keep one or both, merge, fix, or dismiss.
 
 The engine checks when the page is shown, and again a moment after the memories or the repository have changed
 while it is shown. Checking changes nothing; Undo restores a dismissed row.
@@ -45,25 +45,25 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
-"""A finding and those that share a line with it: one decision for the user."""
+"""A finding and the findings that share a line with it; the user makes one decision about all of them."""
 
 _LOWEST_PAIR = 170
-"""The least height of a pair, in pixels at the default font size."""
+"""The minimum height of a pair, in pixels at the default font size."""
 _QUIET_MS = 900
 """The delay before a check after a change, in milliseconds."""
 _LONGEST = 160
-"""The number of characters of a line that a row shows."""
+"""The maximum number of characters of a line that a row shows."""
 _LONGEST_QUOTE = 300
-"""The number of characters of a line above its memory."""
+"""The maximum number of characters of the line that is quoted above its memory."""
 _KINDS: dict[str, str] = {
-    "near-duplicate": translatable("Say much of the same"),
-    "successor": translatable("A later version"),
-    "contradiction": translatable("Disagree"),
+    "near-duplicate": translatable("Largely the same content"),
+    "successor": translatable("Newer version"),
+    "contradiction": translatable("Contradiction"),
     "superseded": translatable("Superseded"),
-    "secret": translatable("A secret"),
-    "instruction": translatable("Reads like an instruction to a model"),
+    "secret": translatable("Secret"),
+    "instruction": translatable("Resembles an instruction to a model"),
     "hidden": translatable("Hidden characters"),
-    "stale": translatable("Not true any more"),
+    "stale": translatable("No longer true"),
     "conflict": translatable("Unfinished merge"),
     "placeholder": translatable("Lost text"),
     "cut": translatable("Cut description"),
@@ -121,14 +121,14 @@ def row_at(rows: Sequence[AlignedRow], lines: Sequence[int]) -> int | None:
 
 
 def _said(side: AlignedSide) -> str:
-    """Return a line with single spaces, for comparisons."""
+    """Return the text of a line with each run of white space as one space, for comparisons."""
     return " ".join(side.text.split())
 
 
 class SideHead(QWidget):
-    """The heading of one side of a pair: the memory, the line of the finding, and a button to keep this one.
+    """The heading of one side of a pair: the memory, the finding's line, and a button to keep this memory.
 
-    If one of the two memories is enough, it also shows how many lines only this one has.
+    If one of the two memories can be deleted, the heading also shows how many lines only this memory has.
     """
 
     def __init__(self, words: str, tip: str) -> None:
@@ -146,7 +146,11 @@ class SideHead(QWidget):
 
         `only_here` is None if both memories have to stay; the button to keep one is then hidden.
         """
-        only = counted("1 line only here", "%n lines only here", only_here) if only_here else ""
+        only = (
+            counted("1 line only in this memory", "%n lines only in this memory", only_here)
+            if only_here
+            else ""
+        )
         self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
         self.line.say(visible(line.strip())[:_LONGEST_QUOTE])
         self.keep.setVisible(only_here is not None)
@@ -161,8 +165,10 @@ class Pair(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.finding: MemoryFinding | None = None
-        """The shown finding, or the last one."""
-        tip = self.tr("Keep this memory as it is and delete the other; Undo brings it back")
+        """The finding that is shown, or was shown last."""
+        tip = self.tr(
+            "Keep this memory unchanged and delete the other memory; Undo restores the deleted memory"
+        )
         self.left = SideHead(self.tr("Keep the &left"), tip)
         self.right = SideHead(self.tr("Keep the &right"), tip)
         self.sides = SideBySide()
@@ -207,7 +213,7 @@ class WorthPage(TabPage):
         self.note = WrapLabel()
         self.message = MessageBar(icons, "trouble")
         self.list = LineList(FindingModel(), icons)
-        self.list.setAccessibleName(self.tr("What is worth a look"))
+        self.list.setAccessibleName(self.tr("Findings worth a look"))
         self.pair = Pair()
         self.why = WrapLabel()
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
@@ -216,12 +222,12 @@ class WorthPage(TabPage):
         )
         self.next = FitPushButton()
         self._at = 0
-        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Make one memory of the two, by hand"))
-        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the words of this statement"))
+        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Merge the two memories into one by hand"))
+        self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
         self.both = FitPushButton(
-            self.tr("Keep &both"), self.tr("Leave the two as they are and do not show this pair again")
+            self.tr("Keep &both"), self.tr("Leave both memories unchanged and do not show this pair again")
         )
-        self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this one again"))
+        self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this finding again"))
         self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
         self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
         self.list.opened.connect(self._on_open)
@@ -248,12 +254,12 @@ class WorthPage(TabPage):
 
     @property
     def matter(self) -> Matter:
-        """The selected row; empty for none."""
+        """The findings of the selected row; empty if no row is selected."""
         return self.list.current_value or ()
 
     @property
     def current(self) -> MemoryFinding | None:
-        """The shown pair of the selected row, or its only finding; None for no row."""
+        """The finding of the selected row that is shown; None if no row is selected."""
         return self.matter[self._at] if self._at < len(self.matter) else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -263,19 +269,24 @@ class WorthPage(TabPage):
             super().keyPressEvent(event)
 
     def show_report(self, report: FindingReport | None) -> None:
-        """List the findings of a report; None while there is none yet.
+        """List the findings of a report; None means that there is no report yet.
 
-        If the selected matter still exists, its shown pair stays, or the next one replaces it.
+        If the selected matter still exists, the finding that is shown stays or, if it is gone, the next one
+        is shown.
         """
         matters = report.matters if report is not None else []
         if report is None:
-            self.title.say(self.tr("Looking…"))
+            self.title.say(self.tr("Searching…"))
         elif matters:
             self.title.say(counted("1 thing worth a look", "%n things worth a look", len(matters)))
         else:
-            self.title.say(self.tr("Nothing here is worth a look"))
+            self.title.say(self.tr("Nothing is worth a look"))
         hidden = report.dismissed if report is not None else 0
-        self.note.say(counted("1 more was dismissed", "%n more were dismissed", hidden) if hidden else "")
+        self.note.say(
+            counted("1 dismissed finding is hidden", "%n dismissed findings are hidden", hidden)
+            if hidden
+            else ""
+        )
         self.note.setVisible(bool(hidden))
         was, known = self.current, {each.id for each in self.matter}
         self.list.set_values((matter[0].matter, matter) for matter in matters)
@@ -310,13 +321,13 @@ class WorthPage(TabPage):
 
     @Slot()
     def _follow(self) -> None:
-        """Update texts and buttons for the shown finding, and request its comparison."""
+        """Update texts and buttons for the finding that is shown, and request its comparison."""
         current, several = self.current, len(self.matter)
         said = self.tr("&Next pair ({number} of {count})").format(number=self._at + 1, count=several)
-        self.next.say(said, self.tr("Show the next pair of lines about the same"))
+        self.next.say(said, self.tr("Show the next pair of lines on the same topic"))
         self.next.setVisible(several > 1)
         why = current.why if current is not None else ""
-        self.why.say(self.tr("A model says: {why}").format(why=visible(why)) if why else "")
+        self.why.say(self.tr("Reason given by the model: {why}").format(why=visible(why)) if why else "")
         self.why.setVisible(bool(why))
         are_two = current is not None and len(current.paths) == 2
         may_keep_one = current is not None and _may_keep_one(current)
@@ -335,7 +346,7 @@ class WorthPage(TabPage):
             self.compare_wanted.emit(current)
 
     def _decided(self) -> None:
-        """Disable the decisions for the time of a double click, so that it cannot decide the next row."""
+        """Disable the buttons for the time of a double click, so that its second click decides nothing."""
         self._pause.start()
         self._follow()
 
@@ -415,7 +426,7 @@ class WorthControl(QObject):
         self._page: WorthPage | None = None
         self._session: HomeSession | None = None
         self._place: tuple[HomeSession, ScopeContext] | None = None
-        """The place of the shown findings, in which decisions about them are carried out."""
+        """The home and context of the shown findings, in which decisions about them are carried out."""
         self._dismissed: tuple[str, ...] = ()
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
@@ -445,7 +456,7 @@ class WorthControl(QObject):
         return not self._quiet.isActive() and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None for none."""
+        """Set the home to show; None means no home."""
         if self._session is not None:
             self._session.project_changed.disconnect(self._look_soon)
         self._session = session
@@ -454,14 +465,14 @@ class WorthControl(QObject):
         self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Check again, after a delay, for the updated trees if the page is shown."""
+        """Check again, after a delay, because the trees were updated, if the page is shown."""
         if update.other:
             self._forget()
         if not update.names_only:
             self._look_soon()
 
     def _forget(self) -> None:
-        """Clear the findings, when another place is shown."""
+        """Clear the findings, because another home or context is shown."""
         self._lane.abandon("look")
         self._place = None
         if self._page is not None:
@@ -482,7 +493,7 @@ class WorthControl(QObject):
             self.show_page()
 
     def show_page(self) -> None:
-        """Show the page beside the trees, which starts a check, and move the focus into its list."""
+        """Show the page beside the trees and move the focus into its list; this also starts a check."""
         self.page_wanted.emit(self.page)
         self.page.list.setFocus()
 
@@ -498,7 +509,7 @@ class WorthControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Check the shown memories in a job, and list the findings."""
+        """Start a job that checks the memories that are shown, and list its findings."""
         session, update = self._shown.session, self._shown.update
         if session is None or update is None:
             return
@@ -510,7 +521,7 @@ class WorthControl(QObject):
 
         def failed(error: UserError) -> None:
             if self._place is None:
-                self.page.title.say(self.tr("Not looked at yet"))
+                self.page.title.say(self.tr("Not checked yet"))
             self._on_failed(error)
 
         request = ask(session.workbench.worth_a_look.find, update.context)
@@ -552,7 +563,7 @@ class WorthControl(QObject):
         stays, goes = finding.paths[number], finding.paths[1 - number]
 
         def done(undo: Undo) -> None:
-            said = self.tr("Kept {path}; {other} was deleted.")
+            said = self.tr("Kept {path} and deleted {other}.")
             self.kept.emit(
                 undo, said.format(path=visible(short_path(stays)), other=visible(short_path(goes)))
             )
@@ -595,8 +606,8 @@ class WorthControl(QObject):
 
         def done(_nothing: None) -> None:
             if place == self._place:
-                button = ("undo", tr("Undo"), tr("Show it again"))
-                self.page.message.say(self.tr("It is not shown again."), buttons=[button])
+                button = ("undo", tr("Undo"), tr("Show the finding again"))
+                self.page.message.say(self.tr("This finding will not be shown again."), buttons=[button])
                 self._look()
 
         request = ask(place[0].workbench.worth_a_look.dismiss, self._dismissed)

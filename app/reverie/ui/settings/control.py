@@ -32,7 +32,7 @@ from reverie.ui.settings.dialog import SettingsDialog
 class ProfileSettings:
     """The settings of a profile, and the engine that has to reload them.
 
-    The settings are the window's own file. Everything here blocks, so use it in jobs only.
+    The settings file belongs to the window. All methods block, so call them only in jobs.
     """
 
     def __init__(self, profile: Profile, engine: EngineClient, home: HomeEngine | None = None) -> None:
@@ -42,7 +42,7 @@ class ProfileSettings:
 
     @property
     def models(self) -> Models | ModelsWithoutHome:
-        """The model services, of the home if one is open."""
+        """The model services: those of the open home or, without a home, those of the engine."""
         return self._engine.services.models if self._home is None else self._home.models
 
     def settings(self) -> Settings:
@@ -59,9 +59,9 @@ class ProfileSettings:
 class SettingsControl(QObject):
     """The controller between the settings dialog and the settings file, the keyring and the model services.
 
-    The settings file is read first; answers of the engine and the services follow. Every request is a job on
-    a lane of this controller's own: keyring and model server must delay neither the window, a refresh or a
-    run, nor each other, nor saving. Errors are shown in the dialog, which stays open.
+    The settings file is read first; the results of the engine and the services arrive later. Requests run as
+    jobs on lanes of this controller, so that a slow keyring or model server does not delay the window, a
+    refresh, a run, saving, or each other. Errors are shown in the dialog, which stays open.
 
     Signals:
         changed(): Settings or keys were saved.
@@ -95,7 +95,11 @@ class SettingsControl(QObject):
             self.dialog.show_setting(setting)
 
     def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
-        """Show the settings; those of the background belong to the home `home_id`, if one is open."""
+        """Show the settings.
+
+        If `home_id` is not empty, the settings of the background services are those of this home; `label` is
+        its name.
+        """
         if self.dialog is not None:
             self.dialog.raise_()
             self.dialog.activateWindow()
@@ -195,7 +199,10 @@ class SettingsControl(QObject):
         about: str,
         done: Callable[[Any], None],
     ) -> None:
-        """Ask the services with the settings as typed, saved or not."""
+        """Call a model service with the settings as typed, saved or not.
+
+        `question` selects the method, `about` is its argument, and `done` is called with the result.
+        """
         service, dialog, home = self._service, self.dialog, self._home
         if service is None or dialog is None:
             return

@@ -49,9 +49,9 @@ class SettingsDialog(QDialog):
 
     Edits apply at once: shortly after the last edit, or when the dialog closes, everything that differs from
     the saved settings is saved, and the last change can be undone. Invalid input stays in the form with the
-    reason below it; closing asks before it is lost. The dialog is only a form: it shows a draft and emits
-    changes; jobs read and save (`SettingsControl`). A key is never among the values. The form of the models
-    has signals of its own.
+    reason below it; when the dialog closes, the user is asked before that input is lost. The dialog is only a
+    form: it shows a draft and emits changes; jobs read and save (`SettingsControl`). A key of a model service
+      is never among the values. The form of the models has signals of its own.
 
     Signals:
         save(SettingsDraft): Save these changes.
@@ -84,7 +84,7 @@ class SettingsDialog(QDialog):
         self._wanted = ""
         self._saving: SettingsDraft | None = None
         self._to_remove = ""
-        """The service to remove once that is saved."""
+        """The model service that is to be removed from the form once its removal is saved."""
         self._undo: SettingsDraft | None = None
         self._closing = self._has_failed = self._is_typed = False
         self._soon = single_shot(self, TYPING_MS, self.commit)
@@ -151,7 +151,7 @@ class SettingsDialog(QDialog):
 
     @property
     def problem(self) -> str:
-        """Why some input cannot be saved; empty if all of it can."""
+        """The reason why some input cannot be saved; empty if all of it can."""
         return next(filter(None, (page.problem for page in self.pages.values())), "")
 
     def show_draft(self, draft: SettingsDraft) -> None:
@@ -171,7 +171,7 @@ class SettingsDialog(QDialog):
         return [field for field in self.fields.values() if isinstance(field.widget, ModelBox)]
 
     def say_used(self, name: str, reason: str) -> None:
-        """Show which engine the Consolidate button uses with the saved settings."""
+        """Show which engine the Consolidate button uses with the saved settings, and the reason."""
         model = self.tr("Consolidate uses {model} now. {reason}").format(model=visible(name), reason=reason)
         without = self.tr("Consolidate works without a model now. {reason}").format(reason=reason)
         self.used.say(without if name == "rules" else model)
@@ -229,7 +229,7 @@ class SettingsDialog(QDialog):
             self.reject()
 
     def failed(self, error: UserError) -> None:
-        """Show an error; the form stays."""
+        """Show an error; the user's input stays."""
         self._saving, self._has_failed, self._to_remove = None, True, ""
         self.message.say_error(error)
         self._validate()
@@ -264,7 +264,7 @@ class SettingsDialog(QDialog):
         self.undo.setEnabled(undo is not None)
 
     def reject(self) -> None:
-        """Close the dialog after saving all that can be saved; ask before discarding the rest."""
+        """Close the dialog after saving all valid edits; ask before discarding invalid input."""
         self.models.finish()
         self.commit()
         self._closing = True
@@ -272,7 +272,7 @@ class SettingsDialog(QDialog):
             self._close()
 
     def _close(self) -> None:
-        """Close the dialog now that everything is saved that can be."""
+        """Close the dialog, because all valid edits have been saved."""
         self._closing = False
         if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
             answer = ask_unsaved(self, [self.problem] if self.problem else [])
@@ -313,7 +313,7 @@ class SettingsDialog(QDialog):
 
     @Slot(str)
     def _offer(self, model: str) -> None:
-        """Offer a model that is known to exist in the fields of all jobs."""
+        """Offer `model`, which is known to exist, in the model fields of all jobs."""
         if ":" in model:
             for field in self._choices():
                 assert isinstance(field.widget, ModelBox)
@@ -339,7 +339,7 @@ class SettingsDialog(QDialog):
             self._fit()
 
     def _fit(self) -> None:
-        """Place the list of pages beside the page, or above it if that is too narrow."""
+        """Place the list of pages beside the page, or above the page if the dialog is too narrow."""
         letter, row = self.fontMetrics().averageCharWidth(), row_height(self.font())
         narrow = self.width() < letter * _NARROW_CHARS
         ways = QBoxLayout.Direction

@@ -1,6 +1,6 @@
 """The schema of the settings, derived from `settings.Settings`, and their values as a draft.
 
-Threading: slow to import (pydantic), so a job does; pure. Failure: `with_draft` raises `UserError`.
+Threading: pure. The import is slow (pydantic), so a job imports it. Failure: `with_draft` raises `UserError`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Kind = Literal["switch", "whole", "decimal", "choice", "text", "pairs"]
 
 
 ANY = "*"
-"""The part of a key that stands for a name chosen by the user."""
+"""The placeholder in a key for a name that the user chose."""
 
 
 class Setting(Struct, frozen=True):
     """A setting of the schema."""
 
     key: str
-    """The dotted key in `config.toml`: `dream.engine`, `providers.*.wire`."""
+    """The dotted key in `config.toml`, such as `dream.engine` or `providers.*.wire`."""
     kind: Kind
     default: Any
     least: float = 0
@@ -45,17 +45,17 @@ class Setting(Struct, frozen=True):
 
     @property
     def last(self) -> str:
-        """Its own name within its table."""
+        """The name of the setting within its table."""
         return self.key.rpartition(".")[2]
 
     @property
     def where(self) -> str:
-        """Its place in `config.toml`: `[dream] engine`."""
+        """The place of the setting in `config.toml`, such as `[dream] engine`."""
         return where(self.key)
 
 
 def where(key: str) -> str:
-    """Return the key `dream.engine` as `[dream] engine`; names chosen by the user become `NAME`."""
+    """Return a key such as `dream.engine` as `[dream] engine`; names chosen by the user become `NAME`."""
     table, _, last = key.replace(ANY, "NAME").rpartition(".")
     return f"[{table}] {last}"
 
@@ -92,7 +92,7 @@ def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
 
 
 def _entry(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of the entries of a table of names; None for another field."""
+    """Return the model of the entries of a table whose keys are names; None if `field` is no such table."""
     inner = field.annotation
     if not (isinstance(inner, type) and issubclass(inner, RootModel)):
         return None
@@ -117,7 +117,7 @@ def _setting(key: str, field: FieldInfo) -> Setting:
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
-    """Return a limit that the type names."""
+    """Return the limit `name` that the type of `field` states."""
     return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
 
 
@@ -135,9 +135,12 @@ class SettingsDraft:
     """
 
     values: Mapping[str, Any]
-    """The values by key, except those of providers. `background.*` means the shown home."""
+    """The values by key, except those of providers.
+
+    The keys `background.*` are those of the home that is shown.
+    """
     providers: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict, repr=False)
-    """The settings of each model service by name and last part of the key; None: it has none.
+    """The settings of each model service, by name and last part of the key; None if a service has none.
 
     Headers are secrets.
     """
@@ -158,7 +161,7 @@ class SettingsDraft:
         return SettingsDraft({**self.values, **changes.values}, providers)
 
     def before(self, changes: SettingsDraft) -> SettingsDraft:
-        """Return the changes that undo `changes` of this draft."""
+        """Return the changes that restore the values of this draft after `changes`."""
         return SettingsDraft(
             {key: self.values[key] for key in changes.values},
             {name: self.providers.get(name) for name in changes.providers},
@@ -166,7 +169,7 @@ class SettingsDraft:
 
 
 def is_base_url(text: str) -> bool:
-    """Return whether `text` can be the address of a service; empty means the usual address."""
+    """Return whether `text` can be the address of a service, or is empty, which means the default address."""
     if not text:
         return True
     try:
@@ -196,7 +199,8 @@ def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
     """Return `settings` with the values of `draft`, for one home.
 
-    The settings may be newer than those the draft was made from. Raises `UserError` if a value is not valid.
+    `settings` can be newer than the settings from which the draft was made. Raises `UserError` if a value is
+    not valid.
     """
     plain = settings.model_dump()
     of_home = {key: value for key, value in draft.values.items() if key.startswith(_BACKGROUND)}

@@ -33,11 +33,11 @@ from reverie.values import Struct
 
 _MB = 1_000_000
 _SCALES = {"system1.keep_bytes": _MB}
-"""The number of units of a setting in one unit of its control."""
+"""By key: the number of units of a setting in one unit of its control, such as bytes in a megabyte."""
 _SMALLEST_FONT = 6
 _CHARS = 18
 _PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
-"""A header: a name that HTTP allows, and its value."""
+"""Matches a header: a name that HTTP allows, and its value."""
 
 
 class Amount(QDoubleSpinBox):
@@ -48,7 +48,7 @@ class Amount(QDoubleSpinBox):
 
 
 class ModelBox(QComboBox):
-    """An editable box for a model: one of a few named choices, or `provider:model`."""
+    """An editable combo box for a model: one of a few named choices, or `provider:model`."""
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
         """Create the box with these (value, text) choices."""
@@ -61,7 +61,7 @@ class ModelBox(QComboBox):
 
     @property
     def value(self) -> str:
-        """The chosen or typed value; it may not be a model yet."""
+        """The chosen or typed value; typed text can be incomplete, so that it is not a model."""
         text = self.currentText().strip()
         return self._words.get(text, text)
 
@@ -123,7 +123,10 @@ def _control(setting: Setting) -> Control:
 
 
 def _sizes(setting: Setting, unit: str) -> QComboBox:
-    """Return a box of type sizes, where 0 has a name; sizes that can be negative are differences."""
+    """Return a combo box of font sizes, in which 0 has a name.
+
+    If negative sizes are allowed, the sizes are differences and have a sign.
+    """
     made = QComboBox()
     shorten(made)
     for size in range(int(setting.least), int(setting.most) + 1):
@@ -211,7 +214,7 @@ class Field(QObject):
 
     @property
     def problem(self) -> str:
-        """Why the value cannot be saved; empty if it can."""
+        """The reason why the value cannot be saved; empty if it can."""
         value, setting = self.value, self.setting
         if isinstance(self.widget, ModelBox) and not re.search(setting.pattern, value):
             return self.tr("A model is written as service:model, such as ollama:qwen3:8b.")
@@ -236,9 +239,9 @@ def _change_signal(widget: Control) -> SignalInstance:
 
 
 def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
-    """Apply `Name: value; another: value` to `before`; an empty value removes a name.
+    """Return `before` changed by a text like `Name: value; another: value`; an empty value removes a name.
 
-    Returns None if the text is invalid.
+    The result is None if the text is invalid.
     """
     after = dict(before)
     for part in filter(None, (piece.strip() for piece in text.split(";"))):
@@ -252,7 +255,7 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 
 
 class Row(Struct, frozen=True):
-    """A row of a page, and the text that a search looks in."""
+    """A row of a page, and the text that the search in the settings searches."""
 
     widget: QWidget
     heading: QWidget | None
@@ -317,7 +320,7 @@ class SettingsPage(QWidget):
         """Add a row.
 
         `text` is the label, untranslated, with its mnemonic. `about` is the tool tip of label and widget.
-        `key` is that of the setting.
+        `key` is the key of the setting.
         """
         widget.setToolTip(as_tooltip(about))
         shown = translated(text)
@@ -334,7 +337,7 @@ class SettingsPage(QWidget):
         self._rows.append(Row(widget, heading, "\n".join(words).casefold()))
 
     def set_narrow(self, narrow: bool) -> None:
-        """Lay each field below its label, or beside it."""
+        """Place each field below its label if `narrow`, otherwise beside it."""
         ways = QFormLayout.RowWrapPolicy
         self.form.setRowWrapPolicy(ways.WrapAllRows if narrow else ways.WrapLongRows)
 
@@ -355,20 +358,20 @@ class SettingsPage(QWidget):
                 field.show_value(values[key])
 
     def edits(self, kept: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield the (key, value) pairs that are valid and differ from the saved ones."""
+        """Yield the (key, value) pairs that are valid and differ from those in `kept`, the saved ones."""
         for key, field in self.fields.items():
             if key in kept and not field.problem and field.value != kept[key]:
                 yield key, field.value
 
     @property
     def problem(self) -> str:
-        """Why a setting of the page cannot be saved; empty if all of them can."""
+        """The reason why a setting of the page cannot be saved; empty if all of them can."""
         return next(filter(None, (field.problem for field in self.fields.values())), "")
 
     def show_matching(self, words: Sequence[str]) -> bool:
         """Show only the rows that contain all `words`, and return whether there are any.
 
-        All rows are shown if the title contains the words.
+        If the title of the page contains the words, all rows are shown.
         """
         all_of_it = all(word in self.title.casefold() for word in words)
         shown = [all_of_it or all(word in row.text for word in words) for row in self._rows]

@@ -47,7 +47,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class ProbeLines(QWidget):
-    """The steps of a connection test, each with an icon and a sentence. It reserves space for all of them."""
+    """The steps of a connection test, each with an icon and a sentence. Space for all steps is reserved."""
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +64,7 @@ class ProbeLines(QWidget):
     def say(self, lines: Iterable[tuple[str, str]]) -> None:
         """Show the (state, sentence) of each step; unknown states have no icon.
 
-        Steps that a failed one left untried are not shown, because the failure explains them.
+        Steps that were not tried after a failed step are not shown, because the failed step is the reason.
         """
         for widget in self._made:
             self._grid.removeWidget(widget)
@@ -95,7 +95,7 @@ class ProbeLines(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Reserve the height of all steps, and more where a long sentence needs several lines."""
+        """Reserve the height of all steps, and more if a long sentence takes several lines."""
         least = _STEPS * (self.fontMetrics().height() + UNIT)
         self.setMinimumHeight(max(least, self._grid.heightForWidth(self.width())))
 
@@ -119,9 +119,9 @@ class _Models(QComboBox):
 class ModelForm(SettingsPage):
     """The page that sets up a model: service, address, key and model, a list of models, and a test.
 
-    The user chooses a service or types its name; a new service is saved once it has an address. A key goes
-    from its field into the system's keyring by a signal and is wiped from the field once it is there; it is
-    never shown again, and no setting holds it.
+    The user chooses a service or types its name; a new service is saved once it has an address. A key is
+    passed from its field to the system's keyring by a signal, and the field is cleared once the keyring has
+    the key. The key is never shown again and is not stored in a setting.
 
     Signals:
         key_given(service, key): Store the key in the keyring.
@@ -220,7 +220,7 @@ class ModelForm(SettingsPage):
 
     @property
     def problem(self) -> str:
-        """Why some input cannot be saved; empty if all of it can."""
+        """The reason why some input cannot be saved; empty if all of it can."""
         typed = self.service.currentText().strip()
         if typed and not _NAME.fullmatch(typed):
             return self.tr("The name of a service has letters, digits, dots, hyphens and underscores.")
@@ -240,7 +240,7 @@ class ModelForm(SettingsPage):
         self._show_service()
 
     def saved(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
-        """Store the settings that are on disk now; later edits stay."""
+        """Take over the settings that are on disk now; edits made since the save stay."""
         self._kept = {name: values for name, values in kept.items() if values is not None}
         self._edits = {name: edits for name, edits in self._edits.items() if self._changed(name)}
         headers = self.fields[f"{_PREFIX}headers"]
@@ -251,7 +251,7 @@ class ModelForm(SettingsPage):
         self._validate()
 
     def show_models(self, models: ModelsView) -> None:
-        """Show what the engine knows about the services."""
+        """Show the facts about the services that the engine returned."""
         self._known = {provider.name: provider for provider in models.providers}
         self._fill_services()
         self._say_known()
@@ -286,7 +286,7 @@ class ModelForm(SettingsPage):
         self._say_known()
 
     def _say_known(self) -> None:
-        """Set the placeholders to what empty fields mean."""
+        """Set the placeholders, which show the meaning of empty fields."""
         known = self._known.get(self._shown)
         address = self.fields[f"{_PREFIX}base_url"].widget
         assert isinstance(address, QLineEdit)

@@ -1,7 +1,7 @@
 """The pages of the settings as data: the place of each setting, and its texts by key.
 
-Every setting of the schema has an explanation here, and is on a page or in `FILE_ONLY`; tests compare. The
-palette finds pages and settings in these tables, so nothing here is slow to import.
+Every setting of the schema has an explanation here, and is on a page or in `FILE_ONLY`; a test checks this.
+The command palette finds pages and settings in these tables, so this module must be fast to import.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The Traces tab: trace dumps with their verdicts, shown as a timeline, as messages and raw."""
+"""The Traces tab: trace dumps with their verdicts, shown as a timeline, as messages and as raw JSON."""

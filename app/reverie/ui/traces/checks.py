@@ -1,8 +1,8 @@
-"""The checks of the Traces tab: the answer at its top, the list of findings with fixes, and their controller.
+"""The checks of the Traces tab: the diagnosis at its top, the list of findings with fixes, the controller.
 
 The widgets show the given data; `ChecksControl` runs the checks when the tab is visible and something has
-changed, and applies fixes on demand. The model is tested only on request; the result is shown until another
-model or workspace is checked.
+changed, and applies fixes on demand. The model is tested only on request; the result of the test is shown
+until another model or workspace is checked.
 
 Threading: GUI thread; the engine runs the checks and applies the fixes, called in jobs on a lane of its own,
 because a test of a model may take long. Only the window's own log level is changed here. Failure: shown in
@@ -52,11 +52,11 @@ _SIGNS = {"pass": "check", "off": "info", "warn": "warning", "fail": "error"}
 
 
 class FindingRows(QWidget):
-    """List of checks with state, finding, evidence and buttons to fix it.
+    """The list of checks, each with state, finding, evidence and a button to fix it.
 
-    A row is reused while its check is listed, so that it does not lose the focus. Evidence comes from disk
-    and is shown as plain text, wrapped anywhere. Signals: `fix(str)`, request to apply the fix of this check;
-    `remedy(str)`, request to open this setting.
+    The row of a check is reused while the check is listed, so that it does not lose the focus. Evidence comes
+    from disk and is shown as plain text; its lines can break at any character. Signals: `fix(str)`, request
+    to apply the fix of this check; `remedy(str)`, request to open this setting.
     """
 
     fix = Signal(str)
@@ -97,7 +97,7 @@ class FindingRows(QWidget):
         self._give_focus_back()
 
     def _hold_focus(self) -> None:
-        """Remember the check of the focused button, and move the focus to the list.
+        """Store the check of the focused button, and move the focus to the list.
 
         Otherwise, as buttons are disabled or deleted, Qt would move the focus from each to the next and
         scroll to every one of them.
@@ -132,7 +132,7 @@ class FindingRows(QWidget):
 
 
 class FindingRow(QWidget):
-    """Row of one check."""
+    """The row of one check."""
 
     fix = Signal(str)
     remedy = Signal(str)
@@ -169,7 +169,7 @@ class FindingRow(QWidget):
 
     @property
     def state(self) -> str:
-        """State of the check: pass, off, warn or fail."""
+        """The state of the check: pass, off, warn or fail."""
         return self._state
 
     def say(self, finding: FindingView, *, first: bool, busy: bool) -> None:
@@ -245,7 +245,7 @@ def remedy_label(remedy: str) -> str:
 
 
 class ChecksView(QWidget):
-    """View of all checks of one workspace; at first only those with a problem.
+    """The view of all checks of one workspace; at first only the checks with a problem are shown.
 
     Signals: `changed()`, emitted when the findings have changed; `examine(bool)`, request to check again,
     with or without a test of the model; `fix(str)`, request to apply the fix of this check; `remedy(str)`,
@@ -263,7 +263,7 @@ class ChecksView(QWidget):
         self._findings: tuple[FindingView, ...] = ()
         self._busy = self._coming = False
         self.place = ""
-        """Name of the checked workspace."""
+        """The name of the checked workspace."""
         self.runs = FitPushButton(self.tr("‹ Runs"))
         self.again = FitPushButton(self.tr("Check again"), clicked=self._on_again)
         self.probe = FitPushButton(
@@ -283,7 +283,7 @@ class ChecksView(QWidget):
         self.bar.setSizePolicy(policy)
         self.bar.setAccessibleName(self.tr("Checking"))
         self.message = MessageBar(icons, "checks-message", parent=self)
-        """Error messages; the tab shows them, since fixes are also offered outside this view."""
+        """The bar for error messages; the tab shows it, because fixes are also offered outside this view."""
         self.rows = FindingRows(icons)
         self.nothing = EmptyPage(icons, "check")
         self._lay_out()
@@ -377,7 +377,7 @@ class _Examined(Struct, frozen=True):
 
 
 class ChecksControl(QObject):
-    """Controller of the checks.
+    """The controller of the checks.
 
     Signals: `fixed()`, emitted after a fix, which may have changed settings; `debug_switched()`, emitted
     after debug logging was turned on.
@@ -387,7 +387,7 @@ class ChecksControl(QObject):
     debug_switched = Signal()
 
     def __init__(self, page: TabPage, view: ChecksView) -> None:
-        """Connect the view; while `page`, the tab with the view, is visible, the checks are updated."""
+        """Connect the view; the checks are updated while `page`, the tab with the view, is visible."""
         super().__init__(view)
         self.view = view
         self._page = page
@@ -428,7 +428,10 @@ class ChecksControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """Check again after a change, once changes have paused and the tab is visible."""
+        """Check again because something has changed.
+
+        The checks start once there is a pause in the changes and the tab is visible.
+        """
         self._stale = True
         context = self._session.context if self._session is not None else None
         if context != self._context:
@@ -453,7 +456,7 @@ class ChecksControl(QObject):
 
     @Slot(bool)
     def examine(self, with_probe: bool) -> None:
-        """Run the checks of the shown workspace, or of the home if its agent has no workspaces."""
+        """Run the checks of the workspace that is shown, or of the home if its agent has no workspaces."""
         session, context = self._session, self._context
         if session is None or context is None or not self._can_examine:
             self._stale = False
@@ -466,7 +469,7 @@ class ChecksControl(QObject):
     def apply_fix(self, check: str) -> None:
         """Apply the fix of a check, then check again.
 
-        If the fix has `evidence`, a person must agree to it first.
+        If the fix has `evidence`, which says what it would write into, the user must agree first.
         """
         session, context = self._session, self._context
         fix = next((one.fix for one in self.view.findings if one.check == check), None)
@@ -510,7 +513,7 @@ class ChecksControl(QObject):
         self._set_loud(with_probe or shown is not None)
 
     def _set_loud(self, loud: bool) -> None:
-        """Show whether a job that a person requested is running."""
+        """Show whether a job that the user requested is running."""
         self._loud = loud
         self.view.set_busy(loud)
 
@@ -577,21 +580,21 @@ Remedy = tuple[str, str]
 
 
 class Answer(Struct, frozen=True):
-    """The texts and buttons at the top of the tab; empty texts are hidden.
+    """The texts and buttons of the diagnosis at the top of the tab; empty texts are hidden.
 
-    It is derived from the checks, so that it never contradicts them.
+    The diagnosis is derived from the checks, so that it never contradicts them.
     """
 
     title: str
     cause: str = ""
     remedies: tuple[Remedy, ...] = ()
     own: str = ""
-    """State of Reverie's own writer if the title is about the agent."""
+    """The state of Reverie's own writer, if the title is about the agent; else empty."""
     own_remedies: tuple[Remedy, ...] = ()
 
 
 def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool = False) -> Answer:
-    """Return the answer for the workspace named `place`."""
+    """Return the diagnosis for the workspace named `place`; with `can_replay` it can offer a replay."""
     agent = next((one for one in findings if one.check == AGENT and one.state != "pass"), None)
     rest = [one for one in findings if one.check != AGENT]
     first = agent or first_cause(rest)
@@ -606,7 +609,7 @@ def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool =
 
 
 def _own(findings: Sequence[FindingView]) -> tuple[str, tuple[Remedy, ...]]:
-    """Return the state of Reverie's own writer and other problems, with buttons for the first of them."""
+    """Return a text about Reverie's own writer and other problems, and buttons for the first of these."""
     of = {one.check: one for one in findings}
     writer = of.get("feature")
     if writer is not None and writer.state == "pass":
@@ -630,7 +633,7 @@ def _remedies(finding: FindingView) -> tuple[Remedy, ...]:
 
 
 class AnswerView(Column):
-    """View of the answer.
+    """The view of the diagnosis.
 
     Signal: `asked(str)`, emitted with the action of a `Remedy`, or with `checks` or `log` to show that view.
     """
@@ -653,7 +656,7 @@ class AnswerView(Column):
         return (self.cause if key in self.cause.keys else self.own).button(key)
 
     def show_answer(self, answer: Answer, checks: int, *, busy: bool = False) -> None:
-        """Show the answer with the number of `checks` behind it; while `busy` the remedies are disabled."""
+        """Show the diagnosis, based on this number of `checks`; while `busy` its buttons are disabled."""
         self.title.say(answer.title)
         views = [("checks", counted(self.tr("1 check ›"), "%n checks ›", checks))] if checks else []
         views.append(("log", self.tr("Log")))

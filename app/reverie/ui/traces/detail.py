@@ -1,7 +1,7 @@
-"""One trace: the reason for its outcome, and all its content.
+"""The view of one trace: the reason for its outcome, and all its content.
 
-At the top is the verdict with its evidence; below are pages: timeline and steps, messages, the attempted
-change, the raw document. Selecting a span, a row or the evidence selects the same place on every page.
+At the top is the verdict with its evidence. Below are pages: timeline and steps, messages, the attempted
+change, and the raw document. Selecting a span, a row or the evidence selects the same place on every page.
 
 The raw document has no size limit: the engine returns a page of members at a time, and searches it.
 Threading: GUI thread; the engine is called in jobs. Failure: an error of the file is shown in the status bar.
@@ -71,7 +71,10 @@ if TYPE_CHECKING:
 
 
 def preview(found: Excerpt) -> str:
-    """Return the text of a member's value in the tree."""
+    """Return the value of a member of the document as one line for the tree.
+
+    Of an object, an array or a long text, the size is shown.
+    """
     node = found.node
     if node.is_container:
         return ("{…}" if node.kind == "object" else "[…]") + f" {human_size(node.size)}"
@@ -105,14 +108,14 @@ class Item(Struct, eq=False):
     parent: Item | None
     row: int
     children: list[Item] = field(default_factory=list)
-    """The members that were read so far."""
+    """The child members that have been read so far."""
     more: bool = True
-    """Whether there are more members than those in `children`."""
+    """Whether there are more child members than those in `children`."""
     loading: bool = False
 
 
 class RawModel(QAbstractItemModel):
-    """Tree model of the document, which loads members through the lane of `feed` as rows are expanded."""
+    """The tree model of the document; members are loaded on the lane of `feed` when a row is expanded."""
 
     def __init__(self, feed: TraceFeed, parent: QObject) -> None:
         super().__init__(parent)
@@ -353,14 +356,14 @@ _MOST_CHARS = 400_000
 
 
 class MessageText(Struct, frozen=True):
-    """One text and its author."""
+    """A text and its author."""
 
     title: str
     text: str
 
 
 class MessagesView(QScrollArea):
-    """The messages page: one card for each text, long ones folded.
+    """The messages page: one card for each text; long texts are folded.
 
     The newest texts, those of the model, are last.
     """
@@ -418,7 +421,7 @@ class MessagesView(QScrollArea):
 
 
 class Card(QFrame):
-    """Card of one text; a long one shows its beginning and a button for the rest."""
+    """The card of one text; for a long text, it shows the beginning and a button for the rest."""
 
     def __init__(self, message: MessageText, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -471,13 +474,13 @@ _TIMELINE_HEIGHT = 210
 
 
 class Shown(Struct, frozen=True):
-    """A trace as a job read it."""
+    """A trace that a job has read."""
 
     traces: TraceService
-    """The service that reads parts of its document."""
+    """The service that reads parts of the trace's document."""
     detail: TraceDetail
     workspace: str = ""
-    """Name of the workspace in the list of homes."""
+    """The name of the workspace in the list of homes."""
     is_here: bool = True
     """Whether the file is on this machine."""
 
@@ -491,7 +494,7 @@ class Shown(Struct, frozen=True):
 
 
 class TraceDetailView(Column):
-    """View of one trace.
+    """The view of one trace.
 
     Signal: `asked(str)`, emitted with the requested action: transcript, compare, replay, copy or export.
     """
@@ -669,17 +672,17 @@ class TraceDetailView(Column):
 
 
 _WORD = 0.35
-"""Strength of the background of a marked word, relative to its line."""
+"""The strength of the background colour of a marked word, relative to that of its line."""
 _MOST_CHARS, _MOST_ROWS, _MOST_MARKS = 10_000, 500, 500
 """Limits for one displayed text; more would block the window."""
 
 
 class MissedView(PlainTextBox):
-    """Read-only view of the writes that did not fit the memory.
+    """The read-only view of the attempted edits whose old text was not found in the memory.
 
-    The wanted text and the memory's text are below each other with differing words marked, since one missing
-    word can be the whole explanation. Texts come from a model and from the memory and are drawn as plain
-    text.
+    For each edit, the old text that the model gave is shown above the text of the memory, with the words that
+    differ marked, because one missing word can be the whole reason. Texts come from a model and from the
+    memory and are drawn as plain text.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -689,7 +692,7 @@ class MissedView(PlainTextBox):
         self.setAccessibleName(self.tr("Writes that did not fit the memory"))
 
     def show_edits(self, edits: tuple[MissedEdit, ...]) -> None:
-        """Show these edits; none clears the view."""
+        """Show these edits; an empty tuple clears the view."""
         self._edits = edits
         self._fill()
 
@@ -748,10 +751,7 @@ def _cut(text: str) -> str:
 
 
 class AttemptView(QWidget):
-    """The attempted change: above, the writes that did not fit; below, the diff of those that did.
-
-    Either part is hidden if it is empty.
-    """
+    """The attempted change: the edits that could not be applied, and below them the diff of the others."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,7 +1,7 @@
-"""The list of traces of all open homes, read in the background, newest first, and updated on changes.
+"""The list of traces of all open homes, newest first; it is read in the background and updated on changes.
 
-Nothing is read before the tab is first shown. Lines are shown as soon as they are read; later, a home is read
-again when the watcher reports changed traces, and only changed files are opened.
+Nothing is read before the tab is first shown. Lines are shown as soon as they are read. When the watcher
+reports changed traces of a home, the home is read again, but only changed files are opened.
 
 Threading: GUI thread; a lane of its own, created on first use, so that large traces do not delay other jobs.
 """
@@ -29,20 +29,21 @@ class Followed(Struct, frozen=True):
     """The place selected in the list of homes, by which the traces are filtered."""
 
     home: str
-    """Id of the home."""
+    """The id of the home."""
     project: str = ""
-    """Path of the project; empty for the whole home."""
+    """The path of the project; empty for the whole home."""
     name: str = ""
-    """Name of the place as in the list of homes."""
+    """The name of the place in the list of homes."""
     home_name: str = ""
-    """Name of the home as in that list."""
+    """The name of the home in the list of homes."""
     workspace: str = ""
-    """Id of the workspace; empty for the whole home or project."""
+    """The id of the workspace; empty for the whole home or project."""
 
     def holds(self, line: ListedTrace) -> bool:
         """Return whether a trace belongs to this place.
 
-        A trace whose workspace and project the home does not list belongs to every place of the home.
+        If the home lists neither the workspace nor the project of a trace, the trace belongs to every place
+        of the home.
         """
         place = line.place
         if line.session.info.id != self.home:
@@ -53,13 +54,13 @@ class Followed(Struct, frozen=True):
 
 
 class Belongs(Struct, frozen=True):
-    """The workspace and project of one trace; empty where unknown."""
+    """The workspace and project of one trace; a field is empty if it is not known."""
 
     workspace: str = ""
-    """Name for display."""
+    """The displayed name of the workspace."""
     project: str = ""
     workspace_id: str = ""
-    """Set only if the home lists the workspace."""
+    """The id of the workspace if the home lists it; otherwise empty."""
 
 
 class TracePlaces:
@@ -101,14 +102,15 @@ class ListedTrace(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Identifier of the line: the path of the trace."""
+        """The key of the line: the path of the trace."""
         return str(self.row.path)
 
 
 class TraceFeed(QObject):
     """The traces of all open homes.
 
-    Signals: `changed()`, emitted when `lines` has changed; `failed(UserError)`.
+    Signals: `changed()`, emitted when `lines` has changed; `failed(UserError)`, emitted when reading has
+    failed.
     """
 
     changed = Signal()
@@ -136,7 +138,7 @@ class TraceFeed(QObject):
 
     @property
     def is_read(self) -> bool:
-        """Whether every home was completely read at least once."""
+        """Whether every home has been read completely at least once."""
         return all(session.info.id in self._complete for session in self._sessions)
 
     @property
@@ -195,7 +197,7 @@ class TraceFeed(QObject):
         progress: Callable[[object], None] | None = None,
         group: str = "",
     ) -> None:
-        """Run a job on the lane of the traces; without `failed`, an error emits the `failed` signal."""
+        """Run a job on the lane of the traces; if `failed` is None, an error emits the signal `failed`."""
         self.lane.submit(
             name,
             work,
@@ -208,7 +210,7 @@ class TraceFeed(QObject):
 
     @property
     def lane(self) -> Lane:
-        """The lane of the traces; access starts the reading."""
+        """The lane of the traces; the first access to this property starts the reading."""
         self.start()
         return self._lane
 
@@ -230,7 +232,7 @@ class TraceFeed(QObject):
 
     @Slot()
     def _on_named(self) -> None:
-        """Announce a change, because workspaces may have new names."""
+        """Emit `changed`, because workspaces may have new names."""
         if self._rows:
             self.changed.emit()
 

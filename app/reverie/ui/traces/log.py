@@ -1,4 +1,6 @@
-"""The log of the Traces tab: active background runs, and what the background services did or why not.
+"""The log of the Traces tab: the active background runs, and the entries of the background services.
+
+An entry says what a service did, or why it did nothing.
 
 A run is one row with its duration: the entry of its start is merged into the entry of its end. The widgets
 show the given data; `LogControl` reads the entries when they have changed and the tab is visible, and carries
@@ -55,15 +57,16 @@ class LogRow(Struct, frozen=True):
 
     entry: ActivityEntry
     place: str
-    """Name of the workspace."""
+    """The name of the workspace."""
     began: int | None = None
-    """When the run that this entry ends began (UTC ms); None if it ends none."""
+    """The start (UTC ms) of the run whose end this entry reports; None if it reports no end of a run."""
 
 
 def takes(row: LogRow, text: str, workspace_id: str | None = None) -> bool:
     """Return whether a row matches the search text and the workspace.
 
-    A `workspace_id` admits entries of that workspace and entries of none; None admits all.
+    With a `workspace_id`, entries of that workspace and entries without a workspace match; with None, all
+    entries match.
     """
     entry = row.entry
     if workspace_id is not None and entry.workspace_id not in (None, workspace_id):
@@ -128,7 +131,7 @@ def _is_preview(entry: ActivityEntry) -> bool:
 
 
 def text_words(entry: ActivityEntry) -> str:
-    """Return the text of an entry; for a preview, after the statement that nothing was written."""
+    """Return the text of an entry; for a preview, it begins with the statement that nothing was written."""
     text = visible(entry.text)
     return (
         tr("Preview, nothing is written yet. {summary}").format(summary=text) if _is_preview(entry) else text
@@ -136,7 +139,11 @@ def text_words(entry: ActivityEntry) -> str:
 
 
 def right_words(row: LogRow, now: int) -> str:
-    """Return repetitions and age, `12 times, 3 min ago`, or a run's duration and age, `4.1 s, 3 min ago`."""
+    """Return the text at the right of a row.
+
+    It is the count and age of an entry, `12 times, 3 min ago`, or the duration and age of a run, `4.1 s, 3
+    min ago`.
+    """
     entry, last = row.entry, age(now, row.entry.last_at)
     if row.began is not None:
         return tr("{duration}, {age}").format(duration=duration_label(entry.at - row.began), age=last)
@@ -146,7 +153,7 @@ def right_words(row: LogRow, now: int) -> str:
 
 
 def sign(entry: ActivityEntry) -> str:
-    """Return the icon of an entry's level."""
+    """Return the name of the icon for an entry's level."""
     return {"warning": "warning", "error": "error", "critical": "error"}.get(entry.level, "info")
 
 
@@ -158,7 +165,7 @@ def spoken(row: LogRow) -> str:
 
 
 def facts(row: LogRow) -> tuple[tuple[str, str], ...]:
-    """Return the facts about an entry as (name, value)."""
+    """Return the facts about an entry as (name, value) pairs."""
     entry = row.entry
     rows = [(tr("Time"), exact_time(entry.at))]
     if row.began is not None:
@@ -212,7 +219,7 @@ class LogModel(LineModel):
 
 
 class LogList(LineList):
-    """List of the log's rows.
+    """The list of the log's rows.
 
     Signal: `picked(LogRow | None)` on a change of the selection.
     """
@@ -228,7 +235,7 @@ class LogList(LineList):
         return found
 
     def show_rows(self, found: Sequence[LogRow]) -> None:
-        """Show the rows; the selection stays on its entry if that is still among them."""
+        """Show the rows; the selected entry stays selected if it is among them."""
         before = self.current
         # A list that is scrolled to its top stays there, so that new entries are visible.
         at_top = self.verticalScrollBar().value() == 0
@@ -241,7 +248,7 @@ class LogList(LineList):
 
 
 def _key(entry: ActivityEntry) -> str:
-    """Return a key that stays the same when an entry is repeated, so that its row stays too."""
+    """Return a key that stays the same when an entry is repeated, so that its row is kept."""
     return f"{entry.at} {entry.event} {entry.workspace_id} {entry.run_id}"
 
 
@@ -251,13 +258,13 @@ class RunningJob(Struct, frozen=True):
     id: str
     title: str
     place: str = ""
-    """Name of its workspace."""
+    """The name of the job's workspace."""
     note: str = ""
-    """Why it cannot be cancelled here; empty if it can."""
+    """The reason why the job cannot be cancelled here; empty if it can."""
 
 
 class RunningJobs(QWidget):
-    """List of the active background jobs with a Cancel button each; hidden if there are none.
+    """The list of the active background jobs, each with a Cancel button; hidden if there are none.
 
     Signal: `cancel(str)`, request to cancel the job with this id.
     """
@@ -272,7 +279,7 @@ class RunningJobs(QWidget):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the listed jobs."""
+        """The ids of the listed jobs."""
         return tuple(self._lines)
 
     def line(self, id_: str) -> _Line:
@@ -325,7 +332,7 @@ SIDE_BY_SIDE = 720
 
 
 class LogView(QWidget):
-    """View of the log with its filters, the active jobs and the details of an entry.
+    """The view of the log: its filters, the active jobs, the entries, and the details of the selected entry.
 
     Signals: `review(str)`, request to show the run with this id; `doctor()`, request to show the checks;
     `back()`, request to show the runs.
@@ -376,7 +383,7 @@ class LogView(QWidget):
         self._narrow()
 
     def show_place(self, workspace_id: str | None) -> None:
-        """Set the workspace to which the filter “Only this workspace” refers."""
+        """Set the workspace for the filter “Only this workspace”; None for none."""
         self._workspace_id = workspace_id
         self.here.setEnabled(workspace_id is not None)
         self._narrow()
@@ -477,7 +484,7 @@ class _ReadLog(Struct, frozen=True):
 class LogControl(QObject):
     """Controller of the log in one tab.
 
-    Signal: `pause(bool)`, request to pause or resume the background services of the shown home.
+    Signal: `pause(bool)`, request to pause or resume the background services of the home that is shown.
     """
 
     pause = Signal(bool)
@@ -572,7 +579,7 @@ class LogControl(QObject):
     def _show_work(self, found: tuple[RunningWork, ...]) -> None:
         """Show the background runs of this and other processes.
 
-        A consolidation that was started here is left out, because it is in the footer.
+        A consolidation that was started in this window is left out, because the footer shows it.
         """
         places = {} if self._session is None else _places(self._session)
         jobs = []
@@ -598,7 +605,7 @@ class LogControl(QObject):
         self.pause.emit(True)
 
     def say_paused(self, paused: bool) -> None:
-        """Show whether the background services of the shown home are paused."""
+        """Show whether the background services of the home that is shown are paused."""
         if paused:
             self.view.services.say(
                 tr("The background services of this home are paused."),

@@ -1,4 +1,4 @@
-"""Replay of a run's prompt with another model or prompt, and comparison of two traces side by side.
+"""The replay of a run's prompt with another model or prompt, and the comparison of two traces side by side.
 
 Nothing is written. Before anything is sent from this machine to a destination without consent, the dialog
 asks for it.
@@ -96,9 +96,9 @@ def fact_names() -> tuple[str, ...]:
 
 
 def on_one_scale(one: Timeline, other: Timeline) -> tuple[Timeline, Timeline]:
-    """Return both timelines with the duration of the longer.
+    """Return both timelines with the duration of the longer one, so that they have the same scale.
 
-    Time limits are included in the scale if they are at most three times that long.
+    If a time limit is at most three times that long, the scale includes it.
     """
     longest = max(one.duration, other.duration)
     longest = max([longest, *(each.limit for each in (one, other) if each.limit <= 3 * longest)])
@@ -154,7 +154,7 @@ class TwoTraces(QWidget):
         column(self, splitter, margin=0, gap=None)
 
     def show_sides(self, one: ComparedTrace, other: ComparedTrace, diff: str) -> None:
-        """Show both traces and their diff; an empty one shows that nothing differs."""
+        """Show both traces and their diff; if `diff` is empty, a text says that nothing differs."""
         self.table.setHorizontalHeaderLabels([visible(one.title), visible(other.title)])
         theme = theme_of(self.palette())
         for row, (left, right) in enumerate(zip(one.facts, other.facts, strict=True)):

@@ -1,7 +1,7 @@
-"""The Traces tab: why nothing happened, the runs of the selected place, and the details of one run.
+"""The Traces tab: the diagnosis why nothing happened, the runs of the selected place, details of one run.
 
-It carries out requests of the detail view: the transcript at the trigger, comparison, replay, copy, export.
-The checks behind the answer and the log are further views of the tab.
+It carries out the requests of the detail view: show the transcript at the trigger, compare, replay, copy,
+export. The checks that the diagnosis is based on, and the log, are further views of the tab.
 
 Threading: GUI thread; everything from disk is read in jobs on the feed's own lane. Failure: in the status
 bar.
@@ -56,14 +56,14 @@ _ORDERS: Mapping[str, Callable[[ListedTrace], int]] = {
     "longest": lambda line: line.row.duration_ms or 0,
     "tokens": lambda line: line.row.tokens,
 }
-"""Sort keys of the list; the largest is first."""
+"""The sort key of each order of the list; the row with the largest value is first."""
 
 
 class TraceModel(LineModel):
     """Rows of the list, one per trace."""
 
     several = False
-    """Whether rows include the name of their workspace."""
+    """Whether each row includes the name of its workspace."""
 
     def look(self, value: ListedTrace) -> TwoLines:
         row, tone = value.row, verdict_tone(value.row.verdict)
@@ -93,7 +93,7 @@ class TraceModel(LineModel):
 
 
 class TraceList(Column):
-    """List of the traces of the selected place, newest first, with filters and other orders.
+    """The list of the traces of the selected place, by default newest first, with filters and sort orders.
 
     Signals: `picked()`, emitted when the selection has changed; `opened()`, emitted on Enter or a double
     click.
@@ -176,7 +176,10 @@ class TraceList(Column):
         )
 
     def show_lines(self, lines: Sequence[ListedTrace]) -> None:
-        """Show the lines, changing only rows that differ; the selection stays, and begins with the newest."""
+        """Show the lines, changing only rows that differ.
+
+        The selection stays; if no line is selected then, the first is.
+        """
         self._lines = tuple(lines)
         self.narrow()
 
@@ -187,7 +190,7 @@ class TraceList(Column):
         self.view.selectionModel().setCurrentIndex(self.model.index(row, 0), how)
 
     def select_id(self, trace_id: str) -> bool:
-        """Select the trace with this id; return whether it is among the shown lines."""
+        """Select the trace with this id; return whether it is among the lines that are shown."""
         for row, line in enumerate(self.shown):
             if line.row.id == trace_id:
                 self.select(row)
@@ -196,7 +199,7 @@ class TraceList(Column):
 
     @Slot()
     def narrow(self) -> None:
-        """Apply search text and filters; without a selection, select the first line."""
+        """Apply search text and filters; if no line is selected then, select the first."""
         before = self.selected
         order = _ORDERS[self.order.currentData()]
         fitting = sorted(filter(self._takes, self._lines), key=order, reverse=True)
@@ -303,7 +306,7 @@ class TranscriptDialog(QDialog):
 
 
 class TracesTab(TabPage):
-    """The tab: the answer, and below it one of three views, the runs, the checks or the log.
+    """The Traces tab: the diagnosis, and below it one of three views: the runs, the checks or the log.
 
     Signals: `status_message(str)`; `settings_wanted(str)`, request to open this page of the settings.
     """
@@ -342,7 +345,7 @@ class TracesTab(TabPage):
         self._show_empty()
 
     def _show_empty(self) -> None:
-        """Show on the page without a list that there are no traces, or that they are still being read."""
+        """Show, in place of the list, that there are no traces or that they are still being read."""
         if self.feed.is_read:
             self.empty.say(
                 self.tr("No traces yet"),
@@ -406,7 +409,7 @@ class TracesTab(TabPage):
 
     @Slot()
     def _on_findings(self) -> None:
-        """Show the answer that follows from the checks, also while they are running again."""
+        """Show the diagnosis that follows from the checks, even while they are running again."""
         findings = self.checks.findings
         if findings:
             answer = answer_of(findings, self.checks.place, can_replay=self._failed_run() is not None)
@@ -435,7 +438,7 @@ class TracesTab(TabPage):
             self.settings_wanted.emit({"model": "writer", "key": "models"}[what])
 
     def _replay_newest(self) -> None:
-        """Open the replay of the run that the answer is about, once it has been read."""
+        """Open the replay of the run that the diagnosis is about, once the run has been read."""
         line = self._failed_run()
         if line is None:
             return
@@ -464,7 +467,7 @@ class TracesTab(TabPage):
         self._show_empty()
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Show the answer and the runs of another place in the list of homes; None if no home is open."""
+        """Show the diagnosis and the runs of another place in the list of homes; None if no home is open."""
         self.list.follow_place(followed)
         self._on_findings()
 
@@ -563,7 +566,7 @@ class TracesTab(TabPage):
         }[what]()
 
     def show_transcript(self) -> None:
-        """Open the transcript at the message that triggered the run of the shown trace."""
+        """Open the transcript at the message that triggered the run of the trace that is shown."""
         shown, wanted = self.detail.shown, self._wanted
         if shown is None or wanted is None:
             return
@@ -585,7 +588,7 @@ class TracesTab(TabPage):
         self.compare.open_on(older, newer)
 
     def replay_shown(self) -> None:
-        """Open the replay of the shown trace."""
+        """Open the replay of the trace that is shown."""
         shown, wanted = self.detail.shown, self._wanted
         if shown is None or wanted is None:
             return
@@ -609,7 +612,7 @@ class TracesTab(TabPage):
             self.export_to(Path(name))
 
     def export_to(self, target: Path) -> None:
-        """Copy the shown document, byte for byte, to a file."""
+        """Copy the document that is shown, byte for byte, to a file."""
         shown = self.detail.shown
         if shown is None:
             return

@@ -1,7 +1,7 @@
 """The timeline of a run, the tree of its steps, and the labels of traces.
 
-The timeline has a band per attempt, drawn to scale, with the model's answers and the tool calls in it. Spans
-are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
+The timeline has a band for each attempt, drawn to scale; it contains the model's answers and the tool calls.
+Spans are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def verdict_label(name: str) -> str:
 
 
 def verdict_tone(name: str) -> Tone:
-    """Return the tone in which a verdict is shown."""
+    """Return the tone (style of message) in which a verdict is shown."""
     if name in _GOOD:
         return "info"
     return "bad" if name in _BAD else "warn"
@@ -98,7 +98,10 @@ def duration_label(ms: int | None) -> str:
 _BAR = 22
 _AXIS = 26
 _LABEL = 84
-"""Minimum height of a bar, of the axis, and width of the attempts' names; larger type increases them."""
+"""Pixels: the height of a bar and of the axis, and the least width of the attempts' names.
+
+With larger type each of them is larger.
+"""
 _LEAST_WIDTH = 3.0
 _STEPS_MS = (1, 2, 5)
 _MOST_ATTEMPTS = 40
@@ -107,7 +110,7 @@ _MOST_ATTEMPTS = 40
 class TimelineView(QWidget):
     """The timeline of a run.
 
-    Signal: `picked(TimeSpan)`, emitted when a person selects a span.
+    Signal: `picked(TimeSpan)`, emitted when the user selects a span.
     """
 
     picked = Signal(object)
@@ -131,7 +134,7 @@ class TimelineView(QWidget):
         self.setAccessibleDescription("; ".join(span_words(span) for span in spans[:50]))
 
     def _measure(self) -> None:
-        """Compute the space for the names of the attempts."""
+        """Compute the width of the column with the names of the attempts."""
         most = max((span.attempt for span in self.timeline.spans), default=1)
         widest = self.fontMetrics().horizontalAdvance(self._attempt_words(most))
         self._label = max(_LABEL, widest + 2 * GAP)
@@ -139,7 +142,7 @@ class TimelineView(QWidget):
         self.update()
 
     def pick(self, attempt: int, step: int, call: str) -> None:
-        """Mark the span of a step or call without emitting `picked`; no such span clears the mark."""
+        """Mark the span of a step or call without emitting `picked`; if there is none, clear the mark."""
         wanted = (attempt, step, call)
         self.current = next(
             (
@@ -177,7 +180,7 @@ class TimelineView(QWidget):
         return len({span.attempt for span in self.timeline.spans})
 
     def area_of(self, place: int) -> QRectF:
-        """Return the rectangle of a span, by its index."""
+        """Return the rectangle of the span with the index `place`."""
         span = self.timeline.spans[place]
         order = sorted({each.attempt for each in self.timeline.spans})
         top = self._axis + order.index(span.attempt) * self._band
@@ -357,7 +360,7 @@ def span_words(span: TimeSpan) -> str:
 
 
 def _tick(scale: int, most: float) -> int:
-    """Return a round distance between ticks with which there are at most `most` of them."""
+    """Return a round distance between ticks, large enough for at most `most` ticks on a scale of `scale`."""
     size = 1
     while True:
         for factor in _STEPS_MS:
@@ -373,7 +376,10 @@ _MOST_ROWS = 2_000
 
 
 class StepPosition(Struct, frozen=True):
-    """Position of a row in the trace; `step` 0 and an empty `call` stand for the whole attempt or step."""
+    """The position of a row in the trace.
+
+    `step` 0 stands for the whole attempt, an empty `call` for the whole step.
+    """
 
     attempt: int
     step: int = 0
@@ -381,9 +387,9 @@ class StepPosition(Struct, frozen=True):
 
 
 class StepsView(QWidget):
-    """Attempts, answers and tool calls as a tree or in chronological order, with the selected one in full.
+    """Attempts, answers and tool calls as a tree or in chronological order, and the selected one in full.
 
-    Signal: `picked(StepPosition)`, emitted when a person selects a row.
+    Signal: `picked(StepPosition)`, emitted when the user selects a row.
     """
 
     picked = Signal(object)
@@ -417,7 +423,7 @@ class StepsView(QWidget):
         self._fill()
 
     def pick(self, place: StepPosition) -> bool:
-        """Select the row of a position, or of what contains it, without emitting `picked`.
+        """Select the row of a position, else that of its step or attempt, without emitting `picked`.
 
         Return whether there is such a row.
         """

@@ -1,4 +1,4 @@
-"""View of one transcript: its text page by page, a search through all of it, its facts, and its growth.
+"""The view of one transcript: its text page by page, a search in all of it, its facts, and its growth.
 
 Pages are loaded while scrolling, and text far above is dropped, so that memory depends on the displayed part,
 not on the size of the file. While the view is visible it polls for growth of the file, less often if the
@@ -61,7 +61,7 @@ class ReaderBar(QWidget):
         column(self, row, margin=0, gap=None)
 
     def follow(self, *, there: bool) -> None:
-        """Enable the controls that can be used; `there` means that a transcript is shown."""
+        """Enable the controls that can be used; `there`: whether a transcript is shown."""
         self.copy.setEnabled(there)
         for button in (self.back, self.forth):
             button.setEnabled(there and bool(self.search.text()))
@@ -76,10 +76,10 @@ class ReaderBar(QWidget):
 
 
 class ReaderSearch(QObject):
-    """Search of one view by words and by prompts.
+    """The search of one view, by words and by prompts.
 
-    It searches in the current entry first, then in the whole file by a job that does not affect the pages.
-    `busy` means that such a job is running.
+    It searches the current entry first, then the whole file, by a job that does not change the loaded pages.
+    `busy`: whether such a job is running.
     """
 
     def __init__(self, view: TranscriptView) -> None:
@@ -125,7 +125,10 @@ class ReaderSearch(QObject):
         self._seek(self._view.text.current(), "", back=True)
 
     def _seek(self, number: int, needle: str, *, back: bool) -> None:
-        """Go from entry `number` to the nearest entry with `needle`; an empty one finds prompts."""
+        """Go from entry `number` to the nearest entry that contains `needle`.
+
+        If `needle` is empty, go to the nearest prompt. With `back`, search backwards.
+        """
         transcript = self._view.transcript
         if transcript is None:
             return
@@ -192,17 +195,17 @@ FROM_THE_START = ReadingStart()
 
 
 class ShownTranscript(Struct, frozen=True):
-    """The shown transcript and the service that reads it."""
+    """The transcript that is shown and the service that reads it."""
 
     service: TranscriptService
     source: TranscriptSource
 
 
 class TranscriptView(QWidget):
-    """View of one transcript, which `open` reads.
+    """The view of one transcript, which `open` reads.
 
-    Signal: `opened(int)`, emitted after that with the number of the requested entry, or -1 if the transcript
-    does not have it or none was requested.
+    Signal: `opened(int)`, emitted when `open` has finished, with the number of the requested entry, or -1 if
+    the transcript does not have it or none was requested.
     """
 
     opened = Signal(int)
@@ -266,7 +269,10 @@ class TranscriptView(QWidget):
         finding: Request[TranscriptSource | None] | TranscriptSource,
         start: ReadingStart = FROM_THE_START,
     ) -> None:
-        """Read and show a transcript; the request `finding` may find none."""
+        """Read and show a transcript.
+
+        `finding` is the transcript, or a request that finds it or returns None.
+        """
         self.clear()
         self._reading = "open"
         self.facts.say(self.tr("Reading…"))
@@ -313,7 +319,7 @@ class TranscriptView(QWidget):
         self.opened.emit(opened.place)
 
     def _take(self, page: Page, put: Callable[[Sequence[Message]], None] | None) -> None:
-        """Show a page with `put` and update the facts."""
+        """Pass the messages of a page to `put`, unless that is None, and update the facts."""
         self._reading = ""
         self._facts, self._at_end = page.facts, page.at_end
         if put is not None:
@@ -322,7 +328,7 @@ class TranscriptView(QWidget):
         self.follow()
 
     def follow(self) -> None:
-        """Update the line of facts and the controls for the shown text."""
+        """Update the line of facts and the controls for the text that is shown."""
         self.bar.follow(there=bool(self.text.messages))
         if self.transcript is None:
             self.facts.say("")
@@ -342,7 +348,7 @@ class TranscriptView(QWidget):
         )
 
     def _on_more(self, page: Page) -> None:
-        """Append a page, and drop entries from the top above the limits of messages and characters."""
+        """Append a page, and drop entries from the top that exceed the limits of messages and characters."""
         self._take(page, self.text.append)
         shown = self.text.messages
         over, chars = len(shown) - MOST_MESSAGES, sum(map(weight, shown)) - MOST_CHARS
@@ -380,7 +386,10 @@ class TranscriptView(QWidget):
             self.text.go_to_end()
 
     def go_to(self, number: int, needle: str = "", *, back: bool = False) -> None:
-        """Show an entry, reading it if needed, and mark the words of `needle` in it."""
+        """Show an entry, reading it if needed, and highlight `needle` in it.
+
+        The first occurrence is selected or, with `back`, the last one.
+        """
         if self.text.holds(number):
             self._arrive(number, needle, back=back)
             return
@@ -397,7 +406,10 @@ class TranscriptView(QWidget):
         )
 
     def _arrive(self, number: int, needle: str, *, back: bool) -> None:
-        """Scroll to an entry and mark `needle` in it."""
+        """Scroll to an entry and, unless `needle` is empty, unfold it and highlight `needle` in it.
+
+        The first occurrence is selected or, with `back`, the last one.
+        """
         if needle:
             self.text.unfold(number)
         self.text.go_to(number)
@@ -447,7 +459,7 @@ class TranscriptView(QWidget):
         self._submit("ask whether a transcript grew", work, self._on_grown)
 
     def _on_grown(self, found: tuple[TranscriptGrowth, float]) -> None:
-        """Update the text to a changed transcript, and scroll to the end again if it was there.
+        """Update the text to a changed transcript; if the end was visible, scroll to the new end.
 
         Entries that are equal are not written again.
         """

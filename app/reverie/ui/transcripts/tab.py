@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 
 Index = QModelIndex | QPersistentModelIndex
 _WIDTHS = (200, 150, 110, 76, 130)
-"""Widths of the columns; the first one is a minimum, and that column takes the remaining width."""
+"""The widths of the columns in pixels; the first column can be wider, as it takes the remaining width."""
 _GOES = (4, 3, 1, 2)
 """Columns that are hidden in a narrow table, in this order."""
 _NEWEST = 2
 _LEAST_SEARCH = 14
-"""Minimum characters of the search field; without this space beside the box, the box is below it."""
+"""The least width of the search field in characters; with less, the filter box is below the field."""
 _CHARS = 18
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
@@ -76,7 +76,8 @@ class SourceModel(QAbstractTableModel):
     """Table of transcripts, one per row, sorted and filtered.
 
     The texts of a row are made when it is drawn, so that thousands of rows cost little. A sub-agent's
-    transcript follows the one that it belongs to. Facts from inside the files are added later by `add_facts`.
+    transcript is listed after the transcript that it belongs to. Facts that are read from the files are added
+    later by `add_facts`.
     """
 
     def __init__(self, now: Callable[[], int], parent: QWidget) -> None:
@@ -93,7 +94,7 @@ class SourceModel(QAbstractTableModel):
         )  # fmt: skip
 
     def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
-        """Show other transcripts; rows that stay the same are only redrawn."""
+        """Show other transcripts; rows that do not change are only redrawn."""
         self._listed = tuple(self._with_facts(each) for each in sources)
         self._arrange()
 
@@ -221,7 +222,7 @@ def _project_of(source: TranscriptSource) -> str:
 
 
 def _with_parts(sources: Sequence[TranscriptSource]) -> list[TranscriptSource]:
-    """Return the transcripts with each part moved directly behind the one that it belongs to, if listed."""
+    """Return the transcripts with each part moved directly behind the transcript it belongs to, if listed."""
     there = {each.id for each in sources}
     parts: defaultdict[str, list[TranscriptSource]] = defaultdict(list)
     for each in sources:
@@ -245,9 +246,10 @@ def _sort_key(source: TranscriptSource, column: int) -> Any:
 
 
 class SourceList(QWidget):
-    """List of a home's transcripts with search field and filter.
+    """The list of a home's transcripts, with a search field and a filter.
 
-    Signals: `picked()`, emitted when a person selects one; `opened()`, emitted on Enter or a double click.
+    Signals: `picked()`, emitted when the user selects a transcript; `opened()`, emitted on Enter or a double
+    click.
     """
 
     picked = Signal()
@@ -330,7 +332,7 @@ class SourceList(QWidget):
         return self.model.sources
 
     def show_sources(self, sources: Sequence[TranscriptSource]) -> None:
-        """Show other transcripts; the selection stays if its transcript is still listed."""
+        """Show other transcripts; the selected one stays selected if it is still listed."""
         self.model.show_sources(sources)
         self._list_projects()
 
@@ -409,7 +411,7 @@ _TITLES_AT_ONCE = 20
 
 
 class TranscriptsTab(TabPage):
-    """The tab.
+    """The Transcripts tab.
 
     Signal: `status_message(str)`.
     """
@@ -479,7 +481,7 @@ class TranscriptsTab(TabPage):
         return self._listed and quiet and not self._lane.busy
 
     def show_source(self, source_id: str) -> None:
-        """Open the transcript with this id, as soon as it is listed."""
+        """Open the transcript with this id as soon as it is listed."""
         self._wanted = source_id
         if self._listed:
             self._find_wanted()

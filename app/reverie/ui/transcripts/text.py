@@ -1,4 +1,4 @@
-"""The text of a transcript: entries below each other, each with a first line that names speaker and time.
+"""The text of a transcript: entries one below the other; the first line of each names speaker and time.
 
 Tool calls, reasoning and text that the agent added are folded to that line. Folded text is not in the
 document, so that a long transcript costs only its displayed part. Texts are untrusted: they are shown as
@@ -48,7 +48,7 @@ SEPARATOR = " · "
 
 
 def who(message: Message) -> str:
-    """Return the speaker of an entry, or the kind of entry if that is special."""
+    """Return the displayed speaker of an entry or, for a special kind of entry, the name of the kind."""
     name = {
         "reasoning": tr("Reasoning"),
         "context": tr("Added by the agent"),
@@ -68,7 +68,7 @@ def who(message: Message) -> str:
 
 
 def facts_of(message: Message) -> tuple[str, ...]:
-    """Return the other facts in the first line of an entry."""
+    """Return the facts, besides speaker and time, for the first line of an entry."""
     found = []
     if message.tool is not None:
         found.append(tool_state(message.tool))
@@ -91,7 +91,7 @@ def tool_state(tool: ToolUse) -> str:
 
 
 def result() -> str:
-    """Return the heading above the output of a tool."""
+    """Return the heading that is shown above the output of a tool."""
     return tr("Result")
 
 
@@ -128,7 +128,7 @@ def memory_used(message: Message) -> tuple[str, ...]:
 
 
 def citation(cited: Citation) -> str:
-    """Return a cited place in the agent's memory and its note as text."""
+    """Return a text about a cited place in the agent's memory, with the note of the citation."""
     if not cited.first:
         place = cited.path
     elif cited.first == cited.last:
@@ -208,7 +208,7 @@ Line = tuple[str, QTextCharFormat, QTextBlockFormat]
 
 
 class EntryStyle:
-    """The lines of an entry with their formats for one palette.
+    """Creates the lines of entries, with the formats for one palette.
 
     Very long lines are broken, because Qt lays out a line as a whole. No state is shown by colour alone: the
     first line of an entry contains it as text.
@@ -233,7 +233,7 @@ class EntryStyle:
         self._prompt.setBackground(tint)
 
     def stripe(self, message: Message) -> QColor | None:
-        """Return the colour at the edge of an entry; None for no stripe."""
+        """Return the colour of the stripe at the edge of an entry; None for no stripe."""
         quiet = message.undone or (message.folded and message.tool is None)
         return None if quiet else self._stripes.get(message.speaker)
 
@@ -280,7 +280,7 @@ def _head(message: Message, *, unfolded: bool) -> str:
 
 
 def _broken(text: str) -> Iterator[str]:
-    """Yield the lines of a text, safe to show; a very long one in pieces."""
+    """Yield the lines of a text, safe to show; a very long line is yielded in pieces."""
     for line in visible_lines(text).split("\n"):
         for start in range(0, max(1, len(line)), LONGEST_LINE):
             yield line[start : start + LONGEST_LINE]
@@ -505,7 +505,7 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def is_unfolded(self, message: Message) -> bool:
-        """Return whether the whole text of an entry is shown, by its kind and a person's choice."""
+        """Return whether the whole text of an entry is shown, given its kind and the user's choice."""
         if not message.folded:
             return message.number not in self._folded
         return message.number in self._unfolded or (self._all and message.number not in self._folded)
@@ -567,7 +567,7 @@ class ReaderText(PlainTextBox):
     def mark(self, needle: str, number: int, *, back: bool = False) -> bool:
         """Select the next occurrence of `needle` in an entry and highlight all of them.
 
-        Return False if there is none (in this direction, after the last one found).
+        Return False if there is no further occurrence in this direction.
         """
         flags = QTextDocument.FindFlag.FindBackward if back else QTextDocument.FindFlag(0)
         block = self._blocks.first_of(number)
@@ -624,7 +624,7 @@ class ReaderText(PlainTextBox):
         return self._blocks.select(number, last=number + 1 >= self.end)
 
     def _place(self) -> tuple[int, int]:
-        """Return the number of the entry at the top, and the number of its lines above the visible part."""
+        """Return (number of the entry at the top, number of its lines above the visible part)."""
         block = self.firstVisibleBlock()
         number = block.userState()
         top = self.verticalScrollBar().value()
@@ -668,7 +668,7 @@ class ReaderText(PlainTextBox):
             self._show_anew()
 
     def _show_anew(self) -> None:
-        """Write all messages again, with the present folding and style."""
+        """Write all messages again, with the current folding and style."""
         current, messages = self.current(), list(self._messages)
         self.unmark()
         if messages:

@@ -1,7 +1,7 @@
 """The builder of the memory tree.
 
-Pure; it runs on a worker thread. The order in a folder is companions, folders, files, each by UTF-16 code
-unit of the name (the agent's own order); an `Arrangement` may order the files differently.
+Pure; it runs on a worker thread. A folder lists companions first, then folders, then files, each sorted by
+the UTF-16 code units of the names (the agent's own order); an `Arrangement` can sort the files differently.
 
 Threading: any thread. Failure: none.
 """
@@ -50,8 +50,8 @@ def build_tree(
 ) -> MemoryTree:
     """Build the tree of `view`, sharing all unchanged nodes with `previous`.
 
-    If few files changed, the cost is little more than theirs. `unseen` maps memory paths to what another
-    program did to them since the user last saw them.
+    If few files have changed, the cost is little more than that of their rows. `unseen` maps memory paths to
+    the kind of change that another program made since the user last saw them.
     """
     if previous.source is not None and not names_only:
         tree = patched(view, previous, unseen, arrangement)
@@ -146,7 +146,7 @@ class _ScopeBuild:
     def _gone(self, listing: ScopeListing, folders: Collection[str]) -> dict[str, list[RowNode]]:
         """Return the memories that were deleted unseen, by the folder that shows them.
 
-        That is their own folder, or the nearest parent that still exists.
+        This is the folder of the memory or, if that is missing, its nearest parent that still exists.
         """
         found: dict[str, list[RowNode]] = {}
         if self.names_only or "deleted" not in self.unseen.values():
@@ -220,8 +220,8 @@ def patched(
 ) -> MemoryTree | None:
     """Return the tree of `view`, made from `previous` by replacing the rows of changed files.
 
-    Returns None if the tree has to be built completely. Only changes that keep every row in its place are
-    patched: other content, use counts or badges of existing files, in an unfiltered tree ordered by name.
+    Returns None if the tree has to be built completely. Only changes that move no row are patched: changes of
+      content, use counts or badges of existing files, in a tree that is sorted by name and not filtered.
     Listings share the entries of unchanged files, so entries are compared by identity.
     """
     source = previous.source

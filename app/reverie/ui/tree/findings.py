@@ -1,13 +1,11 @@
-"""The names of findings, and whether they mark their row of the tree."""
+"""The displayed names of findings, and the rule whether findings mark their row of the tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reverie.ui.display_text import (
-    tr,
-)
+from reverie.ui.display_text import tr
 
 if TYPE_CHECKING:
     from reverie.memory.listing import LintFinding
@@ -45,6 +43,6 @@ def headline(finding: LintFinding) -> str:
 def is_marked(findings: Sequence[LintFinding]) -> bool:
     """Return whether findings mark their row of the tree.
 
-    Notes alone do not, or half of all rows would be marked.
+    Findings that are only notes do not, because otherwise half of all rows would be marked.
     """
     return any(finding.severity != "note" for finding in findings)

@@ -1,8 +1,8 @@
 """The memory tree as values: the rows of the three scopes, and lookups by memory path.
 
 Keys are unique among siblings and stable over time; selection and expansion are stored by them: `workspace`,
-`project`, `global` for the roots, then `c:` companion, `d:` folder, `f:` file, `g:` deleted file, `n:`
-notice plus the name. A file that becomes a folder is therefore another row.
+`project`, `global` for the roots, then `c:` companion, `d:` folder, `f:` file, `g:` deleted file, `n:` notice
+plus the name. If a file is replaced by a folder of the same name, it therefore gets another row.
 
 Threading: any thread. Failure: none.
 """
@@ -71,7 +71,7 @@ class FileData(NamedTuple):
     scope: Scope
     file: MemoryFile
     changed: Literal["", "new", "changed"]
-    """What another program did to the file since the user last saw it."""
+    """The kind of change that another program made to the file since the user last saw it; empty for none."""
     names_only: bool
 
     @property
@@ -161,14 +161,14 @@ class Arrangement(NamedTuple):
         return self.show == "all" or (self.show == "loaded" and str(companion.path) in self.only)
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
-        """Return `files` sorted by `sort`, highest value first; ties keep the order of their names."""
+        """Return `files` sorted by `sort`, highest value first; files with equal values keep their order."""
         if self.sort == "name":
             return files
         return sorted(files, key=_MOST_FIRST[self.sort])
 
 
 class TreeSource(NamedTuple):
-    """The input that a tree was built from, kept to compare it with the next input."""
+    """The input from which a tree was built, stored for comparison with the next input."""
 
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
@@ -205,7 +205,7 @@ def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
 def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
     """Split a path of the tree into its scope and segments; None if it has no scope.
 
-    Names found on disk need not pass the agent's rules, so `parse_memory_path` cannot be used.
+    `parse_memory_path` cannot be used, because names on disk can violate the agent's rules.
     """
     head, _, rest = path.removeprefix(ROOT + "/").partition("/")
     try:
@@ -216,7 +216,7 @@ def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
 
 
 def mark_of(unseen: Mapping[str, UnseenKind], path: str) -> Literal["", "new", "changed"]:
-    """Return `new` or `changed` for a memory that another program wrote unseen; empty for any other."""
+    """Return `new` or `changed` if another program wrote the memory unseen by the user, else ""."""
     kind = unseen.get(path)
     return kind if kind == "new" or kind == "changed" else ""
 
@@ -242,7 +242,7 @@ def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
 
 
 def name_problem(text: str) -> str:
-    """Return why `text` cannot be the path of a new memory, as a sentence; empty if it can."""
+    """Return a sentence about why `text` cannot be the path of a new memory; empty if it can."""
     try:
         parsed = parse_memory_path(text)
     except PathRuleError as error:

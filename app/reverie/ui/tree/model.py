@@ -12,14 +12,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import (
-    QByteArray,
-    QMimeData,
-    QModelIndex,
-    QObject,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, Qt, Signal
 
 from reverie.agents.scopes import EDITABLE, FileRule
 from reverie.memory.listing import is_over_cap
@@ -61,11 +54,11 @@ if TYPE_CHECKING:
 from reverie.ui.tree.findings import headline, is_marked
 
 SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
-"""The icon of a row by the kind of its rule."""
+"""The name of the icon of a row, by the kind of its file rule."""
 
 
 def sign_of(rule: FileRule) -> str:
-    """Return the icon of files that cannot be edited; empty for editable ones."""
+    """Return the name of the icon for files with this rule; empty if they can be edited."""
     return SIGNS.get(rule.kind, "")
 
 
@@ -132,12 +125,12 @@ class MemoryTreeModel(NodeModel):
         self.memory_tree: MemoryTree = EMPTY
 
     def show_tree(self, tree: MemoryTree) -> None:
-        """Show the next state of the same context."""
+        """Show the updated tree of the same context."""
         self.memory_tree = tree
         self.set_tree(tree.root)
 
     def show_other(self, tree: MemoryTree) -> None:
-        """Show the tree of another context; no old row survives."""
+        """Show the tree of another context; all old rows are removed."""
         self.memory_tree = tree
         self.reset_tree(tree.root)
 
@@ -167,7 +160,7 @@ class MemoryTreeModel(NodeModel):
         self.loaded_changed.emit()
 
     def loaded_at(self, path: str) -> LoadState | Literal[""]:
-        """Return how much of a file the agent loads; empty for nothing, or where it is not known."""
+        """Return how much of a file the agent loads; empty if nothing is loaded or if this is not known."""
         return self._loaded.get(path, "")
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -227,7 +220,7 @@ class MemoryTreeModel(NodeModel):
                 return LEAF_FLAGS
 
     def is_taken(self, path: str) -> bool:
-        """Return whether a file, a folder or the unsaved text of a deleted file has this memory path."""
+        """Return whether a file, a folder, or the unsaved text of a deleted file has this memory path."""
         return path in self.memory_tree.files or path in self.memory_tree.folders or path in self._modified
 
     def with_ending(self, path: str, name: str) -> str:
@@ -239,26 +232,26 @@ class MemoryTreeModel(NodeModel):
     def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
         """Return why the row at `path` cannot be renamed to `name`; empty if it can.
 
-        With `also_same`, its current name is a problem too.
+        With `also_same`, the current name counts as a problem too.
         """
         target = f"{path.rpartition('/')[0]}/{name}"
         if not name:
-            return self.tr("Give it a name.")
+            return self.tr("Enter a name.")
         if target == path:
-            return self.tr("That is its name already.") if also_same else ""
+            return self.tr("This is already its name.") if also_same else ""
         if "/" in name:
-            return self.tr("A name has no slash; “Move to…” moves it.")
+            return self.tr("A name cannot contain a slash. To move the memory, use “Move to…”.")
         if name.startswith("."):
-            return self.tr("A name that begins with a dot is never listed.")
+            return self.tr("The name must not start with a dot, because such files are never listed.")
         if target in self._modified:
-            return self.tr("There is unsaved text under this name.")
+            return self.tr("A memory with this name has unsaved text.")
         if self.is_taken(target):
-            return self.tr("{name} is there already.").format(name=visible(name))
+            return self.tr("{name} already exists.").format(name=visible(name))
         problem = name_problem(target)
         return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
 
     def setData(self, index: AnyIndex, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:
-        """Request the rename that the user typed; nothing changes here, so it returns False."""
+        """Request the rename that the user typed; return False, because the model itself does not change."""
         path = str(index.data(PATH_ROLE) or "")
         name = self.with_ending(path, str(value).strip())
         if role == _EDIT and path and not self.name_problem(path, name):
@@ -272,7 +265,7 @@ class MemoryTreeModel(NodeModel):
         return [PATHS_MIME]
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
-        """Return the paths in a format for this model, and as text for everything else."""
+        """Return the paths in a format for this model, and as text for other targets."""
         paths = [path for index in indexes if (path := str(index.data(PATH_ROLE) or ""))]
         data = QMimeData()
         data.setText("\n".join(paths))
@@ -355,7 +348,8 @@ class MemoryTreeModel(NodeModel):
     def _rule(self, data: FileData | FolderData) -> FileRule:
         """Return who may change a file or folder.
 
-        Before the first view all is editable; the store refuses what is not.
+        Before the first view is set, every file counts as editable; the store then refuses a change that is
+        not allowed.
         """
         view = self._view
         if view is None:
@@ -381,7 +375,7 @@ class MemoryTreeModel(NodeModel):
             case FileData():
                 return [data.path, *self._file_facts(data)]
             case GoneData():
-                return [data.path, self.tr("Deleted by someone else since you saw it")]
+                return [data.path, self.tr("Deleted by someone else since you last viewed it")]
             case FolderData():
                 return [data.path, notes(data.notes), self._rule(data).sentence]
             case ScopeData():
@@ -389,7 +383,7 @@ class MemoryTreeModel(NodeModel):
             case CompanionData():
                 loaded = self._loaded.get(str(data.companion.path))
                 only_shown = bool(data.companion.read_only)
-                said = "" if only_shown else self.tr("The agent reads it beside its memories.")
+                said = "" if only_shown else self.tr("The agent reads this file together with its memories.")
                 said = _capital(loaded_words(loaded)) if loaded else said
                 return [line for line in (str(data.companion.path), said, data.companion.note) if line]
             case NoticeData():
@@ -411,19 +405,24 @@ class MemoryTreeModel(NodeModel):
         if usage.last_write_at is not None:
             facts.append(self.tr("Last written {when}").format(when=when(usage.last_write_at)))
         if usage.pinned:
-            facts.append(self.tr("Pinned: a consolidation never deletes or renames it"))
+            facts.append(self.tr("Pinned: a consolidation never deletes or renames this memory"))
         if usage.unknown_to_agent:
             facts.append(
-                self.tr("Not yet known to the running agent; Reverie keeps it until the agent is restarted")
+                self.tr(
+                    "The running agent has not loaded this pin or usage change yet; Reverie keeps the "
+                    "change until the agent restarts"
+                )
             )
         if data.changed:
             facts.append(
-                self.tr("New; you have not seen it yet")
+                self.tr("New; you have not viewed this memory yet")
                 if data.changed == "new"
-                else self.tr("Changed by someone else since you saw it")
+                else self.tr("Changed by someone else since you last viewed it")
             )
         if not file.seen_by_agent:
-            facts.append(self.tr("The agent does not see it: {reason}").format(reason=file.unseen_reason))
+            facts.append(
+                self.tr("The agent does not see this memory: {reason}").format(reason=file.unseen_reason)
+            )
         findings = (self._lint or {}).get(data.path, ())
         facts += [headline(each) for each in findings if each.kind != "over-cap"]
         if data.path in self._modified:
@@ -439,16 +438,18 @@ class MemoryTreeModel(NodeModel):
             parts.append(self.tr("not yet known to the running agent"))
         if look.badge:
             parts.append(
-                {"N": self.tr("new"), "M": self.tr("changed since you saw it"), "D": self.tr("deleted")}[
-                    look.badge
-                ]
+                {
+                    "N": self.tr("new"),
+                    "M": self.tr("changed since you last viewed it"),
+                    "D": self.tr("deleted"),
+                }[look.badge]
             )
         if look.loaded:
             parts.append(loaded_words(look.loaded))
         if look.warning:
             parts.append(self.tr("warning"))
         if look.flag:
-            parts.append(self.tr("something to look at"))
+            parts.append(self.tr("needs attention"))
         if look.modified:
             parts.append(self.tr("not saved"))
         if look.lock:
@@ -458,7 +459,7 @@ class MemoryTreeModel(NodeModel):
 
 
 def _drawn(loaded: LoadState | None) -> LoadState | Literal[""]:
-    """Return the load state for which a row has a sign; none for what is loaded only when needed."""
+    """Return the load state that a row shows by a sign; empty for files that are loaded only when needed."""
     return "" if loaded in (None, "needed") else loaded
 
 
@@ -467,7 +468,7 @@ def _capital(text: str) -> str:
 
 
 def loaded_words(loaded: LoadState) -> str:
-    """Say how much of a file the agent loads."""
+    """Return in words how much of a file the agent loads."""
     return {
         "full": tr("loaded in full"),
         "part": tr("loaded in part"),

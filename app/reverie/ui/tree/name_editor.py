@@ -1,23 +1,10 @@
-"""The editor of a row's name, in its place in the tree."""
+"""The editor for the name of a row, shown in the row."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPalette, QValidator
-from PySide6.QtWidgets import (
-    QAbstractItemDelegate,
-    QLineEdit,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemDelegate, QLineEdit, QStyleOptionViewItem, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.metrics import icon_size
@@ -34,7 +21,7 @@ class NameValidator(QValidator):
         self._path = path
 
     def problem(self, text: str) -> str:
-        """Return why `text` cannot be the name; its current name is no problem."""
+        """Return why `text` cannot be the name; empty if it can, or if it is the current name."""
         return self._model.name_problem(
             self._path, self._model.with_ending(self._path, text.strip()), also_same=False
         )
@@ -48,19 +35,19 @@ class NameValidator(QValidator):
 
 
 def select_stem(editor: QWidget | None) -> None:
-    """Select the name without its ending in an editor, where the view selected all of it."""
+    """Select the name without its ending in `editor`; the view itself selects the whole name."""
     if isinstance(editor, QLineEdit):
         stem = editor.text().rfind(".")
         editor.setSelection(0, stem if stem > 0 else len(editor.text()))
 
 
 class TreeDelegate(RowDelegate):
-    """The delegate that paints rows as everywhere and edits names in place.
+    """The delegate that paints rows like other lists, and edits names in their rows.
 
-    Enter does not accept a name that cannot be used; the problem is emitted. Escape cancels.
+    If a name cannot be used, Enter does not accept it and the problem is emitted. Escape cancels.
 
     Signals:
-        judged(str): Why the typed text cannot be the name; empty if it can.
+        judged(str): The name was checked: the reason why it cannot be used, or empty.
     """
 
     judged = Signal(str)
@@ -89,8 +76,8 @@ class TreeDelegate(RowDelegate):
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
         """Commit the name on Enter at once.
 
-        Qt commits from the event queue, and warns if the field is gone by then because another process
-        changed the row.
+        Qt itself commits later, from the event queue, and prints a warning if the field no longer exists
+        then, because another process changed the row.
         """
         is_enter = isinstance(event, QKeyEvent) and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if not is_enter or event.type() != QEvent.Type.KeyPress or not isinstance(editor, QLineEdit):

@@ -6,8 +6,8 @@ queried holds no row objects; a level shows at most its limit of rows until `rev
 reveal=True)` raises the limit, because a view queries every row of an open level on each change.
 
 Threading: GUI thread only. Trees are built elsewhere and passed in whole. No method reads a file. Failure
-policy: a bug in `value` is raised once and the model then shows nothing, or every repaint would raise it
-again.
+policy: an error in `value` is raised once, and then the model shows nothing; otherwise every repaint would
+  raise it again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_FLAGS = Qt.ItemFlag.NoItemFlags
 
 
 class _ModelRow:
-    """A materialised row. `children` is None until one of them is requested."""
+    """A row object of the model. `children` is None until a child is requested."""
 
     __slots__ = ("children", "count", "id", "limit", "node", "parent", "row")
 
@@ -48,7 +48,10 @@ class _ModelRow:
 
 
 class NodeModel(QAbstractItemModel):
-    """A model of the children of a root node. Subclasses define their look with `value` and `node_flags`."""
+    """A model of the children of a root node.
+
+    Subclasses define the appearance and the flags of rows with `value` and `node_flags`.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -86,7 +89,7 @@ class NodeModel(QAbstractItemModel):
             self._updating = False
 
     def reset_tree(self, tree: RowNode) -> None:
-        """Show a tree that is unrelated to the previous one."""
+        """Show a tree that has nothing to do with the previous one, by a reset of the model."""
         self.beginResetModel()
         self._rows.clear()
         self._root = _ModelRow(0, tree, None, 0)
@@ -108,7 +111,7 @@ class NodeModel(QAbstractItemModel):
         return tuple(reversed(path))
 
     def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
-        """Return the index at a path of keys; invalid if there is none.
+        """Return the index of the row at a path of keys; an invalid index if there is none.
 
         Without `reveal`, rows beyond a limit are not found. With `made`, levels that were never queried are
         not searched. While the rows are being replaced, only existing rows are found and none is revealed.
@@ -187,12 +190,12 @@ class NodeModel(QAbstractItemModel):
             raise
 
     def touch(self, index: QModelIndex) -> None:
-        """Notify the views that `index` looks different for a reason outside its node."""
+        """Notify the views that `index` has to be repainted although its node has not changed."""
         if index.isValid():
             self.dataChanged.emit(index, index)
 
     def touch_all(self) -> None:
-        """Notify the views that any row may look different, once for each level that was ever queried."""
+        """Notify the views that any row may have to be repainted, once for each level queried so far."""
         for level in [self._root, *self._rows.values()]:
             if level.children:
                 self._tell(level.children, 0, len(level.children) - 1)
@@ -242,7 +245,7 @@ class NodeModel(QAbstractItemModel):
     def _update_children(self, level: _ModelRow, node: RowNode) -> None:
         """Replace the rows below `level` by those of `node`.
 
-        Where rows exist, the caller sets `level.node`.
+        If rows exist, the caller sets `level.node`.
         """
         if level.node.children is node.children:
             return
@@ -270,7 +273,7 @@ class NodeModel(QAbstractItemModel):
             self._tell(level.children, first, last)
 
     def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
-        """Change the number of rows of a level of which no index is in use."""
+        """Change the number of rows of a level whose rows have no index in use."""
         index, count = self._index(level), level.count
         if target < count:
             self.beginRemoveRows(index, target, count - 1)
@@ -316,7 +319,7 @@ class NodeModel(QAbstractItemModel):
 
 
 def _ranges(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of each unbroken run of ascending numbers."""
+    """Yield (first, last) for each series of consecutive numbers."""
     first: int | None = None
     last = -1
     for place in places:

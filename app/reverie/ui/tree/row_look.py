@@ -1,6 +1,6 @@
-"""The look of a row: the values that a painter needs, and the look of each row of the memory tree.
+"""The appearance of rows: the values that a painter needs, and how they follow from the data of a row.
 
-Nothing here imports what draws or edits a row.
+This module imports no module that draws or edits rows.
 
 Threading: GUI thread, for the translated texts. Failure: none.
 """
@@ -27,7 +27,7 @@ from reverie.ui.tree.memory_tree import (
 
 
 class RowLook(NamedTuple):
-    """Everything that a painter needs to draw a row, fetched in one call across the language border.
+    """Everything that a painter needs to draw a row, fetched by one call from C++ to Python.
 
     All texts are safe to draw.
     """
@@ -36,17 +36,17 @@ class RowLook(NamedTuple):
     detail: str = ""
     icon: str = ""
     use: str = ""
-    """Right-aligned."""
+    """The use count, right-aligned; empty for none."""
     has_use: bool = False
-    """Reserve the space of `use`, so that the marks of all rows line up."""
+    """Whether to reserve the space of `use`, so that the marks of all rows line up."""
     bold: bool = False
     italic: bool = False
     quiet: bool = False
     pinned: bool = False
     pin_unknown: bool = False
-    """The running agent has not yet read that the memory was pinned or unpinned."""
+    """Whether the running agent has not yet read that the memory was pinned or unpinned."""
     badge: str = ""
-    """N, M or D: what another program did to the file unseen."""
+    """The unseen change by another program: N (new), M (modified) or D (deleted); empty for none."""
     loaded: LoadState | Literal[""] = ""
     warning: bool = False
     modified: bool = False
@@ -54,13 +54,13 @@ class RowLook(NamedTuple):
     lock: str = ""
     """The icon of a row that cannot be edited."""
     cut_end: bool = False
-    """Elide the end of the name (a sentence); other names are elided in the middle."""
+    """Whether to elide the name at its end, as it is a sentence; other names are elided in the middle."""
     struck: bool = False
-    """The file was deleted."""
+    """Whether to strike out the name, because the file was deleted."""
 
 
 def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
-    """Return the look of a row, as far as its data alone determines it.
+    """Return the part of a row's look that follows from its data alone.
 
     `lock` is the icon for rows that cannot be edited.
     """
@@ -95,25 +95,25 @@ def _of_scope(data: ScopeData) -> RowLook:
 
 def _of_companion(data: CompanionData) -> RowLook:
     companion = data.companion
-    detail = _when_read(companion.loading) if companion.exists else tr("not there yet")
+    detail = _when_read(companion.loading) if companion.exists else tr("not created yet")
     detail = tr("read-only") if companion.read_only else detail
     detail = visible(companion.about) or detail
     return RowLook(visible(companion.label), detail, "companion", italic=True, quiet=not companion.exists)
 
 
 def _when_read(loading: Loading) -> str:
-    """Say when the agent reads a file that it loads beside its memories."""
+    """Return in words when the agent reads a file that it loads beside its memories."""
     if loading in ("start", "unopened"):
         return tr("instructions file")
     if loading == "on-demand":
-        return tr("read when it is needed")
+        return tr("read when needed")
     if loading == "approval":
-        return tr("read once it was approved")
+        return tr("read after approval")
     return tr("read by a part of the agent") if loading == "elsewhere" else tr("not read by the agent")
 
 
 def _of_notice(data: NoticeData) -> RowLook:
-    text = data.text or tr("Nothing here yet. Ctrl+N creates the first memory.")
+    text = data.text or tr("No memories yet. Press Ctrl+N to create the first one.")
     if data.kind == "filtered":
-        text = tr("None here.")
+        text = tr("No matching memories.")
     return RowLook(visible(text), italic=True, quiet=True)

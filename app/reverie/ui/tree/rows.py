@@ -1,7 +1,7 @@
 """Immutable rows of a tree that share unchanged parts, and the smallest steps between two lists of rows.
 
-A new tree shares every unchanged node with the old one, so comparing nodes by identity tells whether anything
-below them changed. The model on the GUI thread replays `steps` level by level.
+A new tree shares every unchanged node with the old one, so two nodes are identical if nothing in them or
+below them has changed. The model on the GUI thread replays `steps` level by level.
 
 Threading: any thread. Failure: none.
 """
@@ -53,9 +53,9 @@ class Insert(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A step that moves one row in front of the row `before`, counted before the move (Qt's rule).
+    """A step that moves one row to before row `before`; both are counted before the move, as in Qt.
 
-    `before` is never the row's own place.
+    `before` is never the row itself or the row after it.
     """
 
     row: int
@@ -68,9 +68,9 @@ Step = Remove | Insert | Move
 def steps(old: Sequence[str], new: Sequence[str]) -> list[Step]:
     """Return the steps that turn the keys `old` into `new`.
 
-    Removals come first, from the end; then moves and inserts in target order. Rows that keep their order
-    relative to each other never move (the longest such run is kept in place), so a selected or current row
-    is touched only when it really changes place. Keys must be unique in each list.
+    Removals come first, from the end; then moves and inserts in target order. A largest set of rows whose
+    relative order is the same in both lists never moves, so a selected or current row is removed or moved
+    only if it changes its place. Keys must be unique in each list.
     """
     if old == new:
         return []
@@ -117,7 +117,11 @@ def _removals(old: Sequence[str], wanted: dict[str, int]) -> list[Remove]:
 
 
 def _staying(current: Sequence[str], wanted: dict[str, int]) -> frozenset[str]:
-    """Return a longest run of keys that has the same order in both lists (patience sorting, n log n)."""
+    """Return the keys that need not move: a largest set whose relative order is the same in both.
+
+    `wanted` maps each key to its place in the new list. The set is a longest increasing subsequence, found by
+    patience sorting in O(n log n).
+    """
     tails: list[int] = []
     tail_rows: list[int] = []
     before: list[int] = [-1] * len(current)

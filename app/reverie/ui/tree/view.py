@@ -1,8 +1,8 @@
-"""The view of the memory tree. It keeps selection, expansion and scroll position when the files change.
+"""The view of the memory tree. Selection, expansion and scroll position stay when the files change.
 
-Expansion is stored by key, so a folder that comes back is open again. When a selected file disappears,
-nothing is selected (a neighbour would show another text in the editor), unless it was deleted in this
-window.
+Expansion is stored by key, so a folder that is removed and created again is open again. When a selected file
+disappears, no other row is selected, because the editor would then show another text. Only if the file was
+deleted in this window, a neighbour is selected.
 
 Threading: GUI thread. Failure: none.
 """
@@ -61,7 +61,7 @@ class MemoryTreeView(QTreeView):
     """The tree of memories.
 
     Signals:
-        picked(object): The user selected another row: its data, or None.
+        picked(object): Another row was selected: its data, or None.
         opened(object): The user pressed Enter on a row or double-clicked it.
         name_judged(str): Why the name that is being typed cannot be used; empty if it can.
         hidden_wanted(str): The memory that is to be selected is hidden by the filter.
@@ -78,7 +78,7 @@ class MemoryTreeView(QTreeView):
         self._replaying = False
         self._opened: set[Keys] = {(scope.value,) for scope in SCOPES}
         self._unfolded: set[Keys] = set()
-        """Folders that a filter opened, so that one sees what it found."""
+        """The folders that were opened to show the rows that a filter found."""
         self._unfolding = False
         self._selected: Keys = ()
         self._after_removal: str = ""
@@ -146,7 +146,7 @@ class MemoryTreeView(QTreeView):
         return self._memory
 
     def show_tree(self, tree: MemoryTree, *, other: bool) -> None:
-        """Show the next state of the tree; with `other`, of another context."""
+        """Show the updated tree; with `other`, it is the tree of another context."""
         self._replaying = True
         try:
             if other:
@@ -164,7 +164,7 @@ class MemoryTreeView(QTreeView):
         self._reveal_near_end()
 
     def _unfold(self, tree: MemoryTree) -> None:
-        """Open each folder once under a filter; without one, restore the folders as the user left them."""
+        """With a filter, open each folder once; without, restore the folders that the user had opened."""
         is_filtered = tree.source is not None and tree.source.arrangement.show != "all"
         if not is_filtered and not self._unfolded:
             return
@@ -195,7 +195,7 @@ class MemoryTreeView(QTreeView):
         return node.data if node is not None else None
 
     def current_data(self) -> RowData | None:
-        """Return the data of the current row, or None."""
+        """Return the data of the current row, or None if there is no current row."""
         return self.data_at(self.currentIndex())
 
     def selected_rows(self) -> tuple[RowData, ...]:
@@ -234,7 +234,7 @@ class MemoryTreeView(QTreeView):
         return hidden
 
     def select_after_removal(self, path: str) -> None:
-        """Select the neighbour of `path`, which this window is about to remove, once it is gone."""
+        """Select the neighbour of `path`, which this window is about to delete, once it has been deleted."""
         index = self._memory.index_at(path)
         neighbour = index.siblingAtRow(index.row() + 1)
         if not neighbour.isValid():
@@ -331,7 +331,7 @@ class MemoryTreeView(QTreeView):
 
     @Slot()
     def _reveal_near_end(self) -> None:
-        """Reveal more rows of every wide level whose end is near the viewport."""
+        """Reveal more rows of every level that hides rows and whose end is near the viewport."""
         wide: list[QModelIndex] = []
         for index in self._visible():
             parent = index.parent()
@@ -370,7 +370,7 @@ class MemoryTreeView(QTreeView):
     def keyboardSearch(self, search: str) -> None:
         """Select a row by the first letters of its name.
 
-        Qt does not search the rows beyond the limit of a level, so they are searched here.
+        Qt does not search the rows beyond the limit of a level, so this method searches them.
         """
         now = time.monotonic()
         self._typed = search if now - self._typed_at > _TYPE_AHEAD_S else self._typed + search

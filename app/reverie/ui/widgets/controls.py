@@ -1,7 +1,7 @@
 """Labels that wrap or elide, and buttons, combo boxes and a search field that shorten their text.
 
-No control requests more width than it is given; a screen reader always gets the full text. Text is always
-plain.
+No control requests more width than is available. A screen reader always gets the full text. Text is always
+plain text.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -61,7 +61,7 @@ class WrapLabel(QLabel):
         self.say(text)
 
     def say(self, text: str) -> None:
-        """Show `text`, which may come from anywhere."""
+        """Show `text`, which can be untrusted."""
         shown = visible(shortened(text))
         if shown != self.text():
             self.setText(shown)
@@ -113,7 +113,7 @@ class WrapLabel(QLabel):
         return found
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
-        """Return the colours of parts of the text; none here."""
+        """Return the formats of parts of the text; subclasses override it, here there are none."""
         return []
 
     def _layout(self, width: int) -> QTextLayout:
@@ -136,7 +136,10 @@ class WrapLabel(QLabel):
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, elided in the middle if needed; the tool tip then has the full text."""
+    """A label with one line of plain text.
+
+    If the text is too long, it is elided in the middle, and the tool tip has the full text.
+    """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -195,7 +198,7 @@ def tint(label: QWidget, colour: QColor) -> None:
 
 
 def embolden(label: QLabel, times: float = 1.0) -> None:
-    """Make a label a heading: bold, and `times` as large as the text around it."""
+    """Make the text of a label bold, and `times` as large as the text around it."""
     font = label.font()
     font.setBold(True)
     if times != 1:
@@ -228,7 +231,7 @@ class FitPushButton(QPushButton):
             self.clicked.connect(clicked)
 
     def say(self, text: str, tip: str = "") -> None:
-        """Set the text and the tool tip, which is appended to the full text while that is shortened."""
+        """Set the text and the tool tip; while the text is shortened, the tool tip begins with all of it."""
         self._whole = text
         self.setAccessibleName(text.replace("&", ""))
         self.setToolTip(tip)
@@ -250,7 +253,7 @@ class FitPushButton(QPushButton):
         self._fit()
 
     def _measure(self) -> None:
-        """Compute the size hint from the whole text, whatever is shown now."""
+        """Compute the size hint from the whole text, even while a shortened one is shown."""
         self.setText(self._whole)
         self._hint = super().sizeHint()
         self._fit()
@@ -294,7 +297,7 @@ class FitToolButton(QToolButton):
         self.take_action_text()
 
     def take_action_text(self) -> None:
-        """Set the text from the action again, because Qt resets it at each change of the action."""
+        """Set the text from the action; needed after each change of the action, as Qt resets the text."""
         action = self.defaultAction()
         if action is not None:
             self._whole = action.iconText()
@@ -332,8 +335,8 @@ _NARROWEST = 80
 class FitCombo(QComboBox):
     """A combo box no wider than its layout allows; its tool tip is the item's tool tip or text.
 
-    By itself a combo box asks for the width of its widest item, and Qt's own policy that follows the
-    contents resizes the box without its layout.
+    By default a combo box requests the width of its widest item, and Qt's size policy that follows the
+    contents resizes the box without regard to its layout.
     """
 
     def __init__(self, name: str = "", *, most_chars: int = 0) -> None:
@@ -366,7 +369,10 @@ class FitCombo(QComboBox):
         return QSize(_NARROWEST, super().minimumSizeHint().height())
 
     def follow(self) -> None:
-        """Update the tool tip to the current item; connected, but to be called where signals are blocked."""
+        """Update the tool tip to that of the current item.
+
+        A change of the item calls it, unless signals are blocked; then the caller has to.
+        """
         tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
         self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))
 
@@ -388,7 +394,7 @@ class FitCombo(QComboBox):
 
 
 class SearchField(QLineEdit):
-    """A search field. `what` is its placeholder and its accessible name."""
+    """A search field. `what` is its placeholder text and its accessible name."""
 
     def __init__(self, what: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

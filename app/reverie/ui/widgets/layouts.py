@@ -1,4 +1,4 @@
-"""Columns, scroll areas, column widths of tables, wrapping rows, stacking panes, short lists.
+"""Layouts: columns, scroll areas, widths of table columns, wrapping rows, stacking panes, short lists.
 
 Threading: GUI thread.
 """
@@ -37,13 +37,13 @@ _Box = TypeVar("_Box", bound=QBoxLayout)
 _LEAST_COLUMN = 300
 _LEAST_NAMES = 205
 _USUAL_LINE = 14
-"""The line height, in pixels, of the type for which column widths are given."""
+"""The line height, in pixels, of the default font, for which the widths of columns are given."""
 
 
 class Column(QWidget):
     """A widget whose minimum height follows from its width.
 
-    Its parts are never squeezed so much that a wrapped line is cut off or a part becomes useless.
+    This ensures that no wrapped line is cut off and no part gets too small to use.
     """
 
     def event(self, event: QEvent) -> bool:
@@ -80,8 +80,8 @@ def column(
 ) -> QVBoxLayout:
     """Lay out `parts` in `holder` from top to bottom, and return the layout.
 
-    Without a holder, the column is part of another layout. `grows`, one of the parts, takes the remaining
-    space. `margin` and `gap` of None mean those of the style.
+    If `holder` is None, the column can be added to another layout. `grows`, one of the parts, takes the
+    remaining space. If `margin` or `gap` is None, the value of the style is used.
     """
     return _filled(QVBoxLayout(), holder, parts, grows, margin, gap)
 
@@ -181,14 +181,20 @@ def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> 
 
 
 def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
-    """Set the widths of a table's first columns, in pixels at usual type; larger type makes them wider."""
+    """Set the widths, in pixels at the default font, of a table's first columns.
+
+    With a larger font the columns are wider.
+    """
     larger = max(1.0, header.fontMetrics().height() / _USUAL_LINE)
     for section, width in enumerate(widths):
         header.resizeSection(section, round(width * larger))
 
 
 class FlowLayout(QLayout):
-    """A layout from left to right, then down. An item wider than the layout is cut to its width."""
+    """A layout that places items from left to right and wraps to new rows.
+
+    An item that is wider than the layout gets the width of the layout.
+    """
 
     def __init__(self, *widgets: QWidget, holder: QWidget | None = None, gap: int = GAP) -> None:
         super().__init__(holder)
@@ -259,7 +265,7 @@ class FlowLayout(QLayout):
 
 
 class Panes(QSplitter):
-    """Two panes that lie side by side if there is room, else one above the other. No pane can be collapsed.
+    """Two panes, side by side if there is room, else one above the other. No pane can be collapsed.
 
     The owner calls `turn` in its `resizeEvent`.
     """
@@ -277,8 +283,8 @@ class Panes(QSplitter):
         """Create the panes.
 
         `beside_from` is the width of the owner from which the panes lie side by side. `sizes` are their
-        sizes side by side; `below` those one above the other, or None to leave them as they are. `grows` is
-        the index of the pane that takes the remaining space; None shares it between both.
+        initial sizes side by side, `below` those one above the other (None: do not set them). `grows` is the
+        index of the pane that takes the remaining space; None shares it between both.
         """
         super().__init__()
         self._beside_from = beside_from

@@ -8,16 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
-    QPoint,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -37,7 +28,7 @@ from reverie.ui.tree.rows import RowNode, shared
 from reverie.values import Struct
 
 Cut = Literal["middle", "end"]
-"""Where a text is elided if it does not fit: names in the middle, sentences at the end."""
+"""The place at which a text is elided if it does not fit: the middle for names, the end for sentences."""
 _CUTS = {"middle": Qt.TextElideMode.ElideMiddle, "end": Qt.TextElideMode.ElideRight}
 
 
@@ -54,7 +45,7 @@ class TwoLines(Struct, frozen=True):
     right_below: str = ""
     """Text at the end of the lower line."""
     grave: bool = False
-    """Paint the icon in the colour of errors."""
+    """Whether to paint the icon in the colour of errors."""
     marks: tuple[str, ...] = ()
     """Icons at the end of the upper line, from the right edge inwards."""
     cut: Cut = "middle"
@@ -75,8 +66,8 @@ class TwoLineDelegate(QStyledItemDelegate):
     def __init__(self, view: QWidget, icons: Icons | None = None, *, right_from: int = 0) -> None:
         """Attach the delegate to `view`.
 
-        `icons` is needed for lists that show icons. `right_from` is the row width from which the texts at
-        the right are shown.
+        `icons` is needed for lists that show icons. `right_from` is the minimum width of a row at which the
+        texts at the right are shown.
         """
         super().__init__(view)
         self._icons = icons
@@ -158,7 +149,7 @@ class _TwoLineColours:
 
 
 VALUE = TwoLineDelegate.ROLE + 1
-"""The role of the value itself."""
+"""The role under which the model returns the value of a row."""
 _SPOKEN = (int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.AccessibleTextRole))
 _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
 
@@ -174,7 +165,7 @@ def two_line_list(name: str) -> QListWidget:
 
 
 class LineModel(NodeModel):
-    """A model of values, one per row. Subclasses define how a value looks."""
+    """A model of values, one per row. Subclasses define the texts and icons of a row with `look`."""
 
     def look(self, value: Any) -> TwoLines:
         """Return the content of the row of `value`."""
@@ -203,7 +194,7 @@ class LineList(QListView):
     """A list view over a `LineModel`.
 
     Signals:
-        picked(object): Another row became current: its value, or None.
+        picked(object): The current row has changed: its value, or None.
         opened(object): The user double-clicked a row or pressed Enter on it.
     """
 
@@ -213,7 +204,10 @@ class LineList(QListView):
     def __init__(
         self, rows: LineModel, icons: Icons, parent: QWidget | None = None, *, right_from: int = 0
     ) -> None:
-        """Create the view. `right_from` is the row width from which the texts at the right are shown."""
+        """Create the view.
+
+        `right_from` is the minimum row width at which the texts at the right are shown.
+        """
         super().__init__(parent)
         self.rows = rows
         # The keys of the rows when they were last set.

@@ -45,7 +45,7 @@ _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
 
 
 class MessageBar(QWidget):
-    """A bar with an icon, a sentence and buttons, shown where the message belongs; hidden while it is empty.
+    """A bar with an icon, a sentence and buttons, placed beside its subject; hidden while it is empty.
 
     Signals:
         chosen(str): The key of the button that was pressed.
@@ -96,11 +96,11 @@ class MessageBar(QWidget):
         return tuple(self._buttons)
 
     def button(self, key: str) -> FitPushButton:
-        """Return the shown button with this key."""
+        """Return the button with this key, which must be shown."""
         return self._buttons[key]
 
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
-        """Show a sentence; `buttons` are (key, label, tool tip)."""
+        """Show a sentence; `buttons` are (key, label, tool tip) tuples."""
         self._tone = tone
         self._text.say(text)
         self.setAccessibleName(self._text.text())
@@ -197,10 +197,10 @@ STAYS_MS = 8_000
 
 
 class Toast(MessageBar):
-    """A message bar over the bottom of `below`, which makes no room for it.
+    """A message bar that covers the bottom of `below`, without moving its contents.
 
-    Information disappears after `STAYS_MS`, but not while the pointer is over the bar or one of its buttons
-    has the focus.
+    A message of the tone `info` disappears after `STAYS_MS`, but not while the pointer is over the bar or one
+    of its buttons has the focus.
     """
 
     def __init__(self, icons: Icons, name: str, below: QWidget) -> None:
@@ -218,7 +218,7 @@ class Toast(MessageBar):
             self._until.stop()
 
     def leave(self) -> None:
-        """Hide a message when another place is shown; a warning stays until it is dismissed."""
+        """Hide the message, because another place is shown; a warning stays until it is dismissed."""
         if self._until.isActive():
             self.clear()
 
@@ -228,7 +228,7 @@ class Toast(MessageBar):
         return False
 
     def _place(self) -> None:
-        """Move the bar to the bottom of its parent, with its own height and a margin."""
+        """Move the bar to the bottom of its parent, with the height that it needs and a margin."""
         below = cast(QWidget, self.parentWidget())
         width = max(1, below.width() - 2 * GAP)
         self.resize(width, self.height())

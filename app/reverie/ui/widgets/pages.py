@@ -1,4 +1,4 @@
-"""Pages that views fill: tabs, the heading above the trees, and the page for no content.
+"""Pages for views to fill: tabs, the heading above the trees, and the page that is shown without content.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -48,7 +48,7 @@ class TabPage(QWidget):
 
 
 class Heading(QWidget):
-    """A title with a dim line below it at the left, and flat buttons at the right."""
+    """A heading: at the left a title with a dim line below it, at the right flat buttons."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,7 +80,7 @@ class Heading(QWidget):
 
 
 class EmptyPage(QWidget):
-    """A page with a title and a sentence, shown where there is no content."""
+    """A page with a title and a sentence, shown if there is no content."""
 
     def __init__(self, icons: Icons, sign: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -125,7 +125,11 @@ class PartTab(TabPage):
     """
 
     def __init__(self, icons: Icons, name: str, sign: str, parent: QWidget | None = None) -> None:
-        """Create the pages. `name` is that of the message bar, `sign` the icon of the page for no content."""
+        """Create the pages.
+
+        `name` is the object name of the message bar, `sign` the icon of the page that is shown without
+        content.
+        """
         super().__init__(parent)
         self.title = WrapLabel()
         embolden(self.title, 1.15)
@@ -170,5 +174,5 @@ class PartTab(TabPage):
         column(self.page, above, self.bar, under, self.splitter, grows=self.splitter, margin=0, gap=0)
 
     def turn_to(self, page: QWidget) -> None:
-        """Show a page below the rows: a part, or the reason why there is none."""
+        """Show a page below the rows: the selected item, or the reason why there is none."""
         self._pages.setCurrentWidget(page)

@@ -1,4 +1,4 @@
-"""Lines to be read, each with colours of its own, put into their box in parts between events.
+"""A read-only text whose lines have colours of their own, filled in parts between events.
 
 Texts come from disk: hidden characters are escaped, very long lines are cut. Threading: GUI thread.
 """
@@ -17,13 +17,16 @@ from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.text_boxes import READABLE, FormattedTextBox
 
 AT_ONCE, CHARS_AT_ONCE = 200, 8_000
-"""Lines and characters that are added to a text without letting the window do anything else."""
+"""The maximum number of lines and of characters that are added to a text in one event."""
 LONGEST_ROW = 2_000
 """The longest row, in characters, that a view can show without blocking the window."""
 
 
 class ReadOnlyText(FormattedTextBox):
-    """Lines in a fixed font, each with a background of its own, to be read by mouse and keyboard."""
+    """A read-only text in a fixed font; each line has a background of its own.
+
+    Mouse and keyboard can select.
+    """
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,10 +43,13 @@ class ReadOnlyText(FormattedTextBox):
         self._rest = single_shot(self, 0, self._go_on)
 
     def _nothing(self) -> None:
-        """Do nothing, while nothing is shown."""
+        """Do nothing, in place of filling the box again, because nothing is shown."""
 
     def begin(self, again: Callable[[], None]) -> Theme:
-        """Empty the box; `again` shows the same once the colours have changed."""
+        """Clear the text and return the theme.
+
+        `again` is called to fill the text again when the colours have changed.
+        """
         self._again = again
         self._rest.stop()
         self.clear()
@@ -54,7 +60,7 @@ class ReadOnlyText(FormattedTextBox):
     def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
         """Add lines, one a step, the first `AT_ONCE` now and the rest between events; then call `done`.
 
-        The caret stands at the beginning.
+        The caret stays at the beginning.
         """
         self._steps, self._done = steps, done or self._nothing
         is_filled = self._add()
@@ -63,7 +69,7 @@ class ReadOnlyText(FormattedTextBox):
 
     @property
     def is_filled(self) -> bool:
-        """Whether all lines are there."""
+        """Whether all lines have been added."""
         return not self._rest.isActive()
 
     @Slot()
@@ -77,7 +83,7 @@ class ReadOnlyText(FormattedTextBox):
             self._rest.start()
 
     def _add(self) -> bool:
-        """Add the next lines and return whether they were the last."""
+        """Add the next lines and return whether no more lines follow."""
         most = self.document().characterCount() + CHARS_AT_ONCE
         self._cursor.beginEditBlock()
         try:
@@ -101,7 +107,8 @@ class ReadOnlyText(FormattedTextBox):
     ) -> QTextBlock:
         """Add a line and return its block.
 
-        `marks` are parts of it on the ground `mark`; `height` is the least height in pixels.
+        `marks` are the (start, end) parts of the line with the background `mark`; `height` is its minimum
+        height in pixels.
         """
         block, chars = QTextBlockFormat(), QTextCharFormat()
         if back is not None:

@@ -52,8 +52,9 @@ ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
 class RowDelegate(QStyledItemDelegate):
     """A delegate for one-line rows of equal height: icon, name, dim detail, marks and use count.
 
-    All come from one `RowLook`. A narrow view drops the use count first, then the detail, never the name or
-    the marks. With `on_window`, the view has the window's background colour instead of the base colour.
+    All of these come from one `RowLook`. If the view is narrow, first the use count is left out, then the
+    detail, never the name or the marks. With `on_window`, the view has the window's background colour instead
+    of the base colour.
     """
 
     def __init__(self, icons: Icons, parent: QWidget, *, on_window: bool = False) -> None:
@@ -124,7 +125,10 @@ class RowDelegate(QStyledItemDelegate):
         colours: _Colours,
         ratio: float,
     ) -> int:
-        """Draw use count, pin, warning and badge from the right edge; return where the name must end."""
+        """Draw use count, pin, warning and badge at the right edge.
+
+        Return the x coordinate at which the name must end.
+        """
         right = area.right()
         side = icon_size(option.font)
         if look.has_use and option.rect.right() > scaled(option.font, _WIDE):
@@ -194,7 +198,7 @@ def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor
 
 
 def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
-    """Return the text, elided if necessary, and its width."""
+    """Return (text, width): the text, elided if necessary to fit into `room` pixels, and its width."""
     width = metrics.horizontalAdvance(text)
     if width <= room:
         return text, width
@@ -259,7 +263,7 @@ class _Colours:
                 self.name = self.accent = self.warn = self.good = self.bad = self.dim
 
     def badge(self, letter: str) -> QColor:
-        """Return the colour of a badge: green for new, red for deleted, the text's for changed."""
+        """Return the colour of a badge: green for new, red for deleted, the text colour for changed."""
         return {"N": self.good, "D": self.bad}.get(letter, self.name)
 
 

@@ -1,20 +1,17 @@
-"""A splitter that stacks its two parts where it is narrow."""
+"""A splitter that stacks its two parts if it is narrow."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QSplitter,
-    QWidget,
-)
+from PySide6.QtWidgets import QSplitter, QWidget
 
 
 class StackingSplitter(QSplitter):
-    """A splitter with two parts side by side, or one above the other where that is too narrow.
+    """A splitter with two parts side by side or, if it is too narrow, one above the other.
 
-    Each orientation keeps its own sizes. `narrow` is the width below which the parts are stacked, `above`
-    the initial height of the upper part then.
+    Each orientation keeps its own sizes. `narrow` is the width below which the parts are stacked; `above` is
+    the initial height of the upper part when they are stacked.
     """
 
     def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
@@ -32,7 +29,10 @@ class StackingSplitter(QSplitter):
         return self._known.get(False, self.sizes()) if self.is_stacked else self.sizes()
 
     def set_beside(self, sizes: list[int]) -> None:
-        """Set the widths side by side, for now or for when the parts are next side by side."""
+        """Set the widths side by side.
+
+        If the parts are stacked now, the widths apply when the parts are side by side again.
+        """
         if all(sizes):
             self._known[False] = sizes
         if not self.is_stacked:

@@ -1,11 +1,11 @@
-"""Text boxes that change no character of their text, nor of what is copied, cut or dragged out of them.
+"""Text boxes that change no character of their text, not even when text is copied, cut or dragged from them.
 
 Qt's own `toPlainText`, and therefore its copy, turns no-break spaces into blanks and the separators U+2028
 and U+2029 into line ends. Every text box of the window is one of these instead.
 
-A document of Qt begins a new block at U+2029 and at two noncharacters, and no longer knows then that they
-were no line ends. So each of them has a stand-in there, another noncharacter, and a block of a document is a
-line of its text. Threading: GUI thread.
+A document of Qt begins a new block at U+2029 and at two noncharacters, which then cannot be told from line
+ends. So each of these is replaced in the document by a stand-in, another noncharacter; a block of a document
+is then always a line of its text. Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser, QTextEdit
 
 _BREAKING, _STAND_INS = "\u2029\ufdd0\ufdd1", "\ufdd2\ufdd3\ufdd4"
 READABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-"""What a person can do with a text that is for reading only."""
+"""The interactions of the user with a read-only text."""
 _INTO = str.maketrans(_BREAKING, _STAND_INS)
 _OUT_OF = str.maketrans(_STAND_INS + "\u2029", _BREAKING + "\n")
 
 
 def for_document(text: str) -> str:
-    """Return `text` as a document must be given it, with as many characters."""
+    """Return `text` in the form to pass to a document, with stand-ins; its length stays the same."""
     return text.translate(_INTO) if any(map(text.__contains__, _BREAKING)) else text
 
 
 def fits_document(text: str) -> bool:
-    """Return whether `text` comes back from a document as it is: it holds no stand-in itself."""
+    """Return whether a document returns `text` unchanged, which it does unless `text` contains a stand-in."""
     return not any(map(text.__contains__, _STAND_INS))
 
 
@@ -52,7 +52,7 @@ def _copied(cursor: QTextCursor) -> QMimeData:
 
 
 class PlainTextBox(QPlainTextEdit):
-    """A box for plain text."""
+    """A text box for plain text."""
 
     def setPlainText(self, text: str) -> None:
         super().setPlainText(for_document(text))
@@ -72,7 +72,7 @@ class PlainTextBox(QPlainTextEdit):
 
 
 class FormattedTextBox(QTextEdit):
-    """A box for formatted lines; what is copied from it is plain."""
+    """A text box for formatted lines; text that is copied from it is plain."""
 
     @property
     def content(self) -> str:

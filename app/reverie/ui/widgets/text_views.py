@@ -10,10 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import (
-    QTextCursor,
-    QTextFormat,
-)
+from PySide6.QtGui import QTextCursor, QTextFormat
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from reverie.memory.diff import InvisibleKind, invisible_in
@@ -37,28 +34,28 @@ _HEAD = (
 _HUNK = re.compile(r"^@@ .*\n", re.MULTILINE)
 # Longer texts are cut: this view is for reading; the editor and `reverie diff` show everything.
 LIMIT = 400_000
-"""The most characters that a view can show without blocking the window."""
+"""The maximum number of characters that a view can show without blocking the window."""
 MOST_ROWS = 4_000
-"""The most rows that a view can show without blocking the window."""
+"""The maximum number of rows that a view can show without blocking the window."""
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
-    """Say how lines that look alike differ; empty if `kinds` is empty."""
+    """Return in words how lines that look alike differ; empty if `kinds` is empty."""
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
         "line ends": tr("line ends (LF or CR LF)"),
-        "last line end": tr("the line end at the end of the file"),
-        "blanks at the end": tr("blanks at the end"),
-        "spaces": tr("spaces of another kind or number"),
-        "composition": tr("letters and their accents, written in another way"),
+        "last line end": tr("line end at the end of the file"),
+        "blanks at the end": tr("trailing spaces"),
+        "spaces": tr("kind or number of spaces"),
+        "composition": tr("encoding of accented letters"),
     }
     found = ", ".join(words[kind] for kind in kinds)
-    return tr("Lines that look alike differ in: {found}.").format(found=found)
+    return tr("Some lines look the same but differ in: {found}.").format(found=found)
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
-    """Return as many rows of a text as a view can show, escaped, and whether rows are missing."""
+    """Return (rows, cut): as many escaped rows of a text as a view can show, and whether rows are missing."""
     rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
@@ -69,7 +66,7 @@ def fitting_rows(text: str) -> tuple[list[str], bool]:
 
 
 def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTextBox:
-    """Create a read-only text that can be selected with mouse and keyboard.
+    """Create a read-only text box whose text can be selected with mouse and keyboard.
 
     `name` is its accessible name; `fixed` selects a monospaced font.
     """
@@ -129,7 +126,7 @@ class TextView(PlainTextBox):
             self.setPlainText("")
             return
         if b"\0" in content[:LIMIT]:
-            self.setPlainText(self.tr("This version is no text."))
+            self.setPlainText(self.tr("This version is not text."))
             return
         rows, is_cut = fitting_rows(content[: 4 * LIMIT].decode("utf-8", "replace"))
         self.setPlainText("\n".join(rows + [_too_long()] * is_cut))
@@ -150,7 +147,7 @@ class LoadedText(PlainTextBox):
         self._rows: list[int] = []
         self.setReadOnly(True)
         self.setFont(monospace())
-        self.setAccessibleName(self.tr("The text as it is loaded"))
+        self.setAccessibleName(self.tr("Loaded text"))
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setPlaceholderText(self.tr("Nothing is loaded."))
 
@@ -196,7 +193,7 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """Return the row, from 0, at which each line begins and the last one ends, as far as they are shown."""
+    """Return the row, from 0, at which each shown line begins, and then the row after the last one."""
     found = [0]
     for line in text.split("\n", MOST_ROWS)[:MOST_ROWS]:
         if found[-1] >= MOST_ROWS:

@@ -47,16 +47,16 @@ class ActionState(Struct, frozen=True):
     can_tell: bool = False
     failures: bool = False
     fixable: bool = False
-    """Whether something in the opened memory is stale and has a new value."""
+    """Whether a statement in the open memory is stale and can be fixed."""
     beside: str = ""
-    """The page shown in place of the editor: `context` or `failures`; empty for neither."""
+    """The page that is shown in place of the editor: `context` or `failures`; empty for neither."""
 
 
 Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """Return True, as the rule of actions that are always possible."""
+    """Return True; this is the rule of actions that are always enabled."""
     return True
 
 
@@ -79,15 +79,15 @@ class ActionSpec(Struct, frozen=True):
     where: Literal["window", "tree", "editor"] = "window"
     """Keys of the tree or the editor work only while that has the focus.
 
-    So Del and Ctrl+Z stay the editor's own in the editor, and Ctrl+F finds in the file there and memories
-    elsewhere.
+    So in the editor, Del and Ctrl+Z act on the text, and Ctrl+F searches in the file instead of in the
+    memories.
     """
     destructive: bool = False
     """Whether it removes something, so that the palette never suggests it."""
 
 
 class ActionRow(Struct, frozen=True):
-    """An action as the palette lists it: texts in the shown language, without mnemonics."""
+    """An action as the palette lists it: texts in the window's language, without mnemonics."""
 
     id: str
     text: str
@@ -109,62 +109,64 @@ MENUS: tuple[tuple[str, str], ...] = (
 
 ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("home.open", "file", _("&Open folder…"), "dialogs.open_home", ("Ctrl+O",), "open",
-               _("Open the directory in which an agent keeps what it remembers")),
+               _("Open the home directory of an agent")),
     ActionSpec("home.demo", "file", _("Try the &demo"), "open_demo", (), "home",
-               _("Open a throw-away copy of the demo home")),
+               _("Open a temporary copy of the demo home")),
     ActionSpec("home.close", "file", _("Cl&ose home"), "close_home", (), "",
-               _("Take the selected home out of the list; its files stay as they are"),
+               _("Remove the selected home from the list; its files are not changed"),
                lambda now: now.closable, destructive=True),
     ActionSpec("file.save", "file", _("&Save"), "tab.editor.save", ("Ctrl+S",), "save",
                _("Save the open memory"), lambda now: now.modified and now.writable, separator=True),
     ActionSpec("file.save-all", "file", _("Save a&ll"), "tab.editor.save_all", ("Ctrl+Shift+S",), "",
                _("Save every edited memory"), lambda now: now.any_modified),
     ActionSpec("file.reload", "file", _("&Reload from disk"), "tab.editor.reload", (), "",
-               _("Show the version on disk; Ctrl+Z brings your text back"), lambda now: now.open_file),
+               _("Show the version on disk; Ctrl+Z restores your text"), lambda now: now.open_file),
     ActionSpec("settings.open", "file", _("Se&ttings…"), "dialogs.open_settings", ("Ctrl+,",), "",
-               _("Engine, models, keys and what runs in the background"), separator=True),
+               _("Set the engine, models, keys and background runs"), separator=True),
     ActionSpec("window.quit", "file", _("&Quit"), "close", ("Ctrl+Q",), separator=True),
     ActionSpec("edit.find", "edit", _("&Find in this memory"), "tab.pane.view.open_find", ("Ctrl+F",), "",
-               _("Find words or an expression in the open memory"), lambda now: now.open_file,
+               _("Find text or a regular expression in the open memory"), lambda now: now.open_file,
                where="editor"),
     ActionSpec("edit.find-next", "edit", _("Find &next"), "tab.pane.view.find_next", ("F3",), "",
                _("Go to the next match"), lambda now: now.open_file, where="editor"),
     ActionSpec("edit.find-previous", "edit", _("Find &previous"), "tab.pane.view.find_previous",
-               ("Shift+F3",), "", _("Go to the match before"), lambda now: now.open_file, where="editor"),
+               ("Shift+F3",), "", _("Go to the previous match"), lambda now: now.open_file, where="editor"),
     ActionSpec("edit.replace", "edit", _("&Replace…"), "tab.pane.view.open_replace", ("Ctrl+R",), "",
                _("Find and replace in the open memory"), lambda now: now.open_file and now.writable,
                where="editor"),
     ActionSpec("edit.front", "edit", _("Front &matter"), "tab.pane.view.toggle_form", ("Ctrl+Shift+D",),
-               "form", _("Description and other keys of the open memory as a form"),
+               "form", _("Edit the description and other keys of the open memory in a form"),
                lambda now: now.open_file, separator=True, checkable=True),
     ActionSpec("conflict.next", "edit", _("Next c&onflict"), "tab.co_editing.next_conflict", ("F8",), "",
-               _("Go to the next place that was changed here and on disk"), lambda now: now.conflicts,
+               _("Go to the next conflict between your text and the file on disk"), lambda now: now.conflicts,
                separator=True),
     ActionSpec("conflict.previous", "edit", _("Previous confli&ct"), "tab.co_editing.previous_conflict",
-               ("Shift+F8",), "", _("Go to the place before it"), lambda now: now.conflicts),
+               ("Shift+F8",), "", _("Go to the previous conflict"), lambda now: now.conflicts),
     ActionSpec("conflict.mine", "edit", _("&Use mine"), "tab.co_editing.keep_mine", ("F9",), "",
-               _("Leave out what is on disk at this conflict"), lambda now: now.conflicts),
+               _("Resolve this conflict with your lines"), lambda now: now.conflicts),
     ActionSpec("conflict.theirs", "edit", _("Use &theirs"), "tab.co_editing.take_theirs", ("Shift+F9",), "",
-               _("Take what is on disk at this conflict"), lambda now: now.conflicts),
+               _("Resolve this conflict with the lines on disk"), lambda now: now.conflicts),
     ActionSpec("conflict.both", "edit", _("Use &both"), "tab.co_editing.keep_both", ("Ctrl+F9",), "",
-               _("Keep your lines of this conflict, then those on disk"), lambda now: now.conflicts),
+               _("Resolve this conflict with your lines, followed by the lines on disk"),
+               lambda now: now.conflicts),
     ActionSpec("editor.source", "edit", _("&Source"), "tab.pane.view.show_source", ("Ctrl+Alt+1",),
-               "source", _("Show the text as it is on disk"), lambda now: now.open_file, separator=True,
+               "source", _("Show the source text"), lambda now: now.open_file, separator=True,
                checkable=True),
     ActionSpec("editor.side", "edit", _("Side &by side"), "tab.pane.view.show_side", ("Ctrl+Alt+2",),
-               "side", _("Show the text and how it looks"), lambda now: now.open_file, checkable=True),
+               "side", _("Show the source and the rendered text side by side"),
+               lambda now: now.open_file, checkable=True),
     ActionSpec("editor.preview", "edit", _("&Preview"), "tab.pane.view.show_preview", ("Ctrl+Alt+3",),
-               "preview", _("Show how the text looks"), lambda now: now.open_file, checkable=True),
+               "preview", _("Show the rendered text"), lambda now: now.open_file, checkable=True),
     ActionSpec("editor.wrap", "edit", _("&Wrap long lines"), "tab.pane.view.toggle_wrap", ("Alt+Z",), "",
-               _("Break lines at the edge"), separator=True, checkable=True, where="editor"),
+               _("Wrap lines at the edge of the editor"), separator=True, checkable=True, where="editor"),
     ActionSpec("editor.lines", "edit", _("Line n&umbers"), "tab.pane.view.toggle_line_numbers", (), "",
-               _("Number the lines of the text"), checkable=True),
+               _("Show line numbers"), checkable=True),
     ActionSpec("editor.zoom-in", "edit", _("Zoom &in"), "tab.pane.view.zoom_in", ("Ctrl++", "Ctrl+="), "",
                _("Larger text in the editor"), where="editor"),
     ActionSpec("editor.zoom-out", "edit", _("Zoom &out"), "tab.pane.view.zoom_out", ("Ctrl+-",), "",
                _("Smaller text in the editor"), where="editor"),
     ActionSpec("editor.zoom-reset", "edit", _("Usual si&ze"), "tab.pane.view.zoom_reset", ("Ctrl+0",), "",
-               _("The editor's text as large as the interface's"), where="editor"),
+               _("Set the editor's text to the size of the interface text"), where="editor"),
     ActionSpec("memory.new", "memory", _("&New memory…"), "tab.hand.new_memory", ("Ctrl+N",), "new",
                _("Create a memory"), lambda now: now.context),
     ActionSpec("memory.open", "memory", _("&Edit"), "tab.edit_selected", (), "file",
@@ -173,138 +175,144 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("A pinned memory is never deleted or renamed by a consolidation"),
                lambda now: now.file, checkable=True, separator=True),
     ActionSpec("memory.rename", "memory", _("&Rename"), "tab.hand.rename_selected", ("F2",), "rename",
-               _("Give the selected memory or folder another name"),
+               _("Rename the selected memory or folder"),
                lambda now: now.file or now.folder, where="tree"),
     ActionSpec("memory.move", "memory", _("&Move to…"), "tab.hand.move_selected", ("Ctrl+Shift+M",), "",
-               _("Move what is selected to another folder or scope; pins and use go along"),
+               _("Move the selection to another folder or scope; pins and usage are kept"),
                lambda now: now.file or now.folder),
     ActionSpec("memory.delete", "memory", _("&Delete"), "tab.hand.delete_selected", ("Del",), "delete",
-               _("Delete what is selected; it can be undone"), lambda now: now.file or now.folder,
+               _("Delete the selection; you can undo this"), lambda now: now.file or now.folder,
                where="tree", destructive=True),
     ActionSpec("memory.undo", "memory", _("&Undo last change"), "tab.edits.undo", ("Ctrl+Z",), "undo",
-               _("Take back the last deletion, move, renaming, pin, merge, restore or change of a record"),
+               _("Undo the last deletion, move, rename, pin, merge, restore or change of a record"),
                lambda now: now.undo, where="tree"),
     ActionSpec("memory.redo", "memory", _("Red&o last change"), "tab.edits.redo", ("Ctrl+Shift+Z", "Ctrl+Y"),
-               "", _("Do again what was taken back last"), lambda now: now.redo, where="tree"),
+               "", _("Redo the last undone change"), lambda now: now.redo, where="tree"),
     ActionSpec("memory.copy-path", "memory", _("Copy &path"), "tab.hand.copy_path", ("Ctrl+Shift+C",), "copy",
                _("Copy the memory path"), lambda now: now.file or now.folder, separator=True),
     ActionSpec("memory.history", "memory", _("&History"), "lazy_tabs.show_history", ("Ctrl+H",), "runs",
-               _("Who changed it when, what each change was, and bringing back what was there"),
+               _("Show who changed the memory, when and how, and restore earlier versions"),
                lambda now: now.context),
     ActionSpec("memory.seen", "memory", _("&Mark all as seen"), "tab.mark_seen", (), "check",
-               _("Take away the mark from every memory that someone else edited"), lambda now: now.context),
-    ActionSpec("memory.fix-stale", "memory", _("&Fix what is stale"), "tab.stale.fix_here",
+               _("Mark every memory that someone else edited as seen"), lambda now: now.context),
+    ActionSpec("memory.fix-stale", "memory", _("&Fix stale statements"), "tab.stale.fix_here",
                ("Alt+Return",), "",
-               _("Replace the moved path, the new version or command in this line, else in the whole memory"),
+               _("Update outdated paths, versions and commands in this line or, if it has none, in "
+"the whole memory"),
                lambda now: now.fixable),
     ActionSpec("memory.duplicates", "memory", _("Find d&uplicates…"), "tab.duplicates.show",
-               ("Ctrl+Shift+U",), "", _("Memories that say the same, side by side, and merging them by hand"),
+               ("Ctrl+Shift+U",), "",
+               _("Compare memories with the same content side by side, and merge them by hand"),
                lambda now: now.context, separator=True),
     ActionSpec("memory.trash", "memory", _("&Deleted memories"), "lazy_tabs.show_deleted",
                ("Ctrl+Shift+T",), "trash",
-               _("What was deleted, by whom, and bringing it back"), lambda now: now.home),
+               _("Show the deleted memories and who deleted them, and restore them"), lambda now: now.home),
     ActionSpec("dream.run", "dream", _("C&onsolidate"), "tab.dreams.run_now", ("Ctrl+Return",),
                "consolidate",
-               _("Merge duplicates and tidy up, with the engine that the settings name"),
+               _("Merge duplicates and tidy up with the engine selected in Settings"),
                lambda now: now.can_consolidate),
     ActionSpec("dream.preview", "dream", _("&Preview (dry run)"), "tab.dreams.preview",
                ("Ctrl+Shift+Return",), "preview",
-               _("Show what a consolidation would do, choose from it, and only then apply it"),
+               _("Show what a consolidation would change, and choose which changes to apply"),
                lambda now: now.can_consolidate),
     ActionSpec("dream.rules", "dream", _("Run with &rules"), "tab.dreams.run_rules", (), "consolidate",
                _("Consolidate without a model"), lambda now: now.can_consolidate,
                separator=True),
     ActionSpec("dream.model", "dream", _("Run with &model…"), "tab.dreams.run_model", (), "consolidate",
-               _("Consolidate with a model that you name"), lambda now: now.can_consolidate),
+               _("Consolidate with a model of your choice"), lambda now: now.can_consolidate),
     ActionSpec("dream.cancel", "dream", _("C&ancel the running consolidation"), "tab.dreams.jobs.cancel",
                ("Ctrl+.",), "cancel", _("Stop before the next change"), lambda now: now.running),
     ActionSpec("services.pause", "dream", _("Pause &background services"), "lazy_tabs.toggle_pause", (), "",
                _("Cancel background runs in this home and start no more until you resume"),
                lambda now: now.services, checkable=True, separator=True),
     ActionSpec("dream.runs", "dream", _("&Last runs"), "lazy_tabs.show_runs", ("Ctrl+Shift+R",), "runs",
-               _("What past runs changed, and undo them"), lambda now: now.home, separator=True),
+               _("Show what past runs changed, and undo them"), lambda now: now.home, separator=True),
     ActionSpec("dream.extract", "dream", _("E&xtract rollouts…"), "tab.extraction.show", ("Ctrl+Shift+E",),
-               "consolidate", _("Make memories of what was said in the threads of Codex, and merge them"),
+               "consolidate", _("Extract memories from Codex threads and merge them"),
                lambda now: now.can_extract),
     ActionSpec("dream.tell", "dream", _("&Tell Codex…"), "tab.telling.show", (), "",
-               _("Write a note that Codex folds into its memory"), lambda now: now.can_tell),
+               _("Write a note for Codex to add to its memory"), lambda now: now.can_tell),
     ActionSpec("dream.notes", "dream", _("Update session &notes"), "tab.notes.update_now", ("Ctrl+Shift+N",),
-               "", _("Bring the notes of the chosen session up to date, whatever its thresholds say"),
+               "", _("Update the selected session's notes now, even if the thresholds for an update are "
+"not reached"),
                lambda now: now.can_note),
     ActionSpec("dream.agent-jobs", "dream", _("&Jobs of the agent…"), "lazy_tabs.show_agent_jobs", (), "",
-               _("What the agent itself says of its extractions and consolidations"),
+               _("Show the agent's own records of its extractions and consolidations"),
                lambda now: now.agent_jobs),
     ActionSpec("view.goto", "view", _("&Go to…"), "dialogs.show_goto", ("Ctrl+P",), "",
-               _("Find a memory, workspace, home or setting by its name")),
+               _("Find a memory, workspace, home or setting by name")),
     ActionSpec("view.palette", "view", _("Command &palette…"), "dialogs.show_palette",
-               ("Ctrl+Shift+P", "Ctrl+K"), "", _("Find a command by its name")),
+               ("Ctrl+Shift+P", "Ctrl+K"), "", _("Find a command by name")),
     ActionSpec("view.picker", "view", _("Show &homes"), "toggle_picker", ("Ctrl+B",), "",
                _("Show or hide the list of homes"), checkable=True),
     ActionSpec("view.refresh", "view", _("&Refresh"), "refresh", ("F5",), "refresh",
-               _("Read everything again"), lambda now: now.home),
+               _("Read all files again"), lambda now: now.home),
     ActionSpec("view.expand", "view", _("&Expand all"), "tab.tree.expandAll", (), "",
-               _("Open every folder"), lambda now: now.context, separator=True),
+               _("Expand every folder"), lambda now: now.context, separator=True),
     ActionSpec("view.collapse", "view", _("&Collapse all"), "tab.tree.collapse_folders", (), "",
-               _("Close every folder"), lambda now: now.context),
+               _("Collapse every folder"), lambda now: now.context),
     ActionSpec("view.sort-name", "view", _("Sort by &name"), "tab.order.by_name", (), "",
-               _("The agent's own order"), separator=True, checkable=True),
+               _("Use the agent's own order"), separator=True, checkable=True),
     ActionSpec("view.sort-recent", "view", _("Sort by last c&hange"), "tab.order.by_recent", (), "",
-               _("What was written last comes first in each folder"), checkable=True),
+               _("Show the most recently changed memories first in each folder"), checkable=True),
     ActionSpec("view.sort-use", "view", _("Sort by &use"), "tab.order.by_use", (), "",
-               _("What the agent used most comes first in each folder"), checkable=True),
+               _("Show the most used memories first in each folder"), checkable=True),
     ActionSpec("view.sort-size", "view", _("Sort by si&ze"), "tab.order.by_size", (), "",
-               _("The largest come first in each folder"), checkable=True),
+               _("Show the largest memories first in each folder"), checkable=True),
     ActionSpec("view.only-changed", "view", _("&Only what changed"), "tab.order.toggle_only_changed",
                ("Ctrl+Shift+G",), "edited",
-               _("Show only what someone else changed since you last looked"), checkable=True),
+               _("Show only memories changed by someone else since you last viewed them"), checkable=True),
     ActionSpec("view.memory", "view", _("Show &memories"), "show_memory", ("Ctrl+1",), "",
-               _("Memories, editor and consolidation"), separator=True),
+               _("Show memories, editor and consolidation"), separator=True),
     ActionSpec("view.orphans", "view", _("Show &orphaned stores"), "show_orphans", ("Ctrl+Shift+O",),
                "orphan",
-               _("Memories that no project or workspace points at, and merging them where they belong"),
+               _("Show memories that no project or workspace uses, and merge them into the right project"),
                lambda now: now.home),
     ActionSpec("view.changes", "view", _("Show chan&ges"), "lazy_tabs.show_changes", ("Ctrl+2",), "",
-               _("What changed, by whom, and taking it back")),
+               _("Show what changed and who changed it, and undo changes")),
     ActionSpec("view.traces", "view", _("Show &traces"), "lazy_tabs.show_traces", ("Ctrl+3",), "",
-               _("Why nothing happened: what each run asked, what it was given and what it did")),
+               _("Show each run's prompt, input and actions, and why a run wrote nothing")),
     ActionSpec("view.log", "view", _("Show &log"), "lazy_tabs.show_log", (), "",
-               _("What the background services did, and why")),
+               _("Show what the background services did, and why")),
     ActionSpec("view.checks", "view", _("Show all che&cks"), "lazy_tabs.show_checks", (), "",
-               _("Diagnose: why the memory writer or a consolidation did not run")),
+               _("Diagnose why the memory writer or a consolidation did not run")),
     ActionSpec("view.transcripts", "view", _("Show tra&nscripts"), "lazy_tabs.show_transcripts",
                ("Ctrl+4",), "",
-               _("What was said between you and the agent, session by session")),
+               _("Show your conversations with the agent, session by session")),
     ActionSpec("view.context", "view", _("As the agent &sees it"), "lazy_tabs.toggle_context",
                ("Ctrl+Shift+A",), "agent",
-               _("Exactly what the agent loads now, and why each memory is in or out"), checkable=True),
+               _("Show exactly what the agent loads now, and why each memory is included or not"),
+               checkable=True),
     ActionSpec("view.stale", "view", _("Still &true?"), "tab.stale.toggle_page", ("Ctrl+Shift+Y",), "check",
-               _("What the memories say of the project that is not true any more, and since which commit"),
+               _("Show statements about the project that are no longer true, and since which commit"),
                lambda now: now.context, checkable=True),
     ActionSpec("view.worth", "view", _("&Worth a look"), "tab.worth.toggle_page", ("Ctrl+Shift+W",),
                "warning",
-               _("Memories that say the same or disagree, what was superseded, secrets and more"),
+               _("Show memories that repeat or contradict each other, superseded statements, secrets "
+"and more"),
                lambda now: now.context, checkable=True),
     ActionSpec("view.inspector", "view", _("&About this memory"), "tab.inspector.toggle", ("Ctrl+I",), "info",
-               _("Use, size, last changes and warnings of the open memory"), lambda now: now.open_file,
-               checkable=True),
-    ActionSpec("view.failures", "view", _("Sent to the next &attempt"), "lazy_tabs.toggle_failures",
-               ("Ctrl+Shift+L",), "", _("Lessons, warnings and crashes that the agent learns from"),
+               _("Show usage, size, recent changes and warnings for the open memory"),
+               lambda now: now.open_file, checkable=True),
+    ActionSpec("view.failures", "view", _("Feedback for the next &attempt"), "lazy_tabs.toggle_failures",
+               ("Ctrl+Shift+L",), "", _("Show the lessons, warnings and crashes that the agent learns from"),
                lambda now: now.failures, checkable=True),
     ActionSpec("view.to-homes", "view", _("Go to &homes"), "focus_picker", ("Alt+1",), separator=True),
     ActionSpec("view.to-tree", "view", _("Go to &memories"), "focus_tree", ("Alt+2",)),
     ActionSpec("view.search", "view", _("&Search everything"), "focus_search", ("Ctrl+Shift+F", "Ctrl+F"), "",
-               _("Names and contents of every memory of every open home"), lambda now: now.home),
+               _("Search the names and contents of all memories in all open homes"), lambda now: now.home),
     ActionSpec("view.to-editor", "view", _("Go to &editor"), "focus_editor", ("Alt+3",)),
     ActionSpec("view.next-pane", "view", _("Next p&ane"), "next_pane", ("F6",), "",
-               _("Go to the list or text after this one, in the tab that is shown"), separator=True),
+               _("Go to the next list or text area in the current tab"), separator=True),
     ActionSpec("view.previous-pane", "view", _("Pre&vious pane"), "previous_pane", ("Shift+F6",), "",
-               _("Go to the list or text before this one")),
+               _("Go to the previous list or text area in the current tab")),
     ActionSpec("view.next-tab", "view", _("Ne&xt tab"), "next_tab", ("Ctrl+Tab",)),
     ActionSpec("view.previous-tab", "view", _("Previous ta&b"), "previous_tab", ("Ctrl+Shift+Tab",)),
     ActionSpec("help.shortcuts", "help", _("&Keyboard shortcuts"), "dialogs.show_shortcuts", ("F1", "Ctrl+/"),
                "keyboard"),
     ActionSpec("help.privacy", "help", _("&Privacy…"), "dialogs.show_privacy", (), "",
-               _("What Reverie reads and never reads, what runs by itself, where text goes")),
+               _("Show what Reverie reads, what it never reads, what runs in the background, and "
+"where text is sent")),
     ActionSpec("help.about", "help", _("&About Reverie"), "dialogs.show_about", ()),
 )  # fmt: skip
 
@@ -358,7 +366,7 @@ class Actions(QObject):
         return self._made[id_]
 
     def update_state(self, now: ActionState) -> None:
-        """Enable the actions that are possible in this state."""
+        """Enable the actions that are possible in this state, and disable the others."""
         if now != self.state:
             self.state = now
             self._enable()
@@ -390,11 +398,11 @@ class Actions(QObject):
             self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
 
     def of_tree(self) -> tuple[QAction, ...]:
-        """Return the actions whose keys work only in the tree, to be added to it."""
+        """Return the actions whose keys work only in the tree; they are to be added to the tree."""
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
 
     def of_editor(self) -> tuple[str, ...]:
-        """Return the ids of the actions of the editor, to be added to its pane."""
+        """Return the ids of the editor's actions, which are to be added to the editor pane."""
         return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
 
     def rows(self) -> tuple[ActionRow, ...]:
@@ -406,7 +414,7 @@ class Actions(QObject):
         )  # fmt: skip
 
     def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-        """Return, per menu, its title and (text, keys) of every action with keys, for the shortcut sheet."""
+        """Return, for the shortcut sheet, each menu's title and the (text, keys) of its actions with keys."""
         sheet = []
         for key, title in MENUS:
             rows = [(_plain(self._made[spec.id].text()), _keys(self._made[spec.id]))

@@ -28,7 +28,7 @@ class HomeCloser(QObject):
     It asks about unsaved text, refuses while a run is active, and then shows another home.
 
     Signals:
-        status_message(str): A sentence for the status bar.
+        status_message(str): There is a message for the status bar.
         none_left(): No home is open any more.
     """
 
@@ -62,7 +62,7 @@ class HomeCloser(QObject):
         return self._tab.session is not None or self._picker.place(self._picker.currentIndex()) is not None
 
     def close_selected(self) -> None:
-        """Close the home of the selected row, else the shown one."""
+        """Close the home of the selected row or, without one, the home that is shown."""
         place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
         if place is not None and place.trouble:
             self._homes.close_trouble(place)
@@ -75,7 +75,10 @@ class HomeCloser(QObject):
 
     def _ask(self, session: HomeSession) -> None:
         if self._runs_in(session):
-            text = self.tr("A run is going on in {home}. Cancel it or wait for its end, then close the home.")
+            text = self.tr(
+                "A run is in progress in {home}. Cancel the run or wait until it has finished, then "
+                "close the home."
+            )
             self.status_message.emit(text.format(home=session.info.label))
         # Later, because the result of a save arrives while the editor is still updating.
         elif self._unsaved.may_close(
@@ -104,11 +107,11 @@ class HomeCloser(QObject):
             self._show_another(home)
         self._homes.close_home(home)
         self._tab.situation_changed.emit()
-        text = self.tr("Closed {home}; its files are as they were.")
+        text = self.tr("Closed {home}; its files were not changed.")
         self.status_message.emit(text.format(home=session.info.label))
 
     def _show_another(self, closed: str) -> None:
-        """Show the next home of the list, else the one before."""
+        """Show the home after the closed one in the list or, if there is none, the one before."""
         sessions = self._homes.sessions
         ids = [session.info.id for session in sessions]
         at = ids.index(closed) if closed in ids else -1
@@ -122,7 +125,8 @@ class HomeCloser(QObject):
     def show_again(self) -> None:
         """Select the place that is shown.
 
-        If the home no longer lists it, select its workspace in its new project, else the home.
+        If the home no longer lists the place, select its workspace in the project that it belongs to now,
+        else the home itself.
         """
         session, picker = self._tab.session, self._picker
         if session is None or session.context is None:
@@ -143,7 +147,8 @@ class HomeCloser(QObject):
 class UnsavedChanges:
     """The question about unsaved text before the window or a home closes.
 
-    "Save" closes it once everything is saved; if saving fails, it stays open and the status bar says so.
+    After "Save", the window or home closes once everything is saved; if saving fails, it stays open and the
+    status bar shows this.
     """
 
     def __init__(
@@ -154,10 +159,10 @@ class UnsavedChanges:
         self._home = ""
 
     def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
-        """Return whether nothing of `home` (of any home, if empty) is unsaved or its text may be discarded.
+        """Return whether `home` (if empty: every home) has no unsaved text, or its text may be discarded.
 
-        It asks the user if necessary. After "save", `then` is called once everything is saved; without it
-        the window closes.
+        The user is asked if necessary. After "save" the result is False, and `then` is called once everything
+        is saved; if `then` is None, the window closes then.
         """
         if not self._tab.telling.may_close(home):
             return False
@@ -175,7 +180,7 @@ class UnsavedChanges:
         return tuple(file for file in self._tab.buffers.unsaved() if not home or file.buffer.ref.home == home)
 
     def update(self) -> None:
-        """Close if everything is saved now; give up if a save failed."""
+        """Close the window or home if everything is saved now; cancel the closing if a save failed."""
         then = self._then
         if then is None:
             return
@@ -185,6 +190,6 @@ class UnsavedChanges:
             then()
         elif not any(file.saving for file in unsaved):
             self._then = None
-            home = tr("Not everything could be saved; the home stays open.")
-            window = tr("Not everything could be saved; the window stays open.")
+            home = tr("Some files could not be saved, so the home remains open.")
+            window = tr("Some files could not be saved, so the window remains open.")
             self._say(home if self._home else window)

@@ -22,9 +22,10 @@ AWAY_S = 600.0
 class GarbageCollection(QObject):
     """A collector of Python's cyclic garbage that runs on the GUI thread only, while a window exists.
 
-    Python collects on whichever thread happens to allocate, and a dialog in a cycle that is destroyed on
-    another thread may crash the program. Young objects are collected regularly; all objects, which takes a
-    tenth of a second with ten thousand memories, only while the window is inactive.
+    By default Python collects on the thread that happens to allocate memory. If a dialog that is part of a
+    reference cycle is destroyed on another thread, the program can crash. Young objects are collected
+    regularly. All objects are collected only while the window is inactive, because that takes a tenth of a
+    second with ten thousand memories.
     """
 
     _alive = 0

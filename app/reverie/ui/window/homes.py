@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 from reverie.ui.window.picker import Place, home_node, troubled_node
 
 AT_ONCE_S = 0.01
-"""Seconds that the GUI thread waits for a place; most answer in a tenth of that."""
+"""Seconds that the GUI thread waits for the disk of a place; most disks answer in a tenth of that."""
 _ASK_AGAIN_MS = 50
 
 
 class OpenHomes(QObject):
     """The sessions of the window's homes, and the places that cannot be opened now (`troubled_places`).
 
-    A home that the user closed stays closed when it is found again, until it is opened by its path. One bad
-    home never delays the others: each place is checked in a thread of its own before a job opens it, and one
-    that does not answer in time is listed as such and opened as soon as it answers. Closing changes nothing
-    on disk.
+    A home that the user closed stays closed when it is found again, until the user opens it by its path. A
+    home on a slow disk never delays the others: each place is checked in a thread of its own before a job
+    opens it. If its disk does not answer in time, the place is listed as not available, and opened as soon as
+    the disk answers. Closing changes nothing on disk.
     """
 
     opened = Signal(object)
-    """Emitted with the `HomeSession`; again for a home that is already open."""
+    """Emitted with the `HomeSession` of an opened home, even if the home was open already."""
     closed = Signal(object)
     """Emitted with the `HomeSession` that the user closed."""
     failed = Signal(str, object)
-    """Emitted with the path and the `UserError`."""
+    """Emitted with the path of a home that cannot be opened and the `UserError`."""
     listed = Signal()
     """Emitted when the list has to be filled again."""
     none_found = Signal()
     """Emitted when no home was found, and none is open or being opened."""
     noticed = Signal(str)
-    """Emitted with the reason why a place could not be opened, while others can."""
+    """Emitted with the reason why a place could not be opened, although others can."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class OpenHomes(QObject):
 
     @property
     def nodes(self) -> tuple[RowNode, ...]:
-        """The nodes of the picker, in the order the homes were opened; last those that cannot be."""
+        """The nodes of the picker, in the order in which the homes were opened; last those not opened."""
         troubled = (
             troubled_node(str(place.root), str(place.error), silent=place.silent)
             for place in self._troubled.values()
@@ -118,7 +118,7 @@ class OpenHomes(QObject):
 
     @property
     def left_closed(self) -> frozenset[Path]:
-        """The places that are found but not opened."""
+        """The places that the user closed, which are not opened when they are found."""
         return frozenset(self._left_closed)
 
     def session(self, home_id: str) -> HomeSession | None:
@@ -126,7 +126,7 @@ class OpenHomes(QObject):
         return self._sessions.get(home_id)
 
     def asked_by(self, session: HomeSession) -> frozenset[Path | MachineAddress]:
-        """Return the places and machines that this home was opened from."""
+        """Return the places and machines from which this home was opened."""
         if session.engine.machine is not None:
             return frozenset((session.engine.machine.address,))
         return frozenset(self._places.get(session.info.id, ()))
@@ -168,7 +168,7 @@ class OpenHomes(QObject):
 
     @Slot()
     def _ask_again(self) -> None:
-        """Check whether the places that did not answer do so now."""
+        """Check again whether the disks of the places that did not answer do so now."""
         for path, look in list(self._asking_places.items()):
             known = self._troubled.get(path)
             if look.answered.is_set():
@@ -183,7 +183,7 @@ class OpenHomes(QObject):
             self._asking_again.stop()
 
     def _say_troubled(self, place: TroubledPlace) -> None:
-        """List a place that cannot be opened now, and wait for its disk if that hangs."""
+        """List a place that cannot be opened now; if its disk hangs, open it once the disk answers."""
         known = self._troubled.get(place.root)
         self._troubled[place.root] = place
         if place.silent and place.root not in self._asking_places:
@@ -215,7 +215,8 @@ class OpenHomes(QObject):
     def try_again(self, place: Place) -> bool:
         """Retry a place that cannot be opened, because the user selected it.
 
-        Return True if a place of this machine is opened again; one whose disk does not answer is waited for.
+        Return True if a place of this machine is being opened again. A place whose disk does not answer is
+        opened once the disk does; the result is then False.
         """
         known = self._troubled.get(Path(place.reason)) if not place.machine else None
         if known is not None and not known.silent:
@@ -230,7 +231,10 @@ class OpenHomes(QObject):
     def _on_opened_elsewhere(self, link: EngineLink, opened: HomeOpened) -> None:
         known = self._sessions.get(opened.info.id)
         if known is not None and known.engine is not link:
-            text = self.tr("{root} on {machine} is not opened: it has the identity of {home}.")
+            text = self.tr(
+                "{root} on {machine} was not opened, because it has the same identity as {home}, "
+                "which is already open."
+            )
             root, home = opened.info.root, known.info.label
             self.noticed.emit(text.format(root=root, machine=link.machine_name, home=home))
             return
@@ -305,7 +309,7 @@ class OpenHomes(QObject):
         )
 
     def _discover_projects(self, homes: DiscoveredHomes) -> None:
-        """Open the stores in the projects of these homes, after the homes, because it takes longer."""
+        """Open the stores in the projects of these homes, after the homes, as finding them takes longer."""
         services = self._engine.client.services
 
         def failed(error: UserError) -> None:
@@ -335,9 +339,9 @@ class OpenHomes(QObject):
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
-        """Ask whether this is a known home at a new place; if so, open it as that one.
+        """Ask whether this is a known home that was moved; if so, open it as that home, and return True.
 
-        It is asked once per window, and only if the window may ask.
+        The question is asked once per window and home, and only if the window may ask.
         """
         if not self._asking or not info.adoptable or info.id in self._asked or info.id in self._sessions:
             return False
@@ -406,7 +410,7 @@ class OpenHomes(QObject):
         self.listed.emit()
 
     def close(self) -> None:
-        """Disconnect from all sessions, and wait for no place."""
+        """Disconnect from all sessions, and stop waiting for places."""
         self._asking_again.stop()
         for session in self._sessions.values():
             session.close(leave=False)

@@ -1,9 +1,10 @@
 """The tabs that are built on demand: Changes, Traces, Transcripts, and the pages beside the editor.
 
-The pages in place of the editor show what the agent sees and what its next attempt is sent. Placeholders
-hold the places of the tabs from the start. A job imports the table of factories once the first tree is on
-screen, and each tab is built when it is first shown or requested; only Traces is built at once, because the
-background services report to it. Until then nothing can be paused and no services are hosted.
+The pages beside the trees, in place of the editor, are Context (the text that the agent loads) and Failures
+(the lessons that its next attempt gets). Placeholders stand for the tabs from the start. A job imports the
+table of factories once the first tree is on screen, and each tab is built when it is first shown or
+requested; only Traces is built at once, because the background services report to it. Until then nothing can
+be paused and no services are hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
 """
@@ -40,10 +41,10 @@ class LazyTabs(QObject):
     Signals:
         built(): The tabs can be shown.
         changed(): The set of enabled actions may have changed.
-        open_wanted(str): Show this memory in the editor.
-        settings_wanted(str): Show a page of the settings.
-        worth_wanted(): Show what is worth a look.
-        status_message(str): A sentence for the status bar.
+        open_wanted(str): Request to show the memory with this path in the editor.
+        settings_wanted(str): Request to show this page of the settings.
+        worth_wanted(): Request to show the Worth a look page.
+        status_message(str): There is a message for the status bar.
     """
 
     built = Signal()
@@ -90,7 +91,7 @@ class LazyTabs(QObject):
 
     @property
     def is_built(self) -> bool:
-        """Whether the tabs can be built, and the services are."""
+        """Whether the tabs can be built now, and the services have been built."""
         return "services" in self._parts
 
     @property
@@ -119,29 +120,29 @@ class LazyTabs(QObject):
 
     @property
     def context(self) -> ContextTab:
-        """The page of what the agent sees; only after `built`."""
+        """The Context page; only after `built`."""
         return self.context_control.tab
 
     @property
     def context_control(self) -> ContextControl:
-        """The controller of what the agent sees; only after `built`."""
+        """The controller of the Context page; only after `built`."""
         control: ContextControl = self._part("context")
         return control
 
     @property
     def failures(self) -> FailuresTab:
-        """The page of what the next attempt is sent; only after `built`."""
+        """The Failures page; only after `built`."""
         return self.failures_control.tab
 
     @property
     def failures_control(self) -> FailuresControl:
-        """The controller of what the next attempt is sent; only after `built`."""
+        """The controller of the Failures page; only after `built`."""
         control: FailuresControl = self._part("failures")
         return control
 
     @property
     def has_failures(self) -> bool:
-        """Whether the agent of the shown home learns from failures."""
+        """Whether the agent of the home that is shown learns from failures."""
         return self._session is not None and self._session.facts.has_failures
 
     @property
@@ -238,7 +239,10 @@ class LazyTabs(QObject):
         dialog.transcript_wanted.connect(self.show_transcript)
 
     def _replace_placeholder(self, index: int, widget: QWidget) -> None:
-        """Put a tab in the place of its placeholder, in front if that was."""
+        """Replace the placeholder of a tab by `widget`, the tab itself.
+
+        If the placeholder was in front, the tab is brought to the front.
+        """
         tabs, place = self._tabs, self._tabs.widget(index)
         shown, visible = tabs.currentIndex(), tabs.isTabVisible(index)
         # The placeholder is removed only afterwards, or another tab would come to the front for a moment.
@@ -253,7 +257,7 @@ class LazyTabs(QObject):
             place.deleteLater()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None if no home is open."""
+        """Set the home to show; None if no home is open."""
         self._session = session
         if self.agent_jobs is not None:
             self.agent_jobs.close()
@@ -274,7 +278,7 @@ class LazyTabs(QObject):
             self.services.host.remove(session.info.id)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Follow the selection in the list of homes; None if no home is open."""
+        """Pass the place that is selected in the list of homes to the Traces tab; None if no home is open."""
         self._followed = followed
         if "traces" in self._parts:
             self.traces.follow_place(followed)
@@ -297,7 +301,7 @@ class LazyTabs(QObject):
         return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
-        """Check the services again, because the window has the focus again."""
+        """Check the background services again, because the window has got the focus."""
         if self.is_built:
             self.services.host.recheck()
 
@@ -318,7 +322,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause or resume the background services of the shown home."""
+        """Pause or resume the background services of the home that is shown."""
         if self.is_built:
             self.services.toggle_pause()
 
@@ -328,17 +332,17 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_runs(self) -> None:
-        """Show the changes of the consolidations."""
+        """Show the changes that consolidations made."""
         self._in_changes(lambda: self.changes.show_runs())
 
     @Slot()
     def show_deleted(self) -> None:
-        """Show the deleted memories, to be restored."""
+        """Show the deleted memories, which can be restored there."""
         self._in_changes(lambda: self.changes.show_deleted())
 
     @Slot()
     def show_history(self) -> None:
-        """Show the history of what is selected."""
+        """Show the history of the selected row or the open memory."""
         path = self._context.memory.path_for_history()
         self._in_changes(lambda: self.changes.show_history(path))
 
@@ -349,7 +353,7 @@ class LazyTabs(QObject):
 
     @Slot(object, str)
     def _on_review_wanted(self, session: HomeSession, run_id: str) -> None:
-        """Show a run, which may belong to a home that was shown before."""
+        """Show the changes of a run, even if it belongs to another home than the shown one."""
 
         def show() -> None:
             if session is not self.changes.session:
@@ -368,7 +372,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
-        """Show the runs of the shown workspace."""
+        """Show the runs of the workspace that is shown."""
         self._show_view("runs")
 
     @Slot()
@@ -378,11 +382,11 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_checks(self) -> None:
-        """Show every check of the shown workspace."""
+        """Show every check of the workspace that is shown."""
         self._show_view("checks")
 
     def _show_view(self, view: View) -> None:
-        """Show a view of Traces, now or once it is built."""
+        """Show a view of the Traces tab, now or once the tab is built."""
         self._view = view
         if "traces" in self._parts:
             self.traces.show_view(view)
@@ -394,7 +398,7 @@ class LazyTabs(QObject):
 
     @property
     def beside(self) -> str:
-        """The page shown in place of the editor: `context` or `failures`; empty for neither."""
+        """The page that is shown in place of the editor: `context` or `failures`; empty for neither."""
         shown = self._context.memory.beside
         for name in ("context", "failures"):
             if name in self._parts and self._parts[name].tab is shown:
@@ -403,24 +407,24 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_context(self) -> None:
-        """Show what the agent sees, in place of the editor."""
+        """Show the Context page in place of the editor."""
         if self.is_built:
             self._context.memory.show_beside(self.context)
 
     @Slot()
     def show_failures(self) -> None:
-        """Show what is sent to the next attempt, if the agent learns from failures."""
+        """Show the Failures page in place of the editor, if the agent learns from failures."""
         if self.has_failures and self.is_built:
             self._context.memory.show_beside(self.failures)
 
     @Slot()
     def toggle_context(self) -> None:
-        """Show what the agent sees, or the editor again."""
+        """Show the Context page or, if it is shown, the editor."""
         self._toggle("context", self.show_context)
 
     @Slot()
     def toggle_failures(self) -> None:
-        """Show what is sent to the next attempt, or the editor again."""
+        """Show the Failures page or, if it is shown, the editor."""
         self._toggle("failures", self.show_failures)
 
     def _toggle(self, page: str, show: Callable[[], None]) -> None:
@@ -432,14 +436,14 @@ class LazyTabs(QObject):
 
     @Slot(str)
     def _on_open_wanted(self, path: str) -> None:
-        """Show a memory of the shown home in the editor."""
+        """Show a memory in the editor; the path belongs to the home that is shown."""
         self._tabs.setCurrentIndex(0)
         self._context.memory.show_beside(None)
         self._context.memory.tree.reveal(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:
-        """Show one transcript of the shown home, by its id."""
+        """Show the transcript with this id; it belongs to the home that is shown."""
         self.show_transcripts()
         if "transcripts" in self._parts:
             self.transcripts.show_source(source_id)

@@ -1,7 +1,7 @@
 """The homes of another machine in a window, found and opened through the engine there.
 
 No disk of this machine is accessed for them. Threading: GUI thread; each machine has a lane of its own, so
-that none delays homes that are here or on another machine. Failure: a row of the list, and `failed` for the
+that a slow machine does not delay homes that are elsewhere. Failure: a row of the list, and `failed` for the
 machine itself.
 """
 
@@ -34,7 +34,7 @@ class MachineHomes(QObject):
     Signals:
         opened(EngineLink, HomeOpened): A home was opened.
         failed(UserError): The machine cannot be used now.
-        listed(): `troubled` has changed.
+        listed(): The property `troubled` has changed.
         ended(): Everything that was found is open or in `troubled`.
     """
 
@@ -54,13 +54,16 @@ class MachineHomes(QObject):
 
     @property
     def troubled(self) -> tuple[tuple[str, UserError], ...]:
-        """The places that cannot be opened now, and why; an empty place means the machine."""
+        """The (place, error) pairs of the homes that cannot be opened now.
+
+        An empty place stands for the machine itself.
+        """
         return tuple(
             ("" if place == _THE_MACHINE else str(place), error) for place, error in self._troubled.items()
         )
 
     def open(self) -> None:
-        """Open the homes of the machine; does nothing while that is already happening."""
+        """Open the homes of the machine; do nothing if that is in progress."""
         machine = self.link.machine
         if self.is_opening or machine is None:
             return
@@ -93,7 +96,7 @@ class MachineHomes(QObject):
         self.open()
 
     def close_place(self, place: str) -> None:
-        """Remove a place that cannot be opened; an empty one is the machine, which is not retried."""
+        """Remove a place that cannot be opened; for an empty place, the machine is no longer retried."""
         if self._troubled.pop(Path(place), None) is not None:
             if not place:
                 self._again.stop()

@@ -53,7 +53,7 @@ from reverie.ui.window.garbage import GarbageCollection
 
 log = logging.getLogger("reverie.window")
 PICKER_WIDTH = 220
-"""The initial width of the list of homes, at the usual type size."""
+"""The initial width of the list of homes, in pixels at the default font size."""
 
 
 class MainWindow(QMainWindow):
@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
     most).
 
     Signals:
-        chosen_by_hand(): The user asked for the place that is shown next.
+        chosen_by_hand(): The user has chosen the place that is shown next.
     """
 
     chosen_by_hand = Signal()
@@ -79,7 +79,7 @@ class MainWindow(QMainWindow):
         self._session: HomeSession | None = None
         self._chosen = False
         self._wanted: set[Path | MachineAddress] = set()
-        """What a person asked to open; shown once it is."""
+        """The homes and machines that the user asked to open; each is shown once it is open."""
         self._demo_due = False
         self._gave_up = False
         self._started = False
@@ -125,13 +125,7 @@ class MainWindow(QMainWindow):
         self.tabs.setAccessibleName(self.tr("Views"))
         self.tabs.addTab(self.tab, self.tr("Memory"))
         context = TabContext(
-            icons,
-            clock,
-            self.lanes.scan,
-            self.lanes.history,
-            self.tab.dreams,
-            self.homes,
-            self.tab,
+            icons, clock, self.lanes.scan, self.lanes.history, self.tab.dreams, self.homes, self.tab
         )
         self.lazy_tabs = LazyTabs(self.tabs, self.statusBar(), context)
         self.splitter = StackingSplitter(narrow=560, above=112)
@@ -236,7 +230,7 @@ class MainWindow(QMainWindow):
 
     @property
     def is_watching(self) -> bool:
-        """Whether the watcher of the shown home runs."""
+        """Whether the watcher of the home that is shown runs."""
         return self._session is not None and self._session.is_watched
 
     @property
@@ -245,7 +239,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def handle_request(self, request: OpenRequest) -> None:
-        """Open what another start of the program was asked to open."""
+        """Open the homes that another instance of the program was asked to open."""
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
         elif (request.workspace or request.project) and (self.homes.sessions or self._gave_up):
@@ -282,7 +276,10 @@ class MainWindow(QMainWindow):
             self._pick_in(session)
 
     def _show_asked(self, workspace: str, project: str) -> None:
-        """Select a workspace, or else a project, of any open home; the shown home comes first."""
+        """Select a workspace or, if it is empty, a project, of any open home.
+
+        The home that is shown is searched first.
+        """
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
             home = session.info.id
@@ -291,9 +288,9 @@ class MainWindow(QMainWindow):
             if not workspace and self.picker.pick_project(home, project):
                 return
         if workspace:
-            self.say(self.tr("No open home has a workspace {id}.").format(id=workspace))
+            self.say(self.tr("No open home has the workspace {id}.").format(id=workspace))
         else:
-            self.say(self.tr("No open home has a project {path}.").format(path=project))
+            self.say(self.tr("No open home has the project {path}.").format(path=project))
 
     def _pick_in(self, session: HomeSession) -> None:
         """Select the requested workspace or project of a home.
@@ -306,9 +303,9 @@ class MainWindow(QMainWindow):
         if project and not asked:
             if self.picker.pick_project(session.info.id, project):
                 return
-            self.say(self.tr("There is no project {path} in this home.").format(path=project))
+            self.say(self.tr("This home does not have the project {path}.").format(path=project))
         if asked and asked not in {workspace.id for workspace in session.info.contents.workspaces()}:
-            self.say(self.tr("There is no workspace {id} in this home.").format(id=asked))
+            self.say(self.tr("This home does not have the workspace {id}.").format(id=asked))
         self.picker.pick_first(session, asked)
 
     @Slot(str, object)
@@ -329,8 +326,8 @@ class MainWindow(QMainWindow):
     def _offer_others(self, path: str) -> None:
         """Offer other homes, because the one at `path`, or those of a machine, could not be opened.
 
-        It is shown as soon as it can be; until then the start page shows cards, and if a home was named,
-        those of all homes that are found.
+        The requested home is shown as soon as it can be opened. Until then the start page shows the cards of
+        other homes; if the command line named a home, also of all homes that are found.
         """
         options, is_first = self._options, not self._opening_failed
         self._gave_up = self._opening_failed = True
@@ -377,7 +374,7 @@ class MainWindow(QMainWindow):
             self._say_title(place)
 
     def _said_of(self, place: Place) -> tuple[str, str]:
-        """Return the heading of a place: its name, and its facts."""
+        """Return the heading of a place: its name, and a line of facts about it."""
         facts = (place.reason, place.below)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
@@ -517,7 +514,7 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage(visible(sentence))
 
     def places(self) -> tuple[Path, ...]:
-        """Return the homes of this machine, including those the window was only asked to open."""
+        """Return the paths of the homes on this machine, even of those that were only requested so far."""
         opened = (session.info.root for session in self.homes.sessions if session.is_here)
         asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
@@ -599,11 +596,11 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def open_memory(self, path: str) -> None:
-        """Show a memory of the shown context in the editor."""
+        """Show a memory in the editor; the path belongs to the context that is shown."""
         self.show_memory()
         self.activateWindow()
         if not self.tab.open_line(path):
-            self.say(self.tr("There is no such memory now: {path}").format(path=path))
+            self.say(self.tr("This memory no longer exists: {path}").format(path=path))
 
     @Slot(object)
     def _on_displaced(self, change: LoadedNext) -> None:
@@ -626,9 +623,9 @@ class MainWindow(QMainWindow):
             self.tab.orphans.focus()
             self.tab.orphans.look_again()
         elif not self._session.facts.may_lose_stores:
-            self.say(self.tr("This agent keeps no stores that could be orphaned."))
+            self.say(self.tr("The stores of this agent cannot become orphaned."))
         elif self.tab.orphans.has_looked(home):
-            self.say(self.tr("Nothing is orphaned in this home."))
+            self.say(self.tr("This home has no orphaned stores."))
         else:
             self._orphans_of = home  # reported after the first search
 
@@ -652,7 +649,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop_runs(self) -> bool:
-        """Return whether no run started here is active, or the user agrees to stop it."""
+        """Return whether no run of this window is active, or the user agrees to stop it."""
         jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
@@ -682,5 +679,5 @@ class MainWindow(QMainWindow):
 
 
 def _literal(text: str) -> str:
-    """Return a name for the window's title, in which `[*]` would be the mark of unsaved changes."""
+    """Return a name, escaped for the title, in which Qt reads `[*]` as the mark of unsaved changes."""
     return visible(text).replace("[*]", "[*][*]")

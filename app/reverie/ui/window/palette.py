@@ -1,8 +1,8 @@
 """The palette (Ctrl+Shift+P) for commands, and Go to (Ctrl+P) for memories, workspaces, homes and settings.
 
-The palette lists settings and names too, after the commands. An action that is not possible now is listed
-greyed with its requirement, which is found by testing which fact would satisfy its rule. Enter never runs a
-guess, nor an impossible or destructive action, without an explicit choice.
+The palette lists settings and names too, after the commands. An action that is not possible now is listed in
+grey with its requirement; this is found by testing which fact would satisfy the action's rule. Unless the
+user has selected a line explicitly, Enter never runs an inexact match or a destructive action.
 
 Threading: GUI thread; nothing is read from disk.
 """
@@ -69,25 +69,25 @@ class Entry(Struct, frozen=True):
     keys: str = ""
     icon: str = ""
     why_not: str = ""
-    """What the action requires; empty if it is possible."""
+    """The requirement of the action; empty if the action is possible."""
     destructive: bool = False
     """Whether the action removes something; the user has to select it explicitly."""
     words: str = ""
-    """Further words by which it is found."""
+    """Further words by which the entry is found."""
 
     @property
     def literal_only(self) -> bool:
-        """Whether a guess must not lead to this line."""
+        """Whether this line is listed only for literal matches, never for a guess."""
         return self.destructive or bool(self.why_not)
 
     @property
     def line(self) -> str:
-        """The searched text; only the name, if the line must not be guessed."""
+        """The text that the search uses; only the name, if `literal_only`."""
         return (self.text if self.literal_only else f"{self.text} {self.detail} {self.words}").casefold()
 
 
 def why_not(rule: Rule, now: ActionState) -> str:
-    """Return what an action requires, as a sentence; empty if it is possible."""
+    """Return a sentence about what an action with this rule requires; empty if it is possible now."""
     if rule(now):
         return ""
     reasons = {
@@ -98,20 +98,20 @@ def why_not(rule: Rule, now: ActionState) -> str:
         "open_file": tr("Open a memory first."),
         "modified": tr("The open memory has no changes."),
         "writable": tr("The open memory is read-only."),
-        "any_modified": tr("Nothing is unsaved."),
-        "conflicts": tr("There is no conflict to decide."),
-        "undo": tr("There is nothing to take back."),
-        "redo": tr("There is nothing to do again."),
+        "any_modified": tr("There are no unsaved changes."),
+        "conflicts": tr("There is no conflict to resolve."),
+        "undo": tr("There is nothing to undo."),
+        "redo": tr("There is nothing to redo."),
         "running": tr("Nothing is running."),
-        "can_consolidate": tr("A consolidation is not possible now."),
-        "services": tr("No background services run here."),
+        "can_consolidate": tr("A consolidation cannot start now."),
+        "services": tr("This home has no background services running."),
     }
     for name in fields_of(ActionState):
         possible: dict[str, Any] = {name: True}
         if name in reasons and rule(replace(now, **possible)):
             return reasons[name]
     both = replace(now, open_file=True, modified=True, writable=True)
-    return reasons["open_file"] if rule(both) else tr("Not possible now.")
+    return reasons["open_file"] if rule(both) else tr("Not available now.")
 
 
 def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
@@ -178,15 +178,15 @@ class PaletteModel(QAbstractListModel):
         self._names = [path.removeprefix("/memories/").casefold() for path in paths]
         self.entries: list[Entry] = []
         self.suggested: Entry | None = None
-        """The entry that Enter may choose without a person having selected it; None for none."""
+        """The entry that Enter chooses if the user has selected none; None for none."""
         self.find("")
 
     def find(self, typed: str) -> None:
         """Show the matching entries; without a text, everything but memories.
 
-        Commands and settings come first if there are commands, else places and memories; then the other
-        names by score, then what is not possible now, then guesses. An entry that is impossible or
-        destructive is listed only if a word of it begins with `typed`.
+        If there are commands, commands and settings come first, otherwise places and memories. Then follow
+        the other names by score, then actions that are not possible now, then guesses. An entry that is
+        impossible or destructive is listed only if a word of it begins with `typed`.
         """
         typed = typed.strip()
         found: list[tuple[tuple[int, float], Entry]] = []
@@ -288,8 +288,8 @@ class Palette(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._left = False
         self.model = PaletteModel(entries, paths, self)
-        what = self.tr("A command, a setting or a name")
-        where = self.tr("A memory, workspace, home or setting")
+        what = self.tr("Search for a command, a setting or a name")
+        where = self.tr("Search for a memory, workspace, home or setting")
         self.field = QLineEdit()
         self.field.setPlaceholderText(what if commands else where)
         self.field.setAccessibleName(self.field.placeholderText())
@@ -297,7 +297,7 @@ class Palette(QDialog):
         self.list = QListView()
         self.list.setModel(self.model)
         self.list.setItemDelegate(_Delegate(icons, self.list))
-        self.list.setAccessibleName(self.tr("What fits"))
+        self.list.setAccessibleName(self.tr("Matches"))
         self.list.setUniformItemSizes(True)
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -311,7 +311,7 @@ class Palette(QDialog):
         self._suggest()
 
     def open_over(self, window: QWidget) -> None:
-        """Show the palette at the top of `window`, as wide as that allows."""
+        """Show the palette at the top of `window`, as wide as the window allows."""
         width = min(_WIDTH, window.width() - 2 * GAP)
         row = self.list.sizeHintForRow(0) if self.model.rowCount() else 20
         height = min(_ROWS * row + 60, window.height() - 4 * GAP)
@@ -332,7 +332,7 @@ class Palette(QDialog):
         self._suggest()
 
     def _suggest(self) -> None:
-        """Select the suggestion, or nothing."""
+        """Select the suggested entry; if there is none, clear the selection."""
         entry = self.model.suggested
         if entry is None:
             self.list.setCurrentIndex(QModelIndex())

@@ -1,8 +1,8 @@
 """The panes of a window, between which F6 moves from left to right.
 
-A pane is a visible list, tree or text that takes the focus, or a scroll area with controls in it. There is
-no list of them: the widgets of the shown tab are searched each time. Without a pane the focus stays where it
-is.
+A pane is a visible list, tree or text that takes the focus, or a scroll area with controls in it. The panes
+are not registered anywhere: the widgets of the tab that is shown are searched each time. If there is no pane,
+the focus does not move.
 
 Threading: GUI thread; nothing here reads a file. Failure: none.
 """
@@ -12,12 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import (
-    QAbstractScrollArea,
-    QApplication,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QScrollArea, QWidget
 
 from reverie.ui.mnemonics import descendants
 
@@ -45,7 +40,7 @@ def go_to_pane(window: QWidget, step: int) -> None:
 
 
 def _beside(widget: QWidget | None, stops: list[QWidget]) -> list[QWidget]:
-    """Return the panes in the smallest part of the window that contains the widget and any of them."""
+    """Return those of `stops` that lie in the smallest part of the window with both `widget` and a stop."""
     while widget is not None:
         near = [stop for stop in stops if widget.isAncestorOf(stop)]
         if near:
@@ -67,14 +62,15 @@ def _stops(window: QWidget, area: QAbstractScrollArea) -> Iterator[QWidget]:
 
 
 def _is_stop(widget: QWidget, *, shown: bool) -> bool:
-    """Return whether a widget can be focused; with `shown`, part of it must be on screen."""
+    """Return whether a widget can get the focus; with `shown`, a part of it must also be on screen."""
     return widget.isVisible() and widget.isEnabled() and (not shown or _is_seen(widget))
 
 
 def _is_seen(widget: QWidget) -> bool:
     """Return whether part of a widget is on screen.
 
-    Qt's `visibleRegion` is also empty below an opaque child.
+    `QWidget.visibleRegion` cannot be used, because it is also empty for a widget that is covered by an opaque
+    child.
     """
     seen, inner = widget.rect(), widget
     while not inner.isWindow() and (outer := inner.parentWidget()) is not None:

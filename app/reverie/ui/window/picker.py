@@ -59,11 +59,11 @@ class Place(Struct, frozen=True):
     sign: str = ""
     """The name of the icon."""
     used_at: int = 0
-    """When it was last used, UTC in milliseconds; 0 if the home does not record it."""
+    """The time of the last use, UTC in milliseconds; 0 if the home does not record it."""
     trouble: str = ""
-    """Why the home is not open, as a sentence."""
+    """A sentence about why the home is not open; empty if it is."""
     machine: str = ""
-    """The machine of a home that is not open, if it is not this one."""
+    """The name of the machine of a home that is not open; empty for this machine."""
 
 
 def home_node(
@@ -76,8 +76,8 @@ def home_node(
 ) -> RowNode:
     """Return the node of a home, sharing unchanged parts with `previous`.
 
-    `contents` of None means that the home is being opened or cannot be. `lost` of None means that orphaned
-    stores were not searched for yet; then those that the home itself lists are shown.
+    `contents` is None if the home is being opened or cannot be opened. `lost` is None if orphaned stores have
+    not been searched for yet; then the ones that the home itself lists are shown.
     """
     old = {child.key: child for child in previous.children} if previous is not None else {}
     children: list[RowNode] = []
@@ -206,7 +206,7 @@ class Picker(QTreeView):
     """The list of homes, with their projects and workspaces.
 
     Archived and multi-project workspaces are marked; stores without a project have a node of their own. Rows
-    are `RowNode`s, so a changed project list moves only what changed and the selection stays.
+    are `RowNode`s, so if the list of projects changes, only the changed rows move and the selection stays.
 
     Signals:
         picked(Place): A row was selected, by the user or by a `pick` method.
@@ -249,14 +249,17 @@ class Picker(QTreeView):
             self.memories_dropped.emit()
 
     def _hold(self, event: QDropEvent) -> bool:
-        """Accept dragged memories, so that their drop can be answered; nothing is moved by that."""
+        """Accept a drag of memories, so that a message can follow their drop; nothing is moved.
+
+        Return whether it is one.
+        """
         is_memory = event.mimeData().hasFormat(PATHS_MIME)
         event.setDropAction(Qt.DropAction.IgnoreAction)
         event.setAccepted(is_memory)
         return is_memory
 
     def show_homes(self, homes: Sequence[RowNode]) -> None:
-        """Show the current homes. New homes and projects start open, orphans closed."""
+        """Show the current homes. New homes and projects are expanded at first, orphaned stores collapsed."""
         before = {self.places.keys(index) for index in self.places.walk()}
         selected = self.places.keys(self.currentIndex())
         is_gone = False
@@ -282,23 +285,26 @@ class Picker(QTreeView):
             self.place_gone.emit()
 
     def place(self, index: AnyIndex) -> Place | None:
-        """Return the place of a row, or None."""
+        """Return the place of a row; None for an invalid index."""
         node = self.places.node(index)
         return node.data if node is not None else None
 
     def text_of(self, place: Place) -> str:
-        """Return the name of a place as in its row."""
+        """Return the name of a place that its row shows."""
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:
-        """Return what other views show while `place` is selected: its workspace or project, else its home."""
+        """Return the place that other views show while `place` is selected.
+
+        It is the workspace or project of `place` or, if it has neither, its home.
+        """
         if place.kind not in ("project", "workspace"):
             return Followed(place.home, "", home_name, home_name)
         name = self.text_of(place)
         return Followed(place.home, place.path, name, home_name, place.workspace_id or "")
 
     def pick(self, home: str, *, workspace_id: str = "") -> bool:
-        """Select a workspace of a home; without an id its first unarchived one. Return whether it exists."""
+        """Select a workspace of a home, by default its first unarchived one; return whether it exists."""
         for index in self.places.walk():
             place = self.place(index)
             if place is None or place.home != home or place.kind != "workspace":
@@ -309,7 +315,7 @@ class Picker(QTreeView):
         return False
 
     def pick_first(self, session: HomeSession, asked: str) -> None:
-        """Select the workspace `asked`, else the one used last, else the first, else the home itself."""
+        """Select the workspace with the id `asked`, else the one used last, else the first, else the home."""
         home = session.info.id
         for wanted in (asked, session.recent_workspace):
             if wanted and self.pick(home, workspace_id=wanted):
@@ -344,7 +350,7 @@ class Picker(QTreeView):
         return index.isValid()
 
     def entries(self) -> list[Entry]:
-        """Return homes, projects and workspaces as entries of the palette, with their parents."""
+        """Return homes, projects and workspaces, with the names of their parents, as palette entries."""
         made, titles = [], dict[tuple[str, ...], str]()
         for index in self.places.walk():
             place, keys = self.place(index), self.places.keys(index)

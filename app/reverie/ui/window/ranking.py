@@ -29,7 +29,7 @@ INITIALS = 130.0
 
 
 def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
-    """Return the score of a line, higher is better; 0 for no match.
+    """Return the score of a line for the typed text; higher is better, 0 means no match.
 
     A line, or a word of it, that starts with the typed text comes first, then one that contains it, then
     initials ("cn" for "Consolidate now") and, with `fuzzy`, typing errors. `typed` and `line` are
@@ -64,7 +64,7 @@ def _parts(line: str) -> list[str]:
 def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
     """Return (score, index) of every matching line, best first; ties keep their order.
 
-    `lines` are casefolded. Typing errors are tolerated in up to `MOST_FUZZY` lines.
+    `lines` are casefolded. Typing errors are tolerated if there are at most `MOST_FUZZY` lines.
     """
     wanted = " ".join(typed.casefold().split())
     fuzzy = len(lines) <= MOST_FUZZY

@@ -1,8 +1,8 @@
 """The background services of the open homes, shown in Traces and by a label in the status bar.
 
-Threading: GUI thread. The engine is asked in jobs on a lane of its own, because starting and stopping take
-time; it reports changes through the session. When the window closes, everything it requested ends. Failure:
-errors of a host are in its status and in Activity.
+Threading: GUI thread. Requests to the engine run as jobs on a lane of their own, because starting and
+stopping take time; the engine reports changes through the session. When the window closes, all services that
+it requested end. Failure: errors of a host are in its status and in Activity.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 
 
 class HostLabel(Struct, frozen=True):
-    """The state of a home's background services in the status bar."""
+    """The label in the status bar about the background services of a home."""
 
     text: str = ""
-    """Empty if nothing is switched on."""
+    """The text of the label; empty if no service is switched on."""
     tip: str = ""
 
 
 class HostControl(QObject):
-    """The hosts of the background services of the open homes.
+    """Controls where the background services of the open homes are hosted.
 
-    The engine hosts a home while a window requests it and the services are switched on; it is asked only
-    after the home is open and painted. A lease decides which process hosts: if another one does, the engine
-    takes over when that ends. The engine is asked again, and reads the switches again, when settings were
-    saved, something was fixed, or the window gets the focus (other processes save settings too), and when
-    another engine took its place.
+    The engine runs (hosts) the services of a home while a window requests it and the services are switched
+    on. The request is sent only after the home is open and painted. A lease decides which process hosts; if
+    another process does, the engine takes over when that process ends. The request is repeated, and the
+    engine reads the switches again, when settings were saved, when a fix was applied, when the window gets
+    the focus (other processes save settings too), and when another engine has replaced this one.
 
     Signals:
         changed(str): The state of the services of the home with this id changed.
-        status_message(str): An error.
+        status_message(str): There is an error for the status bar.
     """
 
     changed = Signal(str)
@@ -88,15 +88,14 @@ class HostControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """Let the engine read the switches again, and log as much as the window does."""
+        """Let the engine read the switches again, and use the log level of the window."""
         for home_id in self._homes:
             self._settle(home_id)
 
     def set_paused(self, home_id: str, paused: bool) -> None:
         """Pause or resume the services of a home, until the window closes at the latest.
 
-        Pausing cancels what runs. Other windows of the profile have no services of the home meanwhile
-        either.
+        Pausing cancels active background runs. The services are paused for other windows of the profile, too.
         """
         (self._paused.add if paused else self._paused.discard)(home_id)
         self._settle(home_id)
@@ -107,7 +106,7 @@ class HostControl(QObject):
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
-        """Return the last status, or None if the services were never started."""
+        """Return the last status of the services of this home; None if they were never started."""
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
@@ -121,7 +120,10 @@ class HostControl(QObject):
         return self._lane.busy
 
     def stop(self) -> None:
-        """End the lane when the window closes, whose connection ends what it requested; idempotent."""
+        """End the lane when the window closes; idempotent.
+
+        The services that the window requested end with its connection.
+        """
         self._stopped = True
         self._lane.stop()
 
@@ -157,28 +159,28 @@ class HostControl(QObject):
 
 
 def host_label(status: HostStatus | None) -> HostLabel:
-    """Return a status as a word or two, and a sentence."""
+    """Return the label for a status: a text of a word or two, and a sentence."""
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
-        tip = tr("The background services of this home run.")
+        tip = tr("The background services of this home are running.")
         if status.sessions:
             followed = counted("1 transcript", "%n transcripts", status.sessions)
-            tip = f"{tip} {tr('It follows {transcripts}.').format(transcripts=followed)}"
+            tip = f"{tip} {tr('They are following {transcripts}.').format(transcripts=followed)}"
         return HostLabel(tr("Services on"), as_tooltip(tip))
     if status.state == "viewing" and status.holder is not None:
-        tip = tr("Another process hosts the background services: {purpose}, process {pid}.")
+        tip = tr("The background services run in another process: {purpose}, process {pid}.")
         text = tip.format(purpose=visible(status.holder.purpose), pid=status.holder.owner.pid)
-        return HostLabel(tr("Services elsewhere"), as_tooltip(text))
+        return HostLabel(tr("Services in another process"), as_tooltip(text))
     return HostLabel(tr("Services waiting"), as_tooltip(said(status.message)))
 
 
 class ServicesView(QObject):
-    """The connections between hosts, checks, log and consolidation.
+    """Connects the hosts of the services with the checks, the log and the consolidation.
 
     Signals:
         changed(): The set of enabled actions may have changed.
-        status_message(str): A sentence for the status bar.
+        status_message(str): There is a message for the status bar.
     """
 
     changed = Signal()
@@ -203,7 +205,7 @@ class ServicesView(QObject):
         self.host.status_message.connect(self.status_message)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the shown home; None if no home is open."""
+        """Set the home to show; None if no home is open."""
         self._home = session.info.id if session is not None else ""
         self.log.set_session(session)
         self.checks.set_session(session)
@@ -236,7 +238,7 @@ class ServicesView(QObject):
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Pause or resume the background services of the shown home."""
+        """Pause or resume the background services of the home that is shown."""
         self._pause(not self.paused)
 
     @Slot(bool)

@@ -1,4 +1,4 @@
-"""The labels of the status bar: slow disks, and the state of the watcher.
+"""The labels of the status bar: one for slow disks, and one for the state of the watcher.
 
 Threading: GUI thread; nothing here reads a file (`DiskCheck` uses threads of its own). Failure: none.
 """
@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QLabel,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QWidget
 
 from reverie.files.directory import DiskCheck
 from reverie.ui.appearance import GAP
@@ -38,9 +35,9 @@ DEAD_S = 5.0
 
 
 class SlowDiskIndicator(QLabel):
-    """A label in the status bar that says that a job takes long, or that a disk does not answer.
+    """A label in the status bar that shows that a job takes long, or that a disk does not answer.
 
-    Jobs wait for the disk of a home, and a network share that is gone can block them for hours. `places`
+    Jobs wait for the disk of a home, and an unreachable network share can block them for hours. `places`
     returns the homes to check, which `DiskCheck` does in threads of its own.
 
     Signals:
@@ -85,16 +82,20 @@ class SlowDiskIndicator(QLabel):
         if check.at is not None and check.took_s > DEAD_S - SLOW_S:
             self._silence(visible(str(check.at)))
         elif not self._silent:
-            self._show(self.tr("Still at work…"), self.tr("Something takes long. The disk may be slow."))
+            self._show(
+                self.tr("Still working…"),
+                self.tr("An operation is taking a long time. The disk might be slow."),
+            )
 
     def _silence(self, place: str) -> None:
         sentence = self.tr(
-            "{home} lies on a disk or a network share that does not answer. What you type is kept, and the "
-            "window may be closed. Reverie goes on as soon as it answers."
+            "{home} is on a disk or network share that is not responding. Reverie keeps the text "
+            "that you type, and you can close the window. Reverie continues as soon as the disk "
+            "responds."
         ).format(home=place)
-        self._show(self.tr("The disk does not answer"), sentence)
+        self._show(self.tr("The disk is not responding"), sentence)
         if not self._silent:
-            patience_log.info("%s does not answer", place)
+            patience_log.info("%s is not responding", place)
             self._silent = place
             self.status_message.emit(sentence)
 
@@ -103,7 +104,7 @@ class SlowDiskIndicator(QLabel):
         if self._check is not None and self._check.at is None:
             self._check = None
         if silent:
-            self.status_message.emit(self.tr("{home} answers again.").format(home=silent))
+            self.status_message.emit(self.tr("{home} is responding again.").format(home=silent))
 
     def _show(self, text: str, more: str = "") -> None:
         if text != self.text():
@@ -114,7 +115,7 @@ class SlowDiskIndicator(QLabel):
 
 
 class WatchLabel(QLabel):
-    """A label with the state of the shown home's watcher, hidden while that is as usual (live)."""
+    """A label with the state of the shown home's watcher; hidden while that state is "live"."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -129,7 +130,7 @@ class WatchLabel(QLabel):
         }.get(state.mode, visible(state.mode))
         self.setText(text)
         self.setVisible(state.mode != "events")
-        facts = self.tr("{events} changes came by event, {rescans} by full scan.").format(
-            events=state.delivered_events, rescans=state.delivered_rescans
-        )
+        facts = self.tr(
+            "{events} changes were reported by file events, {rescans} were found by full scans."
+        ).format(events=state.delivered_events, rescans=state.delivered_rescans)
         self.setToolTip(as_tooltip(state.message, facts))

@@ -1,7 +1,8 @@
 """The tabs beside Memory and the pages beside the editor, as a table of factories.
 
-Imported by a job once the first tree is on screen, together with the tabs. The two pages beside the editor
-are imported when they are first shown: their imports take as long again, and many windows never show them.
+A job imports this module, and with it the tabs, once the first tree is on screen. The two pages beside the
+trees are imported when they are first shown, because their imports take as long again and many windows never
+show them.
 """
 
 from __future__ import annotations

@@ -10,10 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QMessageBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from reverie import __version__
 from reverie.profile import Profile
@@ -38,8 +35,8 @@ class WindowDialogs(QObject):
         home_wanted(Path): The user chose a home to open.
         memory_wanted(str): The user chose a memory of the shown context.
         place_wanted(keys): The user chose a row of the picker.
-        settings_changed(): As in `SettingsControl.changed`.
-        window_style_changed(WindowStyle): As in `SettingsControl`.
+        settings_changed(): Settings or keys were saved.
+        window_style_changed(WindowStyle): The style of the window was changed.
     """
 
     home_wanted = Signal(object)
@@ -96,7 +93,7 @@ class WindowDialogs(QObject):
 
     @Slot()
     def open_settings(self) -> None:
-        """Show the settings, with those of the shown home."""
+        """Show the settings, including those of the home that is shown."""
         self.show_setting("")
 
     def show_setting(self, setting: str) -> None:
@@ -146,7 +143,7 @@ class WindowDialogs(QObject):
 
     @Slot()
     def show_privacy(self) -> None:
-        """Show what is read, and what is sent where."""
+        """Show the dialog about the data that is read, and the data that is sent, with its destinations."""
         dialog = PrivacyDialog(self._profile, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()

@@ -1,1 +1,1 @@
-"""The decisions of the embedded rules engine: duplicates, contradictions and merges. Pure functions."""
+"""The decisions of the embedded rules engine about duplicates, contradictions and merges; pure functions."""

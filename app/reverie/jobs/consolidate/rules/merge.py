@@ -5,9 +5,10 @@ source's front matter keys, and both descriptions. A passage is inserted where t
 same line, or else at the end of the same section, or else at the end of the note; never inside a paragraph or
 code, nor between a list entry and what is nested in it.
 
-It returns None rather than lose or distort anything: for keys with different values, blocks that cannot be
-moved, a result over the agent's cap, bodies that would grow in total, or a line whose words would be lost.
-The last is checked on the result with the folding of `runs.retention`, the check that judges the whole run.
+It returns None if the merge would lose or distort anything: if keys have different values, blocks cannot be
+moved, the result exceeds the agent's cap, the bodies would grow in total, or the words of a line would be
+lost. Lost words are searched for in the result with the folding of `runs.retention`, the check that judges
+the whole run.
 
 Pure.
 """
@@ -41,11 +42,11 @@ from reverie.values import Struct, field
 def merged_body(target: str, source: str, *, compact: bool) -> str | None:
     """Return the target's body with the passages of the source's body that it lacks.
 
-    This is the source's own body if that has all of the target's. `compact` leaves out blank lines that
-    Markdown does not need.
+    The result is the source's own body if that contains the whole target body. `compact` leaves out blank
+    lines that Markdown does not need.
 
-    None if code that is never closed would absorb inserted text, or if a line would change its kind at its
-    new place, such as code in a list.
+    None if an unclosed code block would absorb the inserted text, or if a line would change its kind at its
+    new place, such as code inside a list.
     """
     missing = missing_passages(target, source)
     if missing and (ends_in_code(target) or ends_in_code(source)):
@@ -73,12 +74,12 @@ def _kinds(passages: Sequence[Passage]) -> Counter[tuple[str, str]]:
 
 
 def ends_in_code(body: str) -> bool:
-    """Return whether code is opened and never closed, so that appended text would become code as well."""
+    """Return whether a code block is never closed, so that appended text would become code as well."""
     return any(is_open(passage) for passage in split_passages(body)[-1:])
 
 
 def newline_of(text: str) -> str:
-    """Return the line end of a text's first line."""
+    """Return the line ending of a text's first line."""
     return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
@@ -102,9 +103,9 @@ _MOST_PAIRS = 1_000_000
 def would_double(target: str, source: str) -> bool:
     """Return whether merging two notes would repeat something in two versions.
 
-    Only a person knows which of the two is valid. That is the case if lines of one differ from lines of the
-    other between the same neighbours, if an additional passage of one is another wording of a passage of the
-    other, or if each has a title of its own. It also is if the comparison would take too long.
+    Only a person knows which of the two versions is valid. The result is True if, between the same
+    neighbours, the notes have different lines; if an additional passage of one note is a rewording of a
+    passage of the other; if each note has its own title; or if the comparison would take too long.
     """
     one, other = split_passages(_body(target)), split_passages(_body(source))
     if len({_folded(each, each.lines[0]) for each in (*_titles(one), *_titles(other))}) > 1:
@@ -143,7 +144,7 @@ def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:
 
 
 def _any_worded_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
-    """Return whether a passage of `more` is another wording of one of `there`."""
+    """Return whether a passage of `more` is a rewording of one of `there`."""
     known = [words for each in there if len(words := _words_of(each)) >= _LEAST_WORDS]
     for each in more:
         words = _words_of(each)
@@ -155,7 +156,7 @@ def _any_worded_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool
 
 
 def _any_code_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
-    """Return whether code would be repeated with only some lines, or the name of its language, different."""
+    """Return whether merging would repeat code that differs only in a few lines or its language name."""
     known = [lines for each in there if (lines := _lines_of_code(each))]
     return any(
         2 * len(lines & other) >= _WORDED_ALIKE * (len(lines) + len(other))
@@ -184,9 +185,10 @@ _END = -1
 
 
 class _Index:
-    """The passages of a body by their folded lines, with the headings and lines that they belong to.
+    """The passages of a body, indexed by their folded lines.
 
-    A search takes the same time however often a line is repeated.
+    Each comes with the headings and lines that it belongs to. A search takes the same time however often a
+    line is repeated.
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -217,7 +219,7 @@ class _Index:
     def find(self, wanted: Passage) -> int | None:
         """Return the number of the passage with all lines of `wanted` under the same headings, or None.
 
-        -1 for a thematic break, which is never missing.
+        -1 for a thematic break, which counts as always present.
         """
         if wanted.kind == "rule":
             return -1
@@ -258,7 +260,7 @@ def _code_of(passage: Passage) -> tuple[str, ...]:
 
 
 def _own_lines(passage: Passage) -> tuple[str, ...]:
-    """Return the lines without one that only draws a table or underlines a title."""
+    """Return the lines, without lines that only draw a table or underline a title."""
     return passage.lines[:1] if passage.kind in ("head", "heading") else passage.lines
 
 
@@ -270,7 +272,7 @@ def _folded(passage: Passage, line: str) -> str:
 
 
 class _Carrier:
-    """The insertion of a source's missing passages into a target's body.
+    """Inserts a source's missing passages into a target's body.
 
     Blank lines are inserted where the source has them and where Markdown needs them; `compact` leaves out the
     former.
@@ -306,7 +308,7 @@ class _Carrier:
         return self._joined()
 
     def _place(self, number: int, anchor: int | None) -> int:
-        """Return the number of the line before which the passage goes; `_END` for a new section."""
+        """Return the number of the line before which the passage is inserted; `_END` for a new section."""
         passages, passage = self._there.passages, self._source[number]
         if not passages:
             return _END
@@ -331,7 +333,7 @@ class _Carrier:
     def _following(self, number: int) -> int | None:
         """Return the number of the next passage of the section that the target already has; None without one.
 
-        It is the beginning of a paragraph, never inside one.
+        The passage is always the beginning of a paragraph, never inside one.
         """
         passage = self._source[number]
         for at in range(number + 1, len(self._source)):
@@ -349,7 +351,7 @@ class _Carrier:
         return None
 
     def _place_title(self, number: int) -> int:
-        """Return the line before which a title goes: after the target's own title, or `_END`.
+        """Return the number of the line before which to insert a title: after the target's title, or `_END`.
 
         `_END` is for a title with new text below it.
         """
@@ -360,7 +362,7 @@ class _Carrier:
         return title.end if title is not None else passages[0].first
 
     def _after(self, number: int, passage: Passage) -> int:
-        """Return the number of the line after a passage and all that belongs to it.
+        """Return the number of the line after a passage and everything that belongs to the passage.
 
         These are nested entries, and the rest of its paragraph or table.
         """
@@ -465,7 +467,7 @@ _EMPTY_BLOCK = re.compile(r"^(\ufeff?)---\r?\n---(?:\r?\n|\Z)")
 def merge(target: str, source: str, caps: Caps) -> str | None:
     """Return the target's text with all of the source in it; None if that is impossible without loss.
 
-    The result is the target itself if it has everything already.
+    The result is the target itself if it already has everything.
     """
     if _holds(target, source):
         return target
@@ -496,11 +498,11 @@ class _Front(Struct, frozen=True):
     text: str
     """The text before the body."""
     description: str | None = None
-    """The description to set; None to leave it unchanged."""
+    """The description to set; None to leave the description unchanged."""
     line: str = ""
-    """A description that becomes a line of the body instead; empty for none."""
+    """A description that is added to the body as a line instead; empty for none."""
     meanings: dict[str, object] = field(default_factory=dict)
-    """The values that the result must have, by key."""
+    """Front matter key -> the value that the result must have."""
 
 
 def _holds(target: str, source: str) -> bool:
@@ -579,9 +581,9 @@ def _with_lines(text: str, lines: Sequence[str]) -> str:
 def _both_descriptions(
     text: str, described: str, also: str, meanings: dict[str, object], caps: Caps
 ) -> _Front:
-    """Return front matter with both descriptions in one if that fits the agent's limit.
+    """Return front matter with both descriptions joined in one if they fit the agent's limit.
 
-    Otherwise the second one becomes a line of the body.
+    Otherwise the second description becomes a line of the body.
     """
     one, other = " ".join(described.split()), " ".join(also.split())
     if folded_words(other) in folded_words(one):
@@ -594,7 +596,7 @@ def _both_descriptions(
 
 
 def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
-    """Return whether a merged text preserves the lines and front matter of both notes and has not grown."""
+    """Return whether a merged text has the lines and front matter of both notes, and has not grown."""
     size = len(result.encode("utf-8", "surrogatepass"))
     keys = read_keys(result)
     if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:

@@ -2,11 +2,11 @@
 
 The rules use up the budget in this order: records that say the same, exact duplicates, near-duplicates, paths
 of files that were moved, harvest inboxes that other notes contain, empty files, descriptions, noise. A group
-is carried out completely or not at all. One that does not fit the budget is left for the next run, while a
-later, cheaper one may still fit; of a group of records, as many are merged as fit. Every command is valid on
-the text that the commands before it leave. Notes of different scopes are never merged, and protected notes
-never deleted; a merge preserves both wordings, and bodies never grow in total (`merge`). Planning repeatedly
-on the result ends with "no changes needed".
+of commands is carried out completely or not at all. A group that does not fit the budget is left for the next
+run, while a later, cheaper group may still fit; of a group of records, as many are merged as the budget
+allows. Every command is valid on the text that results from the commands before it. Notes of different scopes
+are never merged, and protected notes are never deleted; a merge preserves both wordings, and bodies never
+grow in total (`merge`). Planning repeatedly on the result ends with "no changes needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
 milliseconds of work and may raise to cancel.
@@ -71,13 +71,13 @@ from reverie.values import Struct, replace
 
 
 class RecordMerge(Struct, frozen=True):
-    """A merge of records of one file that say the same."""
+    """A merge of records of one file with the same meaning."""
 
     records: Records
     target: Note
-    """The best founded record, which gets the additional facts of the others."""
+    """The record with the most evidence, which gets the additional facts of the others."""
     others: tuple[Note, ...]
-    """The records to delete, the best founded first."""
+    """The records to delete, those with the most evidence first."""
 
     def text(self, count: int) -> str:
         """Return the target's text with the additional facts of the first `count` others."""
@@ -85,7 +85,7 @@ class RecordMerge(Struct, frozen=True):
 
 
 class _RecordText(Struct, frozen=True):
-    """The text of a record, under a name that tells nothing about it."""
+    """The text of a record, under a name that reveals nothing about it."""
 
     text: str
     path: str = "/memories/project/record.md"
@@ -94,8 +94,9 @@ class _RecordText(Struct, frozen=True):
 def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[RecordMerge]:
     """Yield the possible merges of records.
 
-    The first ones are records that the home itself finds equal, in all files. After these come records that
-    are duplicates in other words (`similarity`), which are only searched for when they are requested.
+    First come records that count as equal in this home, across all files. Then come records with the same
+    meaning in different words (see `similarity`); the search for them starts only when the caller requests
+    the next item.
     """
     files: dict[str, list[Note]] = defaultdict(list)
     for note in notes:
@@ -114,7 +115,10 @@ def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[
 
 
 def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
-    """Return the merge of a group of records; None if that would lose something or nothing may be deleted."""
+    """Return the merge of a group of records.
+
+    None if the merge would lose something, or if none of the records may be deleted.
+    """
     target, *others = (group[at] for at in records.order([note.text for note in group]))
     goes = tuple(note for note in others if not note.protected and not note.stays)
     if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
@@ -126,7 +130,7 @@ def _in_other_words(
     records: Records, notes: Sequence[Note], check: Callable[[], None]
 ) -> Iterator[RecordMerge]:
     # The subject of a record becomes its title, where any doubt is a veto.
-    """Yield the merges of two records that are duplicates in other words."""
+    """Yield the merges of two records that have the same meaning in different words."""
     texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
     readings: dict[int, NoteReading] = {}
     joined: set[int] = set()
@@ -158,7 +162,7 @@ _LOOKED_AT = 200
 
 
 def candidates_of(text: str) -> tuple[str, ...]:
-    """Return the texts of an inbox's candidates; none unless the inbox has exactly the agent's form.
+    """Return the texts of an inbox's candidates; empty unless the inbox has exactly the agent's format.
 
     An inbox with any other line may have been edited by a person (formats/mux.md section 11).
     """
@@ -180,9 +184,9 @@ def candidates_of(text: str) -> tuple[str, ...]:
 
 
 class KnownTexts:
-    """The lines of the notes outside the inboxes, for finding candidates of an inbox.
+    """The lines of the notes outside the inboxes, by which candidates of an inbox are found.
 
-    Lines are folded as in `runs.retention`, so that the retention check agrees.
+    Lines are folded as in `runs.retention`, so that both checks agree.
     """
 
     def __init__(self, notes: Mapping[str, str], check: Callable[[], None]) -> None:
@@ -217,7 +221,7 @@ class KnownTexts:
         return bool(places)
 
     def _paths(self, folded: str) -> Iterable[str]:
-        """Return the notes that have the folded line with the same meaning."""
+        """Return the notes that have this folded line with the same meaning."""
         own = folded.split()
         rarest = min((self._where.get(each, []) for each in own), key=len)
         for number in rarest[:_LOOKED_AT]:
@@ -280,9 +284,11 @@ def with_description(
     folders: Sequence[str] = (),
     stale: Collection[str] = (),
 ) -> str | None:
-    """Return the note with a description that the agent sees; None if it has one or no good text is found.
+    """Return the note with a description that the agent can read.
 
-    `name` and `folders` are the words of the note's path, to which a description must add something. A
+    None if the note has one already, or no suitable text is found.
+
+    `name` and `folders` are the words of the note's path; a description must have other words as well. A
     description never repeats one of the `stale` values.
     """
     if not lacks_description(text, caps) or conflict_lines(text):
@@ -310,10 +316,10 @@ def _shown(text: str, caps: Caps) -> str:
 def _value(
     text: str, caps: Caps, name: Sequence[str], folders: Sequence[str], stale: Collection[str]
 ) -> str | None:
-    """Return the description to write; None if there is none.
+    """Return the description to write; None if no text is suitable.
 
-    That is an existing value that is not text, or else the first suitable passage that adds to the name and
-    contains no secret.
+    This is an existing value that is not text, or else the first suitable passage that has more than the
+    words of the name and contains no secret.
     """
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
@@ -329,7 +335,7 @@ def _value(
 
 
 def _repeats(passage: str, stale: Collection[str]) -> bool:
-    """Return whether a passage has one of these tokens as a whole word."""
+    """Return whether a passage contains one of the `stale` values as a whole word."""
     return any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", passage) for token in stale)
 
 
@@ -339,12 +345,12 @@ class _Said(Struct, frozen=True):
     kind: str
     words: str
     around: str
-    """The passage itself and the one before it."""
+    """The passage itself with the passage before it."""
     own: int
-    """The number of characters of `around`, from its end, that belong to the passage."""
+    """The number of characters, at the end of `around`, that belong to the passage itself."""
 
     def is_secret(self) -> bool:
-        """Return whether the passage may be a secret, judged by itself and by the text before it."""
+        """Return whether the passage may be a secret, by itself or together with the text before it."""
         hides = any(secret.end > len(self.around) - self.own for secret in find_secrets(self.around))
         return hides or _may_be_secret(self.words)
 
@@ -375,7 +381,10 @@ def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
 
 
 def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence[str]) -> str | None:
-    """Return the first sentence that adds to the name, or else a heading or other text that does."""
+    """Return the first sentence that has more than the words of the name; None if there is no suitable text.
+
+    If there is no such sentence, return a heading or other text that has more.
+    """
     named = {each.casefold()[:_STEM] for each in name}
     above = named.union(each.casefold()[:_STEM] for each in folders)
     headings, rest = list[_Said](), list[_Said]()
@@ -401,7 +410,7 @@ def _is_about_note(words: str) -> bool:
 
 
 def _content_words(text: str) -> Iterator[str]:
-    """Yield the words that have a meaning; in scripts without spaces, pairs of characters."""
+    """Yield the words that carry meaning; in scripts without spaces, pairs of characters."""
     for found in re.findall(r"[^\W\d_]+|\d[\w.]*", text.casefold()):
         if found.isascii() or not UNSPACED.search(found):
             if found not in FUNCTION_WORDS:
@@ -411,9 +420,9 @@ def _content_words(text: str) -> Iterator[str]:
 
 
 def longest_description(caps: Caps) -> int:
-    """Return the largest number of UTF-16 units for a description by the rules.
+    """Return the largest length of a description that the rules write, in UTF-16 units.
 
-    It fits one line of an index, even if the agent would show more.
+    Such a description fits one line of an index, even if the agent would show more.
     """
     return min(caps.description_chars, _LONGEST_WRITTEN)
 
@@ -427,7 +436,10 @@ def _may_be_secret(text: str) -> bool:
 
 
 def _fields(passage: Passage) -> Sequence[Passage]:
-    """Return each line of a passage as one if all are fields, such as `Status: done`; else the passage."""
+    """Return the lines of a passage as passages if all are fields, such as `Status: done`.
+
+    Otherwise return the passage itself.
+    """
     fields = sum(_FIELD.match(line) is not None for line in passage.lines)
     if passage.kind not in ("prose", "item") or fields < 2 or fields < len(passage.lines):
         return (passage,)
@@ -447,7 +459,7 @@ def _passage_words(passage: Passage, caps: Caps) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text without Markdown's marks."""
+    """Return text without Markdown markup."""
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", "")
     return _flat(_EMPHASIS.sub("", text))
 
@@ -457,7 +469,7 @@ def _flat(text: str) -> str:
 
 
 def _cut(text: str, caps: Caps) -> str:
-    """Return text cut between words to the length of a description."""
+    """Return text truncated between words to the length of a description."""
     limit = longest_description(caps)
     if utf16_length(text) <= limit:
         return text
@@ -467,7 +479,7 @@ def _cut(text: str, caps: Caps) -> str:
 
 
 def _keeps_words(before: str, after: str) -> bool:
-    """Return whether all lines of the text before are in the text after, apart from an empty description."""
+    """Return whether every line of `before` is also in `after`, except for an empty description."""
     as_before = set(after.splitlines())
     rest = [line for line in before.splitlines() if line not in as_before and not _BARE_KEY.fullmatch(line)]
     if not rest:
@@ -478,7 +490,7 @@ def _keeps_words(before: str, after: str) -> bool:
 
 
 def without_noise(text: str) -> str | None:
-    """Return the note without trailing blanks and blank lines at its end; None if it has none."""
+    """Return the note without trailing white space and blank lines at its end; None if it has neither."""
     block = block_of(text)
     start = block.body_start if block is not None else 0
     body = text[start:]
@@ -507,7 +519,7 @@ def without_noise(text: str) -> str | None:
 
 
 def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool:
-    """Return whether the line ends with blanks that have no meaning outside of code."""
+    """Return whether the line ends with white space that has no meaning outside of code."""
     line = lines[number]
     if not line.removesuffix("\r").endswith((" ", "\t")):
         return False
@@ -520,7 +532,7 @@ def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool
 def _with_one_end(body: str, *, has_block: bool) -> str:
     """Return the body without blank lines at its end.
 
-    A body of blank lines only becomes empty if there is front matter.
+    A body that consists of blank lines becomes empty only if there is front matter.
     """
     words = body.rstrip(" \t\r\n")
     if not words:
@@ -544,33 +556,35 @@ _PROSE = _MARKDOWN | {"", "txt", "text"}
 
 
 class Note(Struct, frozen=True):
-    """A memory as a run finds it."""
+    """A memory as it was before the run."""
 
     path: str
     """`/memories/<scope>/<rel>`."""
     text: str
     protected: bool = False
-    """Whether it must not be deleted or renamed: it is pinned, or its scope allows no deletes.
-    """
+    """Whether it must not be deleted or renamed, because it is pinned or its scope allows no deletes."""
     access_count: int = 0
     last_write_at: int | None = None
-    """UTC milliseconds; None if unknown."""
+    """The time of the last write, in UTC ms; None if unknown."""
     index: bool = False
-    """Whether it lists the other notes and is updated from them, so that the rules do not change it."""
+    """Whether it is an index: the run updates it from the other notes, so the rules leave it unchanged."""
     essence: Callable[[str], ComparableText] = ComparableText
-    """Returns the content of a text that a merge must preserve."""
+    """A function that returns the content of a text which a merge must preserve."""
     records: Records | None = None
-    """The records of which the note is one; None for an ordinary file."""
+    """The records that the note is one of; None for an ordinary file."""
     said: str = ""
     """The subject of a record."""
     stays: bool = False
     """Whether it is a record that must not be deleted now."""
     document: bool = False
-    """Whether it has many memories in an order of its own: a model may edit it, rules do not change it."""
+    """Whether it is a document: many memories in an order of their own.
+
+    Only a model may edit it, not the rules.
+    """
     write_protected: bool = False
     """Whether no run may change it (`files.atomic`)."""
     at_ms: int = 0
-    """When its file was last written, UTC; 0 if unknown."""
+    """The time at which its file was last written, in UTC ms; 0 if unknown."""
 
 
 class Operation(Struct, frozen=True):
@@ -601,7 +615,7 @@ class RulesPlan(Struct, frozen=True):
     """
     summary: str
     alike: int = 0
-    """The number of pairs with common content that no rule can merge well; they stay unchanged."""
+    """The number of pairs with common content that no rule can merge without loss; they stay unchanged."""
 
 
 def plan(
@@ -628,7 +642,7 @@ def plan(
 
 
 class _Planner:
-    """The notes in the state after the groups planned so far."""
+    """The notes as they would be after the groups planned so far, and the plan itself."""
 
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))
@@ -648,7 +662,7 @@ class _Planner:
         self.alike: set[frozenset[str]] = set()
 
     def _count_lines(self) -> Counter[str]:
-        """Return the number of notes that have each line."""
+        """Return for each line the number of notes that have it."""
         counts: Counter[str] = Counter()
         for note in self._notes.values():
             self._check()
@@ -658,7 +672,7 @@ class _Planner:
         return counts
 
     def records(self) -> None:
-        """Plan merges of records that say the same into the best founded one."""
+        """Plan merges of records with the same meaning into the record with the most evidence."""
         for found in record_merges(self._records, self._check):
             others = found.others[: max(0, self._remaining - 1)]
             self.left_over += len(others) < len(found.others)
@@ -674,9 +688,9 @@ class _Planner:
             )
 
     def exact(self) -> None:
-        """Plan merges of notes with the same body apart from white space.
+        """Plan merges of notes with the same body except for white space.
 
-        One of them is deleted, and its front matter is merged.
+        One of the notes is deleted, and its front matter is merged into the other.
         """
         for paths in self._same_bodies():
             target, *others = sorted(paths, key=self._target_order)
@@ -687,7 +701,7 @@ class _Planner:
                 target = target if target in self._notes else path
 
     def near(self) -> None:
-        """Plan merges of notes with the same content in other words, into the better-named one."""
+        """Plan merges of notes with the same content in different words, into the better-named note."""
         for scope_paths in self._by_scope():
             if self._remaining < 1:
                 return
@@ -708,10 +722,10 @@ class _Planner:
                     self._merge(target, other, "near")
 
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
-        """Plan to replace the paths of files and directories that are now in another directory.
+        """Plan to correct the paths of files and directories that were moved to another directory.
 
-        Only if they have the same name: under a new name, a thing may have become a different one, which a
-        person has to decide.
+        Only if they have kept their name: a thing with a new name may have become a different one, which a
+        person must decide.
         """
         found: dict[str, list[CheckedClaim]] = defaultdict(list)
         for claim in stale:
@@ -732,7 +746,7 @@ class _Planner:
                 self._propose("moved", reason, (_edit(path, before, text),), {path: text})
 
     def harvest(self) -> None:
-        """Plan to delete inboxes of which other notes have all candidates."""
+        """Plan to delete inboxes if other notes contain all of their candidates."""
         inboxes = [path for path in self._notes if _is_inbox(path)]
         if not inboxes:
             return
@@ -842,7 +856,7 @@ class _Planner:
         return self._line_counts[self._line_keys.get(line) or line_key(line)] > _COMMON
 
     def _target_order(self, path: str) -> tuple[object, ...]:
-        """Return a sort key for the target of a merge, which comes first.
+        """Return a sort key for choosing the target of a merge; the target sorts first.
 
         Order: protected, better named, more used, shorter path, newer.
         """
@@ -864,7 +878,7 @@ class _Planner:
         )
 
     def _merge(self, target: str, other: str, kind: Literal["exact", "near"]) -> None:
-        """Plan to merge `other` into `target`, or the opposite if only that is possible without loss."""
+        """Plan to merge `other` into `target`, or `target` into `other` if only that loses nothing."""
         if kind == "exact" and (self._of_two_kinds(target, other) or not self._may_be_one(target, other)):
             return
         for stays, goes in ((target, other), (other, target)):
@@ -886,7 +900,7 @@ class _Planner:
     def _took_lines_out(self, one: str, other: str) -> bool:
         """Return whether the later note is the earlier one without a few of its lines.
 
-        A merge would restore lines that somebody has removed.
+        A merge would restore lines that were removed on purpose.
         """
         notes = sorted((self._notes[one], self._notes[other]), key=lambda note: note.at_ms)
         if notes[0].at_ms == notes[1].at_ms:
@@ -931,7 +945,7 @@ class _Planner:
 def _is_usable(note: Note, caps: Caps) -> bool:
     """Return whether the rules may change a note.
 
-    The commands must accept its path and text; an index, a document and a write-protected file are left out.
+    The commands must accept its path and text; indexes, documents and write-protected files are left out.
     """
     if note.index or note.document or note.write_protected:
         return False
@@ -959,7 +973,7 @@ def _is_prose(path: str) -> bool:
 
 
 def _short(path: str) -> str:
-    """Return the path for people, without the root that all paths have in common."""
+    """Return the path as people see it, without the root that all paths have in common."""
     return f"“{path.removeprefix('/memories/')}”"
 
 
@@ -968,10 +982,10 @@ def _delete(path: str) -> Operation:
 
 
 def _edit(path: str, before: str, after: str) -> Operation:
-    """Return the command that turns one text into the other.
+    """Return the command that changes `before` to `after`.
 
-    Text that is only added at the beginning is inserted. Otherwise the whole text is replaced, which fails
-    rather than overwrite a change by somebody else.
+    Text that is only added at the beginning is inserted. Otherwise the whole text is replaced; this fails if
+    somebody else has changed the text.
     """
     if after.endswith(before) and after[: -len(before)].endswith("\n") and "\r" not in after[: -len(before)]:
         return Operation("insert", path, {"insert_line": 0, "insert_text": after[: -len(before) - 1]})

@@ -52,15 +52,16 @@ class Passage(Struct, frozen=True):
 
     kind: Kind
     lines: tuple[str, ...]
-    """Verbatim lines without line ends."""
+    """The unchanged lines, without line endings."""
     first: int
     """The number of the first line in the parsed text, from 0."""
     section: str = ""
-    """The nearest heading above of level 2 or deeper; empty before the first one."""
+    """The nearest heading of level 2 or deeper above the passage; empty before the first one."""
     parent: str = ""
-    """The folded line to which it belongs within the section.
+    """The folded line that the passage belongs to within its section.
 
-    That is the list item above with less indentation, or a line that ends with a colon; empty for none.
+    This is the list item above with less indentation, or a line that ends with a colon; empty if there is
+    none.
     """
     gap: bool = False
     """Whether a blank line is before it."""
@@ -69,13 +70,13 @@ class Passage(Struct, frozen=True):
     ordered: bool = False
     """Whether a list item is numbered."""
     table: str = ""
-    """The folded head of the table of a row."""
+    """The folded header of the table that a row belongs to."""
     nested: bool = False
     """Whether `parent` is a list item."""
 
     @property
     def end(self) -> int:
-        """The number of the line after the last one."""
+        """The number of the line after its last line."""
         return self.first + len(self.lines)
 
 
@@ -122,7 +123,7 @@ def passages_of(text: str) -> Iterator[Passage]:
 
 
 def code_among(text: str, numbers: Iterable[int]) -> frozenset[int]:
-    """Return those of the line numbers that are code in a note's body; numbers begin at 0."""
+    """Return those of the given line numbers (from 0) whose lines are code in a note's body."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     asked = frozenset(numbers)
     # Whether an indented line is code or belongs to a list depends on the lines before it.
@@ -132,14 +133,14 @@ def code_among(text: str, numbers: Iterable[int]) -> frozenset[int]:
 
 
 def _code_blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
-    """Return the first line and the end of each block of code."""
+    """Yield the first line of each block of code, and the line after its last one."""
     for each in _Splitter(lines, with_parents=False).run():
         if each.kind == "code":
             yield each.first, each.end
 
 
 def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Return the first line and the end of each fenced block."""
+    """Yield the first line of each fenced block, and the line after its last one."""
     number = 0
     while number < len(lines):
         fence = _FENCE.match(lines[number])
@@ -152,7 +153,7 @@ def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing(mark: str) -> re.Pattern[str]:
-    """Return a pattern for the line that closes a block opened by this mark."""
+    """Return a pattern for the line that closes a block which `mark` has opened."""
     return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$")
 
 
@@ -167,7 +168,7 @@ def _fence_end(lines: Sequence[str], first: int, mark: str) -> int:
 class _Splitter:
     """A parser that splits Markdown into passages.
 
-    Without `with_parents` it leaves `Passage.parent` empty, which saves most of the time.
+    Without `with_parents`, `Passage.parent` stays empty, which saves most of the time.
     """
 
     def __init__(self, lines: list[str], *, with_parents: bool = True) -> None:
@@ -193,7 +194,7 @@ class _Splitter:
             self._gap = False
 
     def _passage(self, line: str) -> Passage:
-        """Return the passage that begins with `line`, and move past it."""
+        """Return the passage that begins with `line`, and advance the parser past the passage."""
         fence = _FENCE.match(line)
         if fence:
             return self._made("code", _fence_end(self._lines, self._at, fence.group(1)))
@@ -242,7 +243,7 @@ class _Splitter:
         return Passage(kind, lines, first, self._section, parent, self._gap, level, ordered, table, nested)
 
     def _parent(self, kind: Kind, level: int, line: str) -> str:
-        """Return the parent of a passage, and remember the possible parents of the next ones."""
+        """Return the parent of a passage, and record the passage as a possible parent of the next ones."""
         if kind in ("heading", "rule"):
             self._lead, self._items = "", []
             return ""
@@ -304,7 +305,7 @@ def heading_text(line: str) -> str:
 
 
 def table_cells(line: str) -> list[str]:
-    """Return the cells of a table row without surrounding spaces; an escaped bar does not split a cell."""
+    """Return the cells of a table row without surrounding spaces; an escaped bar does not end a cell."""
     inner = line.strip()
     inner = inner.removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
@@ -317,7 +318,7 @@ class FrontKey(Struct, frozen=True):
 
     name: str
     meaning: object
-    """The value in a form that is equal for equal values, whatever their syntax."""
+    """The value in a canonical form: equal values compare equal, whatever their syntax."""
     lines: tuple[str, ...]
     """Its lines up to the next key, without line ends."""
 
@@ -329,12 +330,12 @@ class FrontKeys(Struct, frozen=True):
     movable: bool
     """Whether the block is a plain mapping without anchors, so that its keys can be moved to another note."""
     preamble: tuple[str, ...] = ()
-    """The lines above the first key."""
+    """The lines before the first key."""
     description: str | None = None
-    """The value of that key, if it is text."""
+    """The value of the `description` key; None if it is not text."""
 
     def meanings(self) -> dict[str, object]:
-        """Return the values by key, without the description, which is merged rather than compared."""
+        """Return key -> value, without the description, because that is merged and not compared."""
         return {key.name: key.meaning for key in self.keys if key.name != "description"}
 
 
@@ -345,7 +346,7 @@ NO_KEYS = FrontKeys((), movable=True)
 def read_keys(text: str) -> FrontKeys | None:
     """Return the keys of a text's front matter; `NO_KEYS` if it has none, None if the block is malformed.
 
-    A note with a malformed block is not merged until its description is repaired.
+    A note with a malformed block is not merged until the block is repaired.
     """
     block = block_of(text)
     if block is None:
@@ -381,7 +382,7 @@ def read_keys(text: str) -> FrontKeys | None:
 
 
 def outline(node: yaml12.YamlNode) -> object:
-    """Return a value as nested tuples that are equal for equal values."""
+    """Return a value as nested tuples, so that equal values compare equal."""
     return node.kind, node.value.identity, tuple(outline(child) for child in node.children)
 
 
@@ -415,18 +416,18 @@ class Statement(Struct, frozen=True):
     """`open` or `done` for a task; else empty."""
     ordered: bool = False
     key: frozenset[str] = frozenset()
-    """The tokens before a colon or similar sign, or in the first cell of a row."""
+    """The tokens before a colon or a similar sign, or those of the first cell of a row."""
     table: str = ""
     contradiction: bool = False
     """Whether it says that something is outdated or contradicted."""
     anaphoric: bool = False
     """Whether it begins with a pronoun."""
     common: bool = False
-    """Whether many notes have this line, so that it tells nothing about the subject of this one."""
+    """Whether many notes have this line, so that it says nothing about the subject of the note."""
 
 
 class NoteReading(Struct, frozen=True):
-    """A note in the form in which the rules compare it."""
+    """A note, converted to the form in which the rules compare it."""
 
     name: tuple[str, ...]
     """The words of the file name, not stemmed."""
@@ -451,17 +452,20 @@ class NoteReading(Struct, frozen=True):
 
     @property
     def said(self) -> tuple[str, ...]:
-        """The tokens of all statements, for an order of two notes that does not depend on their positions."""
+        """The tokens of all statements.
+
+        Two notes are sorted by these, so that the result does not depend on the order of the notes.
+        """
         return tuple(token.canon for each in self.statements for token in each.wording.tokens)
 
     @property
     def loaded(self) -> frozenset[str]:
-        """Words of the head that change the meaning of everything below, such as "pitfalls"."""
+        """The words of the head that change the meaning of everything below, such as "pitfalls"."""
         return (self.head | set(self.name)) & LOADED_HEADINGS - {"todo"}
 
     @property
     def is_placeholder(self) -> bool:
-        """Whether the note has only words such as TODO, so that an equal note need not be a duplicate."""
+        """Whether the note has only words such as TODO, so that equal notes are not duplicates."""
         return all(statement.wording.seen <= PLACEHOLDERS for statement in self.statements)
 
 
@@ -476,7 +480,7 @@ _SENTENCES = re.compile(
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _LONGEST_ENDING = 12
-"""The number of characters at the end of a text in which to look for an abbreviation or ordinal."""
+"""The number of characters at the end of a text that are searched for an abbreviation or ordinal."""
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
 CONTRADICTION = re.compile(CONTRADICTION_CUES, re.IGNORECASE)
@@ -493,7 +497,7 @@ def read_note(
     check: Callable[[], None] = lambda: None,
     is_common: Callable[[str], bool] = lambda line: False,
 ) -> NoteReading:
-    """Return a note in the form in which the rules compare it.
+    """Convert a note to the form in which the rules compare it.
 
     `is_common` returns whether many notes have a line.
     """
@@ -543,7 +547,10 @@ def read_note(
 
 
 def name_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of the file name and of its folders in lower case; dates and versions stay whole."""
+    """Return the words of the file name, and those of its folders, in lower case.
+
+    Dates and versions are not split.
+    """
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["memories"]:
         parts = parts[2:]
@@ -570,7 +577,7 @@ def bigrams(text: str) -> frozenset[str]:
 def _split_words(canons: set[str]) -> set[str]:
     """Return the words inside identifiers such as `retry_limit` or `deploy.yml`.
 
-    So the words of a file name are found in identifiers of the other text.
+    Thus the words of a file name are found in identifiers of the other text.
     """
     parts: set[str] = set()
     for canon in canons:
@@ -598,7 +605,7 @@ def _head_markers(
 
 
 def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
-    """Return the versions, environments, dates and years among the tokens."""
+    """Return the versions, environments, dates and years among the tokens, by kind."""
     return {
         "version": frozenset(canon for canon in canons if _VERSION.match(canon)),
         "environment": frozenset(
@@ -692,7 +699,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split a text between words into pieces that are short enough to be compared word by word."""
+    """Yield the pieces of a text, split between words, each short enough to be compared word by word."""
     at = 0
     while len(text) - at > _LONGEST:
         cut = text.rfind(" ", at + _LONGEST // 2, at + _LONGEST)
@@ -711,7 +718,7 @@ _BLOCK_ENDS = re.compile(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
 
 
 def without_managed(text: str) -> str:
-    """Return the text with empty lines in place of each block that a tool manages."""
+    """Return the text with blank lines in place of each block that a tool manages."""
     if "<!--" not in text:
         return text
     lines, begin = text.split("\n"), -1

@@ -52,7 +52,7 @@ _SAME_TEMPLATE = 0.4
 def subject_conflicts(a: NoteReading, b: NoteReading, *, same_body: bool) -> Iterator[str]:
     """Yield the reasons why two notes have different subjects, from names, folders, descriptions and titles.
 
-    With `same_body` only certain reasons count, because a copy may have any name.
+    With `same_body` (the bodies are equal) fewer reasons count, because a copy may have any name.
     """
     yield from _front_matter(a, b)
     yield from _markers(a, b, same_body)
@@ -73,7 +73,7 @@ def subject_conflicts(a: NoteReading, b: NoteReading, *, same_body: bool) -> Ite
 
 
 def is_known(text: str, reading: NoteReading) -> bool:
-    """Return whether a note has a word, or one with the same beginning, anywhere."""
+    """Return whether a word, or another word with the same first letters, occurs anywhere in a note."""
     canon, everything = word(text), reading.everything
     if canon in everything or f"#{canon}" in everything:
         return True
@@ -99,7 +99,7 @@ def _subject_words(reading: NoteReading) -> frozenset[str]:
 def _markers(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
     """Yield reasons from versions, environments, dates and states.
 
-    These must be the same in both notes, or at least be mentioned by the other one.
+    Both notes must have the same ones, or the other note must at least mention them.
     """
     for kind in ("version", "environment", "date", "year", "status"):
         of_a, of_b = a.markers[kind], b.markers[kind]
@@ -114,7 +114,7 @@ def _markers(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
 
 
 def _unheard(kind: str, extra: frozenset[str], other: NoteReading) -> bool:
-    """Return whether the other note does not mention the additional markers of one note."""
+    """Return whether one note has `extra` markers that the other note does not mention."""
     if not extra:
         return False
     if kind == "status" or other.markers[kind]:
@@ -135,7 +135,7 @@ def _names(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
 
 
 def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
-    """Return those words of a file or folder name that name a subject unknown to the other note."""
+    """Return the words of a file or folder name that name a subject which the other note does not have."""
     return {
         each
         for each in named
@@ -188,7 +188,7 @@ class Judgement(Struct, frozen=True):
     score: float
     """The share of the smaller note that is found in the other one (0 to 1), regardless of vetoes."""
     reasons: tuple[str, ...]
-    """Reasons for people, without memory text."""
+    """Reasons for the judgement, as text for people, without memory text."""
 
 
 def no_check() -> None:
@@ -202,15 +202,15 @@ _LEAST_LINE = 8
 
 
 def said_lines(text: str) -> frozenset[str]:
-    """Return the folded lines of a note, without very short ones."""
+    """Return the folded lines of a note, except very short ones."""
     return frozenset(words for line in text.splitlines() if len(words := folded_words(line)) > _LEAST_LINE)
 
 
 def may_be_alike(a: str, b: str, lines: tuple[frozenset[str], frozenset[str]], words: float) -> bool:
-    """Return quickly whether two notes are worth comparing by `compare`.
+    """Return whether two notes are similar enough to be compared by `compare`; this test is fast.
 
     Comparing the wording of two long notes takes most of the time, and without common lines no rule may merge
-    them. `lines` are those of `said_lines`; `words` is the share of common rare words.
+    them. `lines` are the results of `said_lines` for both; `words` is the share of rare words that both have.
     """
     if max(len(a), len(b)) <= _SHORT and words >= _LEAST_ALIKE:
         return True
@@ -219,12 +219,18 @@ def may_be_alike(a: str, b: str, lines: tuple[frozenset[str], frozenset[str]], w
 
 
 def judge(a: NoteLike, b: NoteLike, check: Callable[[], None] = no_check) -> Judgement:
-    """Return a judgement whether two notes are duplicates; symmetric."""
+    """Judge whether two notes are duplicates.
+
+    The order of `a` and `b` does not matter.
+    """
     return compare(read_note(a, check), read_note(b, check), check, same_body=same_body(a.text, b.text))
 
 
 def same_body(a: str, b: str) -> bool:
-    """Return whether two bodies are equal except for white space and blank lines; False for empty ones."""
+    """Return whether two bodies are equal except for white space and blank lines.
+
+    False if both are empty.
+    """
     folded = folded_body(a)
     return bool(folded) and folded == folded_body(b)
 
@@ -239,7 +245,7 @@ def folded_body(text: str) -> str:
 def compare(
     a: NoteReading, b: NoteReading, check: Callable[[], None], *, same_body: bool = False
 ) -> Judgement:
-    """Return a judgement whether two notes are duplicates, from the results of `read_note`."""
+    """Judge whether two notes are duplicates, from the results of `read_note`."""
     vetoes = list(subject_conflicts(a, b, same_body=same_body))
     if same_body:
         if a.is_placeholder:
@@ -264,7 +270,7 @@ def compare(
 def _is_evidence(small: NoteReading, large: NoteReading, found: Alignment) -> bool:
     """Return whether two notes share enough text that few other notes have.
 
-    If neither note says more than the other, no such proof is needed.
+    If neither note has more than the other, no such evidence is needed.
     """
     linked = {link.large for link in found.links}
     more = [each for number, each in enumerate(large.statements) if number not in linked]
@@ -277,7 +283,7 @@ def _is_evidence(small: NoteReading, large: NoteReading, found: Alignment) -> bo
 
 
 def _is_said_by(a: Statement, b: Statement) -> bool:
-    """Return whether statement `b` has nearly all of `a`."""
+    """Return whether statement `b` has nearly all of the content of `a`."""
     return match_wordings(a.wording, b.wording).weight >= _AGREED * a.wording.weight
 
 
@@ -348,9 +354,9 @@ class CandidatePair(Struct, frozen=True):
 
 
 class SplitText(NamedTuple):
-    """The lines of a text, separated into its own lines and those that many notes have.
+    """The lines of a text: its own ones, and those that many notes have.
 
-    Common lines that two notes share are no evidence for a duplicate.
+    If two notes share lines of the second kind, this does not show that they are duplicates.
     """
 
     own: str
@@ -358,7 +364,7 @@ class SplitText(NamedTuple):
 
 
 def split_text(text: str, is_common: Callable[[str], bool]) -> SplitText:
-    """Separate a text into its own lines and those for which `is_common` returns True."""
+    """Split the lines of a text into its own lines and those for which `is_common` returns True."""
     own, common = list[str](), list[str]()
     for line in text.split("\n"):
         (common if is_common(line) else own).append(line)
@@ -370,10 +376,10 @@ def candidate_pairs(
 ) -> list[CandidatePair]:
     """Return the pairs of texts that may be duplicates, the most similar first.
 
-    Not every pair is compared: a rare word pairs all texts that have it, a common one only neighbours in an
-    order that puts similar texts next to each other. A pair that is missed among many similar texts is found
-    by a later run. With `other_numbers` the result includes pairs in which each text has a number that the
-    other lacks.
+    Not every pair is compared: texts with the same rare word are all paired; for a common word, only texts
+    that are neighbours in an order in which similar texts are next to each other. A pair that is missed among
+    many similar texts is found by a later run. With `other_numbers` the result includes pairs in which each
+    text has a number that the other lacks.
     """
     features, own_features = list[frozenset[str]](), list[frozenset[str]]()
     spelled = list[frozenset[str]]()
@@ -425,7 +431,7 @@ def _weigh(words: frozenset[str], rarity: Mapping[str, float], alone: float) -> 
 
 
 class _Numbers:
-    """The numbers of each text, each computed once.
+    """The numbers of each text, computed on first use.
 
     `spelled` are the number words of each text.
     """
@@ -483,7 +489,10 @@ def _partners(
     known_by: Counter[str],
     check: Callable[[], None],
 ) -> list[tuple[int, int]]:
-    """Return for each text those few others that share most words with it, by rarity."""
+    """Return pairs of texts: each text with the few others that share most words with it.
+
+    Rare words count more.
+    """
     rank = {word: at for at, word in enumerate(sorted(rarity, key=lambda word: (known_by[word], word)))}
     words = list(rank)
     holders: dict[int, list[int]] = defaultdict(list)
@@ -511,7 +520,7 @@ def _partners(
 
 
 def _alike_order(features: Sequence[frozenset[str]], check: Callable[[], None]) -> list[int]:
-    """Return the positions of the texts in an order in which texts with the same words are neighbours."""
+    """Return the positions of the texts, sorted so that texts with the same words are neighbours."""
     keys = []
     for each in features:
         check()

@@ -1,9 +1,9 @@
 """The pairing of two notes' statements that say the same, and the conflicts between paired statements.
 
 Each statement of the smaller note is paired with its best partner, best pairs first; the rest of a longer
-statement may be paired with further statements of the other note. An unpaired statement that shares its
-context with an unpaired one of the other note is reported as a near miss, because that is how changed values
-appear.
+statement may be paired with further statements of the other note. If an unpaired statement shares its context
+with an unpaired one of the other note, the two are reported as a near miss, because this is typical of a
+changed value.
 
 Conflicts are vetoes against a merge: they name line numbers and kinds of differences and never quote a note,
 because reasons are logged.
@@ -61,7 +61,7 @@ class WordingMatch(Struct, frozen=True):
     """The tokens that two statements share."""
 
     pairs: tuple[tuple[int, int], ...]
-    """Pairs of token numbers."""
+    """Pairs of token numbers: of the first and of the second statement."""
     weight: float
     """The weight of the common tokens."""
     dice: float
@@ -81,14 +81,14 @@ class Alignment(Struct):
 
     links: list[StatementLink] = field(default_factory=list)
     near_misses: list[StatementLink] = field(default_factory=list)
-    """Unpaired statements that share their context."""
+    """Pairs of unpaired statements with the same context."""
     small_left: dict[int, set[int]] = field(default_factory=dict)
-    """The token numbers of each statement that no link covers."""
+    """Statement number -> the numbers of its tokens that no link covers."""
     large_left: dict[int, set[int]] = field(default_factory=dict)
     kept: set[int] = field(default_factory=set)
-    """The statements of the smaller note that the other note has."""
+    """The numbers of the smaller note's statements that the other note has."""
     score: float = 0.0
-    """The share of the smaller note, by weight, that is found in these statements."""
+    """The share of the smaller note, by weight, that the statements in `kept` make up."""
 
 
 def match_wordings(
@@ -173,14 +173,14 @@ def _alike(a: WordToken, b: WordToken) -> bool:
 
 
 def _distance(a: str, b: str) -> int:
-    """Return the edit distance, with an exchange of two neighbouring letters as one edit."""
+    """Return the edit distance; an exchange of two neighbouring letters counts as one edit."""
     from rapidfuzz.distance import OSA
 
     return OSA.distance(a, b)
 
 
 def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: set[int]) -> bool:
-    """Return whether a word is written as two tokens from `at` on."""
+    """Return whether a word equals two consecutive tokens, from `at` on, written as one word."""
     return (
         at + 1 < len(tokens)
         and at + 1 not in used
@@ -191,7 +191,10 @@ def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: s
 
 
 def align(small: Sequence[Statement], large: Sequence[Statement], check: Callable[[], None]) -> Alignment:
-    """Return the pairs of statements of two notes; `small` is the lighter note or the one to be deleted."""
+    """Pair the statements of two notes.
+
+    `small` is the lighter note, or the one to be deleted.
+    """
     return _Aligner(small, large, check).run()
 
 
@@ -222,9 +225,9 @@ class _Aligner:
         return self._finish()
 
     def _pair_identical(self) -> None:
-        """Pair statements with the same tokens, those of the same section first.
+        """Pair statements with the same tokens; first those in the same section.
 
-        In two long notes these are most statements.
+        In two long notes, most statements are paired in this way.
         """
         for with_place in (True, False):
             where: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -242,7 +245,7 @@ class _Aligner:
                     self._link(StatementLink(number, found.pop(), match))
 
     def _candidates(self) -> list[StatementLink]:
-        """Return for each unpaired statement those few others that share most with it."""
+        """Return links from each unpaired statement to the few others that share most tokens with it."""
         where: dict[str, list[int]] = defaultdict(list)
         for number, statement in enumerate(self._large):
             for canon in statement.wording.canons:
@@ -348,10 +351,10 @@ _Pairs = Sequence[tuple[int, int]]
 
 
 def order_conflict(a: Wording, b: Wording, pairs: _Pairs) -> str:
-    """Return the difference in meaning that results from the order of the words; empty if there is none.
+    """Return a difference in meaning that results from the order of the words; empty if there is none.
 
-    Phrases can move freely ("before merging, run the tests"), but not subject and object, the steps of a
-    chain, or the values of two things. `pairs` are the numbers of matching tokens.
+    Phrases can move freely ("before merging, run the tests"); but subject and object, the steps of a chain,
+    or the values of two things cannot change places. `pairs` are the numbers of matching tokens.
     """
     pairs = sorted(pairs)
     if len(pairs) > _LONG:
@@ -368,7 +371,7 @@ def order_conflict(a: Wording, b: Wording, pairs: _Pairs) -> str:
 def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
     """Return whether an active and a passive statement have different agents.
 
-    The word after "by" in the passive one must be before the verb in the active one.
+    They have the same agent if the word after "by" in the passive one is before the verb in the active one.
     """
     if b.passive:
         a, b, pairs = b, a, [(other, number) for number, other in pairs]
@@ -386,7 +389,8 @@ def _agents_differ(a: Wording, b: Wording, pairs: _Pairs) -> bool:
 def _exchanged(a: Wording, b: Wording, pairs: _Pairs) -> bool:
     """Return whether two words have changed places around a third one, as subject and object.
 
-    Moving whole phrases does not do that. Words after the same preposition in both statements are neither.
+    If only whole phrases were moved, the result is False. Words after the same preposition in both statements
+    do not count.
     """
     count_a, count_b = Counter(token.canon for token in a.tokens), Counter(token.canon for token in b.tokens)
     # A word that occurs twice may have been paired crosswise.
@@ -419,7 +423,7 @@ def _play_roles(a: Wording, b: Wording, first: tuple[int, int], last: tuple[int,
 
 
 def _adverbial(wording: Wording) -> set[tuple[str, str]]:
-    """Return the pairs of a preposition and its object."""
+    """Return the pairs of a preposition and its object in a statement."""
     return {(connector.rstrip("+"), thing) for connector, thing in wording.relations}
 
 
@@ -492,7 +496,7 @@ class _Pairing:
             self._of_large[link.large].add(link.small)
 
     def difference(self, link: StatementLink) -> str:
-        """Return in what two statements differ; empty if they say the same."""
+        """Return the kind of difference between two statements; empty if they say the same."""
         a, b = self._small[link.small], self._large[link.large]
         if a.state and b.state and a.state != b.state:
             return "what is done"
@@ -513,13 +517,13 @@ class _Pairing:
         )
 
     def _left(self, link: StatementLink) -> tuple[list[WordToken], list[WordToken]]:
-        """Return the tokens of each statement that have no partner anywhere."""
+        """Return the tokens of each statement that have no partner in any link."""
         of_a, of_b = self._small[link.small].wording.tokens, self._large[link.large].wording.tokens
         left_a, left_b = self._found.small_left[link.small], self._found.large_left[link.large]
         return [of_a[each] for each in sorted(left_a)], [of_b[each] for each in sorted(left_b)]
 
     def _values(self, link: StatementLink) -> str:
-        """Return the kind of value that differs: numbers, identifiers or names; else empty."""
+        """Return the kind of value that differs (numbers, identifiers or names); empty if none does."""
         left_a, left_b = self._left(link)
         if _both(left_a, left_b, _is_number, _is_one):
             return "a number or date"
@@ -544,7 +548,10 @@ class _Pairing:
         return ""
 
     def _content(self, link: StatementLink) -> str:
-        """Return a difference if each side says something more, or has another word in the same place."""
+        """Return a difference if each statement says something more, or has another word in the same place.
+
+        Else empty.
+        """
         a, b = self._small[link.small].wording, self._large[link.large].wording
         more_a, more_b = (any(token.kind != "weak" for token in left) for left in self._left(link))
         for number, other in link.match.pairs:
@@ -556,7 +563,7 @@ class _Pairing:
         return "a word in the same place" if substituted(a, b, left_a, left_b) else ""
 
     def _marks(self, link: StatementLink) -> str:
-        """Return a difference in questions, doubts, times or obligations, which partners must share."""
+        """Return a difference in questions, doubts, times or obligations; empty if both statements agree."""
         a, b = self._small[link.small].wording, self._large[link.large].wording
         of_partners_a = frozenset[str]().union(
             *(self._large[each].wording.marks for each in self._of_small[link.small])
@@ -570,7 +577,7 @@ class _Pairing:
         return "whether it must or may be" if _modals_differ(a, b) or _modals_differ(b, a) else ""
 
     def steps(self) -> Iterator[str]:
-        """Yield a conflict if numbered steps of both notes have another order."""
+        """Yield a conflict if the numbered steps of the notes are in a different order."""
         lines = sorted(
             (self._small[link.small].line, self._large[link.large].line)
             for link in self._found.links
@@ -580,7 +587,10 @@ class _Pairing:
             yield "numbered steps come in another order"
 
     def pronouns(self) -> Iterator[str]:
-        """Yield statements that begin with a pronoun such as "it" and come after different statements."""
+        """Yield conflicts: paired statements that both begin with a pronoun but follow different statements.
+
+        A pronoun such as "it" then refers to different things.
+        """
         for link in self._found.links:
             a, b = self._small[link.small], self._large[link.large]
             if a.anaphoric and b.anaphoric and link.small and link.large:
@@ -595,7 +605,10 @@ def _both(
     is_sure: Callable[[WordToken], bool],
     may_be: Callable[[WordToken], bool] | None = None,
 ) -> bool:
-    """Return whether one side certainly has such a token, and the other one has or may have another."""
+    """Return whether one statement surely has such a token, and the other surely or possibly has another.
+
+    `is_sure` and `may_be` test a single token.
+    """
     may_be = may_be or is_sure
     sure_a, sure_b = any(map(is_sure, a)), any(map(is_sure, b))
     return (sure_a and (sure_b or any(map(may_be, b)))) or (sure_b and any(map(may_be, a)))
@@ -624,7 +637,7 @@ def _may_be_name(token: WordToken) -> bool:
 def _polarity(a: Wording, b: Wording, link: StatementLink) -> str:
     """Return "a negation" if one statement negates words that the other one does not; else empty.
 
-    These are the first word after the negation, or all of its clause.
+    Negated words are the first word after the negation, or its whole clause.
     """
     if a.negative != b.negative:
         return "a negation"
@@ -646,14 +659,14 @@ def _polarity(a: Wording, b: Wording, link: StatementLink) -> str:
 
 
 def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
-    """Return whether one statement denies what the other one says."""
+    """Return whether one statement negates what the other one says."""
     return bool(_polarity(a, b, StatementLink(0, 0, match)))
 
 
 def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return whether the negation concerns something that both statements have ("flags are not supported").
+    """Return whether the negation applies to something that both statements have ("flags are not supported").
 
-    It does not if it is a mere contrast in a clause of its own ("says why, not what").
+    It does not if it is only a contrast in a clause of its own ("says why, not what").
     """
     clause = wording.clauses[negation.reach.start]
     return any(number < negation.reach.start and wording.clauses[number] == clause for number, _mate in pairs)
@@ -662,7 +675,7 @@ def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[in
 def _relations(a: Wording, b: Wording) -> str:
     """Return a difference in relations such as from and to, before and after; else empty.
 
-    That is the same relation to another thing, or the opposite relation to the same thing.
+    A difference is the same relation to another thing, or the opposite relation to the same thing.
     """
     shared = {each for each, _thing in a.relations} & {each for each, _thing in b.relations}
     for connector in shared & RELATIONS:
@@ -683,8 +696,8 @@ def substituted(
 ) -> list[tuple[WordToken, WordToken]]:
     """Return pairs of different words in the same place.
 
-    Two weak words make no pair, and a weak and a strong word only if each is alone. `left_a` and `left_b` are
-    the numbers of tokens without a partner.
+    Two weak words are not paired, and a weak and a strong word only if each is the only word in its place.
+    `left_a` and `left_b` are the numbers of tokens without a partner.
     """
     of_a, of_b = {a.tokens[each].canon for each in left_a}, {b.tokens[each].canon for each in left_b}
     pairs = []
@@ -707,7 +720,10 @@ def _weight(token: WordToken) -> float:
 
 
 def _replaced(a: Wording, b: Wording) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the ranges of tokens between equal ones that are empty on neither side."""
+    """Yield the ranges of tokens between equal tokens, if they are not empty in either statement.
+
+    Each item is the start and end in `a`, then the start and end in `b`.
+    """
     from rapidfuzz.distance import Levenshtein
 
     names: dict[str, int] = {}
@@ -744,7 +760,7 @@ def _tense(a: Wording, b: Wording) -> str:
 
 
 def _place(a: Statement, b: Statement) -> str:
-    """Return a difference in the section, or in the line above to which the statements belong; else empty."""
+    """Return a difference in the sections, or in the lines above, of two statements; else empty."""
     if _headings_differ(a.section, b.section):
         return "the section they stand in"
     return "what they stand under" if _headings_differ(a.parent, b.parent) else ""
@@ -762,7 +778,7 @@ def _headings_differ(a: str, b: str) -> bool:
 
 
 def _keys(small: Sequence[Statement], large: Sequence[Statement]) -> Iterator[str]:
-    """Yield keys that each note has once, with values that share nothing."""
+    """Yield a conflict for each key that both notes have once, with values that share nothing."""
     of_small, of_large = _unique_keys(small), _unique_keys(large)
     for key in of_small.keys() & of_large.keys():
         a, b = of_small[key], of_large[key]

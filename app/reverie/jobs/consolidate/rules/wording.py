@@ -1,14 +1,13 @@
 """The tokens of a statement, folded so that two phrasings of the same thing become similar.
 
 Spelling, inflection, units, number words, dates, quotes and markup are folded. Numbers, identifiers and names
-are marked, because statements that differ in those differ in substance. Each token knows whether it is
-negated.
+are marked, because statements that differ in these differ in meaning. Each token has a flag for negation.
 
 The words and patterns are in `resources/vocabulary.toml`, where comments describe the purpose of each list;
-they are read on import, which only the rules do. A missing or damaged file fails the import, as a bug of
-ours. Folding turns different spellings with the same meaning into one: typographic characters, emphasis and
-links of Markdown, fixed phrases ("at most", "instead of"), inflection and synonyms. It does not depend on
-context.
+they are read when this module is imported, which only the rules do. If the file is missing or damaged, the
+import fails, because that is a bug of Reverie. Folding turns different spellings with the same meaning into
+one: typographic characters, emphasis and links of Markdown, fixed phrases ("at most", "instead of"),
+inflection and synonyms. It does not depend on context.
 
 Pure; any thread; linear in the text.
 """
@@ -39,14 +38,15 @@ def _groups(name: str) -> tuple[frozenset[str], ...]:
 
 
 def _by_word(name: str) -> dict[str, str]:
-    """Return the keys of a table section by the words that they stand for."""
+    """Return word -> key for the words listed in a section of the vocabulary."""
     return {each: canon for canon, words in _TABLE[name].items() for each in words.split()}
 
 
 def _one_of(*, words: list[str], marks: list[str]) -> str:
     """Return a pattern for any of these texts; `words` only match at the beginning of a word.
 
-    Each text begins with a plain character. Testing that character first makes the search nine times as fast.
+    Each text must begin with a character that is not special in a pattern. Testing that character first makes
+    the search nine times as fast.
     """
 
     def by_first(patterns: list[str]) -> str:
@@ -64,7 +64,10 @@ ENTITY_FOLDERS = _words("entity_folders")
 FILLER_NAME_WORDS = _words("filler_name_words")
 POOR_NAME_WORDS = _words("poor_name_words")
 NOTE_NAME_WORDS = _words("note_name_words")
-"""Words in a name that only say that it is a note: useless alone, harmless beside other words."""
+"""Words in a name which only say that the file is a note.
+
+A name of such words alone says nothing; beside other words they are ignored.
+"""
 PLACEHOLDERS = _words("placeholders")
 PAST_WORDS = _words("past_words")
 FUTURE_TRIGGERS = _words("future_triggers")
@@ -132,7 +135,7 @@ _SCRIPT_CHANGE = re.compile(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z
 
 
 def word(canon: str) -> str:
-    """Return the folded form of a lower-case word: without inflection, one word for all synonyms."""
+    """Return the folded form of a lower-case word: uninflected, and the same for all synonyms."""
     return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
 
 
@@ -217,12 +220,12 @@ def excludes(a: frozenset[str], b: frozenset[str], *, strict: bool = False) -> b
 
 
 def excluding_words(seen: frozenset[str]) -> frozenset[str]:
-    """Return those words that exclude any other word, in folded form."""
+    """Return the words of `seen` that exclude any other word, in folded form."""
     return frozenset(word(each) for each in seen if each in _GROUPS_OF or word(each) in _GROUPS_OF)
 
 
 def _members(seen: frozenset[str]) -> dict[int, set[str]]:
-    """Return the words of each group that are in `seen`, by group number."""
+    """Return group number -> the words of the group that are in `seen`."""
     members: dict[int, set[str]] = defaultdict(set)
     for each in seen:
         for group in _GROUPS_OF.get(each) or _GROUPS_OF.get(word(each), ()):
@@ -261,7 +264,7 @@ class WordToken(NamedTuple):
     negated: bool = False
     """Whether an odd number of negations applies to it."""
     initial: bool = False
-    """Whether it is at the beginning of a sentence, so that a capital letter does not mark a name."""
+    """Whether it is at the beginning of a sentence, where a capital letter does not mark a name."""
     capital: bool = False
     """Whether it begins with a capital letter."""
 
@@ -277,7 +280,10 @@ class Negation(NamedTuple):
     reach: range
     """The numbers of the tokens that it negates."""
     forward: bool
-    """Whether it is before these tokens and so mainly concerns the first; else anywhere in the clause."""
+    """Whether the negation comes before these tokens, so that it mainly applies to the first.
+
+    Otherwise it is anywhere in the clause.
+    """
 
 
 class Wording(Struct, frozen=True):
@@ -285,21 +291,21 @@ class Wording(Struct, frozen=True):
 
     tokens: tuple[WordToken, ...]
     seen: frozenset[str]
-    """All its words, including function words."""
+    """All words of the statement, including function words."""
     relations: frozenset[tuple[str, str]] = frozenset()
     """Pairs of a preposition and its object."""
     negations: tuple[Negation, ...] = ()
     negative: bool = False
-    """Whether it has a negation in a language for which the scope is unknown: Chinese, Japanese, Korean."""
+    """Whether it has a negation of unknown scope; this applies to Chinese, Japanese and Korean."""
     marks: frozenset[str] = frozenset()
     """Other properties of the whole statement (see `MARKS`)."""
     passive: bool = False
     past: bool = False
-    """Whether it has a past tense."""
+    """Whether a verb is in a past tense."""
     ordered: bool = False
-    """Whether an arrow or a word such as "then" makes the order matter."""
+    """Whether an arrow, or a word such as "then", shows that the order matters."""
     clauses: tuple[int, ...] = ()
-    """The number of the clause of each token."""
+    """The number of its clause, for each token."""
     weight: float = field(default=0.0)
 
     @property
@@ -353,10 +359,10 @@ _BOUNDARY_WORDS = BOUNDARIES
 
 @lru_cache(maxsize=4096)
 def read_wording(text: str, *, code: bool = False, capital_nouns: bool = False) -> Wording:
-    """Return the tokens of one statement; cached, because the same lines occur again and again.
+    """Return the tokens of one statement; cached, because the same lines recur.
 
-    With `code` it is a line of code, in which each word is an identifier and nothing is negated.
-    `capital_nouns` says that capital letters do not mark names, as in German.
+    `code`: the text is a line of code, in which each word is an identifier and nothing is negated.
+    `capital_nouns`: capital letters do not mark names, as in German.
     """
     return _WordingReader(text, code, capital_nouns).read()
 
@@ -411,9 +417,9 @@ class _WordingReader:
         )
 
     def _mark_code(self, text: str) -> str:
-        """Return the text without backticks, and remember the positions of code.
+        """Return the text without backticks; record the positions of code.
 
-        A code span of symbols alone is added as a token.
+        A code span that consists only of symbols is added as a token.
         """
         pieces: list[str] = []
         at = length = 0
@@ -521,7 +527,7 @@ class _WordingReader:
             self._connect(text)
 
     def _counts_unit(self, unit: str) -> bool:
-        """Add a unit that is written as a word to the number before it; return False if there is none.
+        """Attach a unit that is written as a word to the number before it; return False without a number.
 
         The number may be a number word or an article ("ten minutes", "an hour").
         """
@@ -588,7 +594,10 @@ class _WordingReader:
         return tuple(bisect_right(starts, number) for number in range(len(self._tokens)))
 
     def _negations(self) -> tuple[Negation, ...]:
-        """Return the scope of each negation: from it to the end of its clause, or else the whole clause."""
+        """Return the scope of each negation.
+
+        It reaches from the negation to the end of the clause, or is the whole clause.
+        """
         groups: list[Negation] = []
         before = 0
         ends = [clause[0] for clause in self._clauses[1:]] + [len(self._tokens)]
@@ -626,9 +635,9 @@ class _WordingReader:
         return frozenset(marks)
 
     def _has(self, cue: re.Pattern[str], triggers: frozenset[str], text: str) -> bool:
-        """Return whether the text has the cue.
+        """Return whether the text matches `cue`.
 
-        The search only takes place if one of the trigger words was seen or the text is not ASCII.
+        The search is skipped unless one of the trigger words was seen or the text is not ASCII.
         """
         return not (text.isascii() and self._seen.isdisjoint(triggers)) and bool(cue.search(text))
 
@@ -642,7 +651,7 @@ _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
 
 
 def _is_abbreviation(surface: str, text: str) -> bool:
-    """Return whether a word in capitals is an abbreviation and not a function word, such as CET and EST."""
+    """Return whether a word in capitals, such as CET or EST, is an abbreviation and not a function word."""
     return len(surface) > 1 and surface.isupper() and text not in ENGLISH_FUNCTION_WORDS
 
 
