@@ -15,7 +15,7 @@
 <context>
     <name>AttemptView</name>
     <message>
-        <source>The run tried to change nothing.</source>
+        <source>The run did not try to change anything.</source>
         <translation>Der Lauf wollte nichts ändern.</translation>
     </message>
 </context>
@@ -34,7 +34,7 @@
         <translation>Noch nicht in der Geschichte</translation>
     </message>
     <message>
-        <source>There is no text.</source>
+        <source>This version has no text.</source>
         <translation>Es gibt keinen Text.</translation>
     </message>
 </context>
@@ -60,23 +60,27 @@
         <translation>Änderungen, die neuesten zuerst</translation>
     </message>
     <message>
-        <source>Looking further back…</source>
+        <source>Filter changes</source>
+        <translation>Welche Änderungen</translation>
+    </message>
+    <message>
+        <source>Loading older changes…</source>
         <translation>Suche weiter zurück…</translation>
     </message>
     <message>
-        <source>No change matches.</source>
-        <translation>Keine Änderung passt.</translation>
-    </message>
-    <message>
-        <source>No deleted memory matches.</source>
-        <translation>Keine gelöschte Erinnerung passt.</translation>
-    </message>
-    <message>
-        <source>Nothing changed yet.</source>
+        <source>No changes yet.</source>
         <translation>Noch hat sich nichts geändert.</translation>
     </message>
     <message>
-        <source>Nothing was deleted yet.</source>
+        <source>No matching changes.</source>
+        <translation>Keine Änderung passt.</translation>
+    </message>
+    <message>
+        <source>No matching deleted memories.</source>
+        <translation>Keine gelöschte Erinnerung passt.</translation>
+    </message>
+    <message>
+        <source>No memories have been deleted yet.</source>
         <translation>Noch wurde nichts gelöscht.</translation>
     </message>
     <message>
@@ -99,10 +103,6 @@
         <source>Show all changes</source>
         <translation>Alle Änderungen zeigen</translation>
     </message>
-    <message>
-        <source>Which changes</source>
-        <translation>Welche Änderungen</translation>
-    </message>
 </context>
 <context>
     <name>ChangeSetPane</name>
@@ -123,10 +123,6 @@
         <translation>&amp;Einen Blick wert …</translation>
     </message>
     <message>
-        <source>A preview: nothing of it was written.</source>
-        <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
-    </message>
-    <message>
         <source>A&amp;pply</source>
         <translation>An&amp;wenden</translation>
     </message>
@@ -135,64 +131,64 @@
         <translation>{count} von {all} &amp;anwenden</translation>
     </message>
     <message>
-        <source>Already here when you first opened this home.</source>
-        <translation>Schon da, als Sie dieses Verzeichnis zum ersten Mal geöffnet haben.</translation>
+        <source>Apply the checked changes; you can undo this</source>
+        <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <source>Bring back everything that stood there then; you see first what would change</source>
-        <translation>Alles zurückholen, was damals dort war; Sie sehen vorher, was sich ändern würde</translation>
+        <source>Dismiss this proposal; it stays in the list, and you can apply it later</source>
+        <translation>Weglegen; es bleibt in der Liste und kann später angewendet werden</translation>
     </message>
     <message>
         <source>In conflict: {paths}</source>
         <translation>Im Konflikt: {paths}</translation>
     </message>
     <message>
-        <source>It was applied already.</source>
-        <translation>Es wurde schon angewendet.</translation>
-    </message>
-    <message>
         <source>Keep as a &amp;proposal</source>
         <translation>Als &amp;Vorschlag behalten</translation>
     </message>
     <message>
-        <source>Later edits are kept, and it can be undone</source>
+        <source>Later edits are kept; you can undo this</source>
         <translation>Spätere Änderungen bleiben, und es lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <source>No file was changed.</source>
-        <translation>Keine Datei wurde geändert.</translation>
-    </message>
-    <message>
-        <source>Nothing of it was written. {reason}</source>
+        <source>No changes were written. {reason}</source>
         <translation>Nichts davon wurde geschrieben. {reason}</translation>
     </message>
     <message>
-        <source>Pairs of memories that this run left to you: keep the left, the right or both</source>
+        <source>No files were changed.</source>
+        <translation>Keine Datei wurde geändert.</translation>
+    </message>
+    <message>
+        <source>Pairs of memories that this run left for you to decide: keep the left, the right or both</source>
         <translation>Paare von Notizen, die dieser Lauf Ihnen überlassen hat: die linke, die rechte oder beide behalten</translation>
     </message>
     <message>
-        <source>Put it away; it stays in the list and can be applied later</source>
-        <translation>Weglegen; es bleibt in der Liste und kann später angewendet werden</translation>
+        <source>Restore all files that the folder contained then; you can review the changes first</source>
+        <translation>Alles zurückholen, was damals dort war; Sie sehen vorher, was sich ändern würde</translation>
     </message>
     <message>
         <source>Restore the &amp;folder…</source>
         <translation>&amp;Ordner wiederherstellen…</translation>
     </message>
     <message>
-        <source>The agent took facts out of its memories. Undo all brings them back.</source>
+        <source>The agent removed facts from its memories. Undo all restores them.</source>
         <translation>Der Agent hat Angaben aus seinen Erinnerungen entfernt. „Alles rückgängig machen“ holt sie zurück.</translation>
     </message>
     <message>
-        <source>Write what is ticked; it can be undone</source>
-        <translation>Schreiben, was angehakt ist; es lässt sich rückgängig machen</translation>
+        <source>These changes were already applied.</source>
+        <translation>Es wurde schon angewendet.</translation>
+    </message>
+    <message>
+        <source>These memories already existed when you first opened this home.</source>
+        <translation>Schon da, als Sie dieses Verzeichnis zum ersten Mal geöffnet haben.</translation>
+    </message>
+    <message>
+        <source>This is a preview; no changes were written.</source>
+        <translation>Eine Vorschau: Nichts davon wurde geschrieben.</translation>
     </message>
 </context>
 <context>
     <name>ChangesControl</name>
-    <message>
-        <source>Choose that one in the list of homes, then open it again.</source>
-        <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
-    </message>
     <message>
         <source>No difference from this version.</source>
         <translation>Kein Unterschied zu dieser Fassung.</translation>
@@ -208,6 +204,10 @@
     <message>
         <source>Restore as</source>
         <translation>Wiederherstellen als</translation>
+    </message>
+    <message>
+        <source>Select that project or workspace in the list of homes, then open the memory again.</source>
+        <translation>Wählen Sie es in der Liste der Homes und öffnen Sie die Notiz dann noch einmal.</translation>
     </message>
     <message>
         <source>This memory belongs to another project or workspace.</source>
@@ -230,10 +230,6 @@
     <message>
         <source>1 check</source>
         <translation>1 Prüfung</translation>
-    </message>
-    <message>
-        <source>Asks the model for real, with one tool call; a paid service charges for it</source>
-        <translation>Fragt das Modell wirklich, mit einem Werkzeugaufruf; ein bezahlter Dienst berechnet ihn</translation>
     </message>
     <message>
         <source>Check again</source>
@@ -268,8 +264,12 @@
         <translation>Nichts ausgewählt</translation>
     </message>
     <message>
-        <source>Select a workspace at the left.</source>
+        <source>Select a workspace on the left.</source>
         <translation>Wählen Sie links einen Workspace.</translation>
+    </message>
+    <message>
+        <source>Send one real request with a tool call to the model; a paid service charges for it</source>
+        <translation>Fragt das Modell wirklich, mit einem Werkzeugaufruf; ein bezahlter Dienst berechnet ihn</translation>
     </message>
     <message>
         <source>Test the model</source>
@@ -423,46 +423,46 @@
         <translation>1 Datei</translation>
     </message>
     <message>
-        <source>1 file stays here, because it is too large or no text.</source>
+        <source>1 file is not sent because it is too large or not a text file.</source>
         <translation>1 Datei bleibt hier, weil sie zu groß oder kein Text ist.</translation>
     </message>
     <message>
-        <source>1 value in them looks like a secret to Reverie: a placeholder is sent instead.</source>
+        <source>1 value in these files looks like a secret; Reverie sends a placeholder instead.</source>
         <translation>1 Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</translation>
     </message>
     <message>
-        <source>Files that would leave this machine</source>
+        <source>Files that would be sent</source>
         <translation>Dateien, die diesen Rechner verlassen würden</translation>
     </message>
     <message>
-        <source>Nothing in them looks like a secret to Reverie.</source>
+        <source>Reverie cannot recognize every secret. If the files could contain secrets, read them before you send them.</source>
+        <translation>Reverie kann nicht jedes Geheimnis erkennen: Lesen Sie die Dateien vorher, falls sie welche enthalten könnten.</translation>
+    </message>
+    <message>
+        <source>Reverie found nothing in these files that looks like a secret.</source>
         <translation>Nichts darin sieht für Reverie wie ein Geheimnis aus.</translation>
     </message>
     <message>
-        <source>Reverie cannot know every secret: read the files first if they may hold some.</source>
-        <translation>Reverie kann nicht jedes Geheimnis erkennen: Lesen Sie die Dateien vorher, falls sie welche enthalten könnten.</translation>
+        <source>Reverie will not ask again for this home and destination.</source>
+        <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
     </message>
     <message>
         <source>Send memories to a model?</source>
         <translation>Notizen an ein Modell senden?</translation>
     </message>
     <message>
-        <source>The model {engine} may read all of them.</source>
+        <source>The model {engine} can read all of these files.</source>
         <translation>Das Modell {engine} darf sie alle lesen.</translation>
     </message>
     <message>
-        <source>You are asked once for this home and destination.</source>
-        <translation>Gefragt wird einmal für dieses Home und Ziel.</translation>
-    </message>
-    <message>
-        <source>{files} of this home would be sent to {destination}.</source>
+        <source>{files} from this home would be sent to {destination}.</source>
         <translation>{files} dieses Homes würden an {destination} gesendet.</translation>
     </message>
 </context>
 <context>
     <name>ContextControl</name>
     <message>
-        <source>Not known for this agent</source>
+        <source>Context unknown for this agent</source>
         <translation>Für diesen Agenten nicht bekannt</translation>
     </message>
     <message>
@@ -473,10 +473,6 @@
 <context>
     <name>ContextTab</name>
     <message>
-        <source>A pinned memory is loaded before those that are used often</source>
-        <translation>Eine angeheftete Notiz wird vor den oft benutzten geladen</translation>
-    </message>
-    <message>
         <source>As of:</source>
         <translation>Stand:</translation>
     </message>
@@ -485,20 +481,16 @@
         <translation>Text kopieren</translation>
     </message>
     <message>
-        <source>Copy this part as it is loaded</source>
+        <source>Copy this part exactly as the agent loads it</source>
         <translation>Diesen Teil kopieren, wie er geladen wird</translation>
     </message>
     <message>
-        <source>How many days ahead the context is worked out for</source>
-        <translation>Für wie viele Tage im Voraus der Kontext ermittelt wird</translation>
-    </message>
-    <message>
-        <source>No context yet</source>
+        <source>No context to show</source>
         <translation>Noch kein Kontext</translation>
     </message>
     <message>
-        <source>Only what is &amp;loaded</source>
-        <translation>Nur was ge&amp;laden wird</translation>
+        <source>Number of days ahead</source>
+        <translation>Für wie viele Tage im Voraus der Kontext ermittelt wird</translation>
     </message>
     <message>
         <source>Open</source>
@@ -517,19 +509,27 @@
         <translation>Links einen Workspace oder ein Projekt wählen, um zu sehen, was dessen Agent laden würde.</translation>
     </message>
     <message>
+        <source>Show only &amp;loaded</source>
+        <translation>Nur was ge&amp;laden wird</translation>
+    </message>
+    <message>
         <source>Show the selected memory in the editor</source>
         <translation>Die gewählte Notiz im Editor zeigen</translation>
+    </message>
+    <message>
+        <source>Show what would be loaded on a later day if no memory is used until then</source>
+        <translation>Was später geladen würde, wenn bis dahin nichts benutzt wird</translation>
+    </message>
+    <message>
+        <source>The agent loads pinned memories before frequently used ones</source>
+        <translation>Eine angeheftete Notiz wird vor den oft benutzten geladen</translation>
     </message>
     <message>
         <source>Unpin</source>
         <translation>Lösen</translation>
     </message>
     <message>
-        <source>What would be loaded later, if nothing was used in between</source>
-        <translation>Was später geladen würde, wenn bis dahin nichts benutzt wird</translation>
-    </message>
-    <message>
-        <source>with unsaved text</source>
+        <source>includes unsaved text</source>
         <translation>mit ungesichertem Text</translation>
     </message>
     <message>
@@ -540,19 +540,19 @@
 <context>
     <name>CrashReporter</name>
     <message>
+        <source>An unexpected error occurred ({kind}).</source>
+        <translation>Etwas Unerwartetes ist geschehen ({kind}).</translation>
+    </message>
+    <message>
         <source>Copy &amp;details</source>
         <translation>&amp;Einzelheiten kopieren</translation>
     </message>
     <message>
-        <source>Reverie made a mistake</source>
+        <source>Internal error in Reverie</source>
         <translation>Reverie hat einen Fehler gemacht</translation>
     </message>
     <message>
-        <source>Something unexpected happened ({kind}).</source>
-        <translation>Etwas Unerwartetes ist geschehen ({kind}).</translation>
-    </message>
-    <message>
-        <source>You can keep working. The details below help to fix it; they contain no memory text.</source>
+        <source>You can keep working. Include the details below in a bug report; they contain no memory text.</source>
         <translation>Die Arbeit kann weitergehen. Die Einzelheiten unten helfen beim Beheben; sie enthalten keinen Text aus Notizen.</translation>
     </message>
 </context>
@@ -563,19 +563,15 @@
         <translation>&amp;Wiederherstellen</translation>
     </message>
     <message>
-        <source>Another memory has taken its place: it comes back under a new name.</source>
+        <source>Another memory now has this path, so this one is restored under a new name.</source>
         <translation>An seiner Stelle liegt eine andere Erinnerung: Sie kommt unter einem neuen Namen zurück.</translation>
     </message>
     <message>
-        <source>Bring it back under another name</source>
-        <translation>Unter anderem Namen zurückholen</translation>
+        <source>If another memory now has the same path, the deleted one is restored under a new name.</source>
+        <translation>Wo eine andere Erinnerung liegt, kommen sie unter einem neuen Namen zurück.</translation>
     </message>
     <message>
-        <source>Bring it back; nothing is overwritten</source>
-        <translation>Zurückholen; nichts wird überschrieben</translation>
-    </message>
-    <message>
-        <source>Its project or workspace is gone, so it cannot be restored there; copy its text.</source>
+        <source>Its project or workspace no longer exists, so the memory cannot be restored there. Copy its text instead.</source>
         <translation>Projekt oder Workspace ist weg, daher kann es dort nicht wiederhergestellt werden; der Text lässt sich kopieren.</translation>
     </message>
     <message>
@@ -583,12 +579,16 @@
         <translation>&amp;Wiederherstellen als…</translation>
     </message>
     <message>
-        <source>What the deleted memory said</source>
-        <translation>Was in der gelöschten Notiz stand</translation>
+        <source>Restore the memory under another name</source>
+        <translation>Unter anderem Namen zurückholen</translation>
     </message>
     <message>
-        <source>Where another memory has taken the place, they come back under a new name.</source>
-        <translation>Wo eine andere Erinnerung liegt, kommen sie unter einem neuen Namen zurück.</translation>
+        <source>Restore without overwriting anything</source>
+        <translation>Zurückholen; nichts wird überschrieben</translation>
+    </message>
+    <message>
+        <source>Text of the deleted memory</source>
+        <translation>Was in der gelöschten Notiz stand</translation>
     </message>
 </context>
 <context>
@@ -956,7 +956,7 @@
 <context>
     <name>EntryList</name>
     <message>
-        <source>What is loaded and what is not</source>
+        <source>Memories, loaded and not loaded</source>
         <translation>Was geladen wird und was nicht</translation>
     </message>
 </context>
@@ -1057,11 +1057,11 @@
 <context>
     <name>FailuresControl</name>
     <message>
-        <source>Merged; one stays.</source>
+        <source>The records were merged into one.</source>
         <translation>Zusammengeführt; eines bleibt.</translation>
     </message>
     <message>
-        <source>The resolution is saved.</source>
+        <source>The resolution was saved.</source>
         <translation>Die Lösung ist gesichert.</translation>
     </message>
 </context>
@@ -1076,7 +1076,7 @@
         <translation>Text kopieren</translation>
     </message>
     <message>
-        <source>Details of what is selected</source>
+        <source>Details of the selected entry</source>
         <translation>Einzelheiten der Auswahl</translation>
     </message>
     <message>
@@ -1092,7 +1092,11 @@
         <translation>Arten von Fehlschlägen</translation>
     </message>
     <message>
-        <source>Make one of those that say the same</source>
+        <source>Lessons that a failed iteration leaves for the next one appear here.</source>
+        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
+    </message>
+    <message>
+        <source>Merge the duplicate records into one</source>
         <translation>Aus denen, die dasselbe sagen, eines machen</translation>
     </message>
     <message>
@@ -1104,16 +1108,20 @@
         <translation>Nächstes &amp;Ziel:</translation>
     </message>
     <message>
-        <source>No crash was recorded.</source>
+        <source>No crashes were recorded.</source>
         <translation>Kein Absturz wurde aufgezeichnet.</translation>
     </message>
     <message>
-        <source>No episode has failed.</source>
+        <source>No episodes have failed.</source>
         <translation>Keine Episode ist fehlgeschlagen.</translation>
     </message>
     <message>
         <source>Nothing has failed here yet</source>
         <translation>Hier ist noch nichts fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>Open the Claude Code session recorded in the store</source>
+        <translation>Die Sitzung von Claude Code, die die Ablage nennt</translation>
     </message>
     <message>
         <source>Open the crash file</source>
@@ -1136,40 +1144,32 @@
         <translation>Mitschrift öffnen</translation>
     </message>
     <message>
-        <source>Show it among the memories</source>
-        <translation>Unter den Notizen zeigen</translation>
-    </message>
-    <message>
-        <source>Show its crash</source>
+        <source>Show the crash</source>
         <translation>Den Absturz dazu zeigen</translation>
     </message>
     <message>
-        <source>Show its lesson</source>
-        <translation>Die Lehre dazu zeigen</translation>
-    </message>
-    <message>
-        <source>The crash records of this lesson</source>
+        <source>Show the crash records of this lesson</source>
         <translation>Die Absturzaufzeichnungen zu dieser Lehre</translation>
     </message>
     <message>
-        <source>The newest lesson made of such a crash</source>
+        <source>Show the file in the Memory tab</source>
+        <translation>Unter den Notizen zeigen</translation>
+    </message>
+    <message>
+        <source>Show the lesson</source>
+        <translation>Die Lehre dazu zeigen</translation>
+    </message>
+    <message>
+        <source>Show the newest lesson from a crash of this kind</source>
         <translation>Die neueste Lehre aus einem solchen Absturz</translation>
     </message>
     <message>
-        <source>The session of Claude Code that the store names</source>
-        <translation>Die Sitzung von Claude Code, die die Ablage nennt</translation>
-    </message>
-    <message>
-        <source>There are no anti-patterns: the agent makes them of failures that repeat.</source>
+        <source>There are no anti-patterns. The agent creates them from repeated failures.</source>
         <translation>Es gibt keine Anti-Patterns: Der Agent macht sie aus Fehlschlägen, die sich wiederholen.</translation>
     </message>
     <message>
         <source>Type a goal to see which warnings match</source>
         <translation>Ein Ziel eingeben, um zu sehen, welche Warnungen passen</translation>
-    </message>
-    <message>
-        <source>What a failed iteration leaves for the next one shows here.</source>
-        <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
     </message>
     <message>
         <source>Write down how this error was resolved</source>
@@ -1179,16 +1179,16 @@
 <context>
     <name>Field</name>
     <message>
-        <source>A model is written as service:model, such as ollama:qwen3:8b.</source>
+        <source>Enter a model as service:model, for example ollama:qwen3:8b.</source>
         <translation>Ein Modell wird als Dienst:Modell geschrieben, etwa ollama:qwen3:8b.</translation>
-    </message>
-    <message>
-        <source>An address begins with http:// or https://.</source>
-        <translation>Eine Adresse beginnt mit http:// oder https://.</translation>
     </message>
     <message>
         <source>Name: value; another: value</source>
         <translation>Name: Wert; weiterer: Wert</translation>
+    </message>
+    <message>
+        <source>The address must start with http:// or https://.</source>
+        <translation>Eine Adresse beginnt mit http:// oder https://.</translation>
     </message>
     <message>
         <source>“{label}” is not valid.</source>
@@ -1276,7 +1276,7 @@
 <context>
     <name>FindingRow</name>
     <message>
-        <source>in order</source>
+        <source>OK</source>
         <translation>in Ordnung</translation>
     </message>
     <message>
@@ -1580,11 +1580,7 @@
         <translation>Zurücknehmen</translation>
     </message>
     <message>
-        <source>goes back</source>
-        <translation>geht zurück</translation>
-    </message>
-    <message>
-        <source>in your words</source>
+        <source>edited by you</source>
         <translation>in Ihren Worten</translation>
     </message>
     <message>
@@ -1592,7 +1588,11 @@
         <translation>abgelehnt</translation>
     </message>
     <message>
-        <source>taken back</source>
+        <source>to be undone</source>
+        <translation>geht zurück</translation>
+    </message>
+    <message>
+        <source>undone</source>
         <translation>zurückgenommen</translation>
     </message>
     <message>
@@ -1683,10 +1683,6 @@
         <translation>Mitschrift &amp;öffnen</translation>
     </message>
     <message>
-        <source>About</source>
-        <translation>Betrifft</translation>
-    </message>
-    <message>
         <source>Job</source>
         <translation>Aufgabe</translation>
     </message>
@@ -1699,6 +1695,14 @@
         <translation>Aufgaben des Agenten</translation>
     </message>
     <message>
+        <source>Next attempt</source>
+        <translation>Nächster Versuch</translation>
+    </message>
+    <message>
+        <source>Open the transcript that the job processes</source>
+        <translation>Worum es bei der Aufgabe geht</translation>
+    </message>
+    <message>
         <source>Reason</source>
         <translation>Grund</translation>
     </message>
@@ -1707,23 +1711,19 @@
         <translation>Zustand</translation>
     </message>
     <message>
+        <source>Subject</source>
+        <translation>Betrifft</translation>
+    </message>
+    <message>
         <source>The agent has no background jobs.</source>
         <translation>Der Agent hat keine Hintergrundaufgaben.</translation>
-    </message>
-    <message>
-        <source>Tries again</source>
-        <translation>Nächster Versuch</translation>
-    </message>
-    <message>
-        <source>What the job is about</source>
-        <translation>Worum es bei der Aufgabe geht</translation>
     </message>
     <message>
         <source>When</source>
         <translation>Wann</translation>
     </message>
     <message>
-        <source>at its next start</source>
+        <source>when the agent starts</source>
         <translation>beim nächsten Start</translation>
     </message>
 </context>
@@ -1816,10 +1816,6 @@
         <translation>&amp;Nur dieser Workspace</translation>
     </message>
     <message>
-        <source>It shows what the background services do, or leave undone and why.</source>
-        <translation>Es zeigt, was die Hintergrunddienste tun oder lassen und warum.</translation>
-    </message>
-    <message>
         <source>No matching entries</source>
         <translation>Keine passenden Einträge</translation>
     </message>
@@ -1830,6 +1826,10 @@
     <message>
         <source>The log is empty</source>
         <translation>Das Protokoll ist leer</translation>
+    </message>
+    <message>
+        <source>The log shows what the background services do, what they skip, and why.</source>
+        <translation>Es zeigt, was die Hintergrunddienste tun oder lassen und warum.</translation>
     </message>
     <message>
         <source>‹ Runs</source>
@@ -2082,7 +2082,7 @@
         <translation>Anti-Patterns zusammenführen</translation>
     </message>
     <message>
-        <source>No word is lost: conditions, sources and links are put together. These ids go: {ids}.</source>
+        <source>No text is lost: conditions, sources and links are combined. These ids are removed: {ids}.</source>
         <translation>Kein Wort geht verloren: Bedingungen, Quellen und Verweise werden zusammengelegt. Diese Kennungen entfallen: {ids}.</translation>
     </message>
 </context>
@@ -2112,24 +2112,24 @@
 <context>
     <name>MergeView</name>
     <message>
-        <source>= was here already   → moved here   ≈ here in other words   ✕ gone</source>
+        <source>= already here   → moved here   ≈ reworded here   ✕ removed</source>
         <translation>= war schon hier   → kam hierher   ≈ hier in anderen Worten   ✕ ist weg</translation>
     </message>
     <message>
-        <source>The memory that goes, and where its lines are</source>
-        <translation>Die Erinnerung, die verschwindet, und wo ihre Zeilen sind</translation>
-    </message>
-    <message>
-        <source>The memory that stays</source>
+        <source>Memory to keep</source>
         <translation>Die Erinnerung, die bleibt</translation>
     </message>
     <message>
-        <source>{name} (goes)</source>
-        <translation>{name} (geht)</translation>
+        <source>Memory to remove, and where its lines end up</source>
+        <translation>Die Erinnerung, die verschwindet, und wo ihre Zeilen sind</translation>
     </message>
     <message>
-        <source>{name} (stays)</source>
+        <source>{name} (kept)</source>
         <translation>{name} (bleibt)</translation>
+    </message>
+    <message>
+        <source>{name} (removed)</source>
+        <translation>{name} (geht)</translation>
     </message>
 </context>
 <context>
@@ -2150,7 +2150,7 @@
         <translation>Versuch {n}, gesendet als {role}</translation>
     </message>
     <message>
-        <source>Attempt {n}, the model</source>
+        <source>Attempt {n}, the model's response</source>
         <translation>Versuch {n}, das Modell</translation>
     </message>
     <message>
@@ -2178,7 +2178,7 @@
         <translation>System-Prompt</translation>
     </message>
     <message>
-        <source>{n} more are in the raw document.</source>
+        <source>{n} more messages are in the raw document.</source>
         <translation>{n} weitere stehen in den Rohdaten.</translation>
     </message>
 </context>
@@ -2189,15 +2189,15 @@
         <translation>Versuch {n}, {tool}</translation>
     </message>
     <message>
-        <source>It would have written</source>
-        <translation>Geschrieben hätte es</translation>
+        <source>Edits whose text to replace was not found in the memory</source>
+        <translation>Änderungen, die nicht zur Notiz passten</translation>
     </message>
     <message>
-        <source>Nothing in the memory is like it.</source>
+        <source>No similar text was found in the memory.</source>
         <translation>Nichts in der Notiz ist ihm ähnlich.</translation>
     </message>
     <message>
-        <source>The memory has</source>
+        <source>Similar text in the memory</source>
         <translation>In der Notiz steht</translation>
     </message>
     <message>
@@ -2205,12 +2205,12 @@
         <translation>Das Modell wollte ersetzen</translation>
     </message>
     <message>
-        <source>The text to replace is not in the memory.</source>
-        <translation>Der zu ersetzende Text steht nicht in der Notiz.</translation>
+        <source>The model wanted to write</source>
+        <translation>Geschrieben hätte es</translation>
     </message>
     <message>
-        <source>Writes that did not fit the memory</source>
-        <translation>Änderungen, die nicht zur Notiz passten</translation>
+        <source>The text to replace is not in the memory.</source>
+        <translation>Der zu ersetzende Text steht nicht in der Notiz.</translation>
     </message>
 </context>
 <context>
@@ -2220,16 +2220,16 @@
         <translation>&amp;Ausführen</translation>
     </message>
     <message>
-        <source>Model, as provider:model</source>
+        <source>Enter the model as provider:model, for example ollama:qwen3:8b. You can test a model in Settings.</source>
+        <translation>Als provider:modell schreiben, etwa ollama:qwen3:8b. In den Einstellungen lässt es sich testen.</translation>
+    </message>
+    <message>
+        <source>Model, in the form provider:model</source>
         <translation>Modell, als provider:modell</translation>
     </message>
     <message>
         <source>Run with a model</source>
         <translation>Mit einem Modell ausführen</translation>
-    </message>
-    <message>
-        <source>Write it as provider:model, such as ollama:qwen3:8b. Settings can test one.</source>
-        <translation>Als provider:modell schreiben, etwa ollama:qwen3:8b. In den Einstellungen lässt es sich testen.</translation>
     </message>
 </context>
 <context>
@@ -2255,7 +2255,7 @@
         <translation>{service} wird nach Modellen gefragt …</translation>
     </message>
     <message>
-        <source>Choose a service, or type a name for another one</source>
+        <source>Choose a service, or type a name to add one</source>
         <translation>Einen Dienst wählen oder den Namen eines anderen eingeben</translation>
     </message>
     <message>
@@ -2263,23 +2263,15 @@
         <translation>Schlüssel ver&amp;gessen</translation>
     </message>
     <message>
-        <source>Kept in the keyring of the system, never in a file</source>
-        <translation>Liegt im Schlüsselbund des Systems, nie in einer Datei</translation>
-    </message>
-    <message>
         <source>Key</source>
         <translation>Schlüssel</translation>
-    </message>
-    <message>
-        <source>Make one real tool call</source>
-        <translation>Einen echten Werkzeugaufruf machen</translation>
     </message>
     <message>
         <source>Model</source>
         <translation>Modell</translation>
     </message>
     <message>
-        <source>Open the list to see what the service offers</source>
+        <source>Open the list to see the models of the service</source>
         <translation>Die Liste zeigt, was der Dienst anbietet</translation>
     </message>
     <message>
@@ -2287,27 +2279,35 @@
         <translation>Ent&amp;fernen</translation>
     </message>
     <message>
-        <source>Remove your settings of this service</source>
+        <source>Remove the key from the keyring</source>
+        <translation>Den Schlüssel aus dem Schlüsselbund nehmen</translation>
+    </message>
+    <message>
+        <source>Remove your settings for this service</source>
         <translation>Die eigenen Einstellungen dieses Dienstes entfernen</translation>
+    </message>
+    <message>
+        <source>Send one real request with a tool call</source>
+        <translation>Einen echten Werkzeugaufruf machen</translation>
     </message>
     <message>
         <source>Service</source>
         <translation>Dienst</translation>
     </message>
     <message>
-        <source>Take the key out of the keyring</source>
-        <translation>Den Schlüssel aus dem Schlüsselbund nehmen</translation>
+        <source>Stored in the system's keyring, never in a file</source>
+        <translation>Liegt im Schlüsselbund des Systems, nie in einer Datei</translation>
     </message>
     <message>
-        <source>The name of a service has letters, digits, dots, hyphens and underscores.</source>
+        <source>The name of a service can contain only letters, digits, dots, hyphens and underscores.</source>
         <translation>Der Name eines Dienstes besteht aus Buchstaben, Ziffern, Punkten, Binde- und Unterstrichen.</translation>
     </message>
     <message>
-        <source>The service {name} has no address yet.</source>
+        <source>The service {name} has no address yet. Enter its address.</source>
         <translation>Der Dienst {name} hat noch keine Adresse.</translation>
     </message>
     <message>
-        <source>{service} offers no model.</source>
+        <source>{service} offers no models.</source>
         <translation>{service} bietet kein Modell an.</translation>
     </message>
 </context>
@@ -2775,7 +2775,7 @@
         <translation>Wert &amp;kopieren</translation>
     </message>
     <message>
-        <source>1 place</source>
+        <source>1 match</source>
         <translation>1 Stelle</translation>
     </message>
     <message>
@@ -2787,15 +2787,15 @@
         <translation>In diesem Trace suchen, dann Eingabe drücken</translation>
     </message>
     <message>
+        <source>Search results</source>
+        <translation>Fundstellen</translation>
+    </message>
+    <message>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
     <message>
-        <source>Where it was found</source>
-        <translation>Fundstellen</translation>
-    </message>
-    <message>
-        <source>{n} or more</source>
+        <source>{n} or more matches</source>
         <translation>{n} oder mehr</translation>
     </message>
 </context>
@@ -2810,47 +2810,47 @@
         <translation>Eintrag &amp;kopieren</translation>
     </message>
     <message>
-        <source>Ctrl+Up and Ctrl+Down go from prompt to prompt, Ctrl+Home and Ctrl+End to the ends</source>
-        <translation>Strg+Auf und Strg+Ab führen von Eingabe zu Eingabe, Strg+Pos1 und Strg+Ende zu den Enden</translation>
+        <source>Copy the entry at the cursor without changes</source>
+        <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
     </message>
     <message>
-        <source>Next place</source>
+        <source>Next match</source>
         <translation>Nächste Stelle</translation>
     </message>
     <message>
-        <source>Next place with these words (F3)</source>
+        <source>Next match (F3)</source>
         <translation>Nächste Stelle mit diesen Wörtern (F3)</translation>
     </message>
     <message>
-        <source>Previous place</source>
+        <source>Press Ctrl+Up or Ctrl+Down to go to the previous or next prompt, Ctrl+Home or Ctrl+End to go to the beginning or end</source>
+        <translation>Strg+Auf und Strg+Ab führen von Eingabe zu Eingabe, Strg+Pos1 und Strg+Ende zu den Enden</translation>
+    </message>
+    <message>
+        <source>Previous match</source>
         <translation>Vorige Stelle</translation>
     </message>
     <message>
-        <source>Previous place with these words (Shift+F3)</source>
+        <source>Previous match (Shift+F3)</source>
         <translation>Vorige Stelle mit diesen Wörtern (Umschalt+F3)</translation>
     </message>
     <message>
         <source>Search this transcript</source>
         <translation>Diese Mitschrift durchsuchen</translation>
     </message>
-    <message>
-        <source>The entry at the cursor, as it is</source>
-        <translation>Der Eintrag an der Schreibmarke, wie er ist</translation>
-    </message>
 </context>
 <context>
     <name>ReaderSearch</name>
     <message>
-        <source>Found again from the beginning.</source>
+        <source>Not found.</source>
+        <translation>Nicht gefunden.</translation>
+    </message>
+    <message>
+        <source>Search continued from the beginning.</source>
         <translation>Vom Anfang an wieder gefunden.</translation>
     </message>
     <message>
-        <source>Found again from the end.</source>
+        <source>Search continued from the end.</source>
         <translation>Vom Ende her wieder gefunden.</translation>
-    </message>
-    <message>
-        <source>Not found.</source>
-        <translation>Nicht gefunden.</translation>
     </message>
     <message>
         <source>Searching…</source>
@@ -2922,10 +2922,6 @@
         <translation>{model} wird gefragt…</translation>
     </message>
     <message>
-        <source>At work: {step}</source>
-        <translation>Gerade: {step}</translation>
-    </message>
-    <message>
         <source>Ca&amp;ncel</source>
         <translation>A&amp;bbrechen</translation>
     </message>
@@ -2934,11 +2930,15 @@
         <translation>Abgebrochen.</translation>
     </message>
     <message>
+        <source>In progress: {step}</source>
+        <translation>Gerade: {step}</translation>
+    </message>
+    <message>
         <source>Message</source>
         <translation>Nachricht</translation>
     </message>
     <message>
-        <source>Model, as provider:model</source>
+        <source>Model, in the form provider:model</source>
         <translation>Modell, als provider:modell</translation>
     </message>
     <message>
@@ -2970,7 +2970,7 @@
         <translation>Zeitgrenze</translation>
     </message>
     <message>
-        <source>{what} of {when}, on a copy of the memory as it was then. Nothing is written; secrets in the texts are not sent.</source>
+        <source>{what} of {when}, replayed on a copy of the memory as it was then. Nothing is written; secrets in the texts are not sent.</source>
         <translation>{what} vom {when}, auf einer Kopie der Notizen von damals. Geschrieben wird nichts; Geheimnisse in den Texten werden nicht gesendet.</translation>
     </message>
 </context>
@@ -2993,11 +2993,11 @@
         <translation>Lösung eines Fehlers</translation>
     </message>
     <message>
-        <source>The block stays: the agent tells type and message. Resolutions become advice later.</source>
+        <source>The text for the next attempt stays the same: the agent sends only the type and message of an error. Resolutions become advice later.</source>
         <translation>Der Block bleibt: Der Agent sagt Art und Meldung. Lösungen werden später zu Rat.</translation>
     </message>
     <message>
-        <source>The next attempt then gets something else.</source>
+        <source>This changes the text that the next attempt gets.</source>
         <translation>Der nächste Versuch bekommt dann etwas anderes.</translation>
     </message>
 </context>
@@ -3008,39 +3008,39 @@
         <translation>&amp;Wiederherstellen</translation>
     </message>
     <message>
+        <source>Deleted files stay in the history and can be restored</source>
+        <translation>Sie bleiben in der Geschichte und lassen sich zurückholen</translation>
+    </message>
+    <message>
+        <source>Files that would change</source>
+        <translation>Was sich ändern würde</translation>
+    </message>
+    <message>
         <source>Restore</source>
         <translation>Wiederherstellen</translation>
     </message>
     <message>
-        <source>They stay in the history and can be brought back</source>
-        <translation>Sie bleiben in der Geschichte und lassen sich zurückholen</translation>
-    </message>
-    <message>
-        <source>What would change</source>
-        <translation>Was sich ändern würde</translation>
-    </message>
-    <message>
-        <source>Write this; it can be undone</source>
+        <source>Restore these files; you can undo this</source>
         <translation>Das schreiben; es lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <source>changes</source>
-        <translation>ändert sich</translation>
+        <source>will be deleted</source>
+        <translation>verschwindet</translation>
     </message>
     <message>
-        <source>comes back</source>
+        <source>will be restored</source>
         <translation>kommt zurück</translation>
     </message>
     <message>
-        <source>goes</source>
-        <translation>verschwindet</translation>
+        <source>will change</source>
+        <translation>ändert sich</translation>
     </message>
     <message>
         <source>{path} as it was on {when}</source>
         <translation>{path} wie am {when}</translation>
     </message>
     <message>
-        <source>{path} cannot be brought back: {why}</source>
+        <source>{path} cannot be restored: {why}</source>
         <translation>{path} kann nicht zurückgeholt werden: {why}</translation>
     </message>
     <message>
@@ -3069,6 +3069,10 @@
         <translation>Dem Verlust dieser Zeilen &amp;zustimmen</translation>
     </message>
     <message>
+        <source>Discard my text</source>
+        <translation>Meine Worte zurücknehmen</translation>
+    </message>
+    <message>
         <source>Edit the text…</source>
         <translation>Text bearbeiten…</translation>
     </message>
@@ -3077,20 +3081,16 @@
         <translation>Diese Änderung bearbeiten…</translation>
     </message>
     <message>
-        <source>It comes back as well: {why}</source>
-        <translation>Sie kommt auch zurück: {why}</translation>
-    </message>
-    <message>
-        <source>It stays as it is: {why}</source>
-        <translation>Es bleibt, wie es ist: {why}</translation>
-    </message>
-    <message>
-        <source>Put your own words in the place of the file's</source>
+        <source>Replace the text of the file with your own</source>
         <translation>Eigene Worte an die Stelle derer der Datei setzen</translation>
     </message>
     <message>
-        <source>Put your own words in the place of these</source>
+        <source>Replace this change with your own text</source>
         <translation>Eigene Worte an die Stelle dieser setzen</translation>
+    </message>
+    <message>
+        <source>Replacement text</source>
+        <translation>Text an dieser Stelle</translation>
     </message>
     <message>
         <source>Result</source>
@@ -3101,12 +3101,12 @@
         <translation>Den Unterschied zeigen</translation>
     </message>
     <message>
-        <source>Take back my words</source>
-        <translation>Meine Worte zurücknehmen</translation>
+        <source>This file is not changed: {why}</source>
+        <translation>Es bleibt, wie es ist: {why}</translation>
     </message>
     <message>
-        <source>Text in its place</source>
-        <translation>Text an dieser Stelle</translation>
+        <source>This file is restored as well: {why}</source>
+        <translation>Sie kommt auch zurück: {why}</translation>
     </message>
 </context>
 <context>
@@ -3128,15 +3128,15 @@
         <translation>bearbeitet</translation>
     </message>
     <message>
-        <source>goes back</source>
-        <translation>geht zurück</translation>
-    </message>
-    <message>
-        <source>stays</source>
+        <source>not changed</source>
         <translation>bleibt</translation>
     </message>
     <message>
-        <source>taken back</source>
+        <source>to be undone</source>
+        <translation>geht zurück</translation>
+    </message>
+    <message>
+        <source>undone</source>
         <translation>zurückgenommen</translation>
     </message>
 </context>
@@ -3231,12 +3231,12 @@
 <context>
     <name>SettingsControl</name>
     <message>
-        <source>The key for {provider} is in the system's keyring.</source>
-        <translation>Der Schlüssel für {provider} liegt im Schlüsselbund des Systems.</translation>
-    </message>
-    <message>
         <source>The key for {provider} was removed from the keyring.</source>
         <translation>Der Schlüssel für {provider} wurde aus dem Schlüsselbund entfernt.</translation>
+    </message>
+    <message>
+        <source>The key for {provider} was saved in the system's keyring.</source>
+        <translation>Der Schlüssel für {provider} liegt im Schlüsselbund des Systems.</translation>
     </message>
 </context>
 <context>
@@ -3250,19 +3250,19 @@
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <source>Consolidate uses {model} now. {reason}</source>
+        <source>Consolidate currently uses {model}. {reason}</source>
         <translation>Konsolidieren verwendet jetzt {model}. {reason}</translation>
     </message>
     <message>
-        <source>Consolidate works without a model now. {reason}</source>
+        <source>Consolidate currently works without a model. {reason}</source>
         <translation>Konsolidieren arbeitet jetzt ohne Modell. {reason}</translation>
     </message>
     <message>
-        <source>No setting has “{query}” in its name, explanation or key.</source>
+        <source>No setting contains “{query}” in its name, description or key.</source>
         <translation>Keine Einstellung hat „{query}“ in Namen, Erklärung oder Schlüssel.</translation>
     </message>
     <message>
-        <source>Open a home to set what may run in its background.</source>
+        <source>Open a home to configure its background runs.</source>
         <translation>Was im Hintergrund laufen darf, wird für ein geöffnetes Home eingestellt.</translation>
     </message>
     <message>
@@ -3282,7 +3282,7 @@
         <translation>Einstellungen</translation>
     </message>
     <message>
-        <source>Take the last change back</source>
+        <source>Undo the last change</source>
         <translation>Die letzte Änderung zurücknehmen</translation>
     </message>
 </context>
@@ -3357,12 +3357,12 @@
         <translation>Alle Projekte</translation>
     </message>
     <message>
-        <source>Find a transcript</source>
-        <translation>Eine Mitschrift finden</translation>
+        <source>Filter by project</source>
+        <translation>Von welchem Projekt</translation>
     </message>
     <message>
-        <source>Of which project</source>
-        <translation>Von welchem Projekt</translation>
+        <source>Find a transcript</source>
+        <translation>Eine Mitschrift finden</translation>
     </message>
     <message>
         <source>Transcripts</source>
@@ -3488,20 +3488,20 @@
         <translation>1 Werkzeugaufruf</translation>
     </message>
     <message>
-        <source>Answer {n}</source>
-        <translation>Antwort {n}</translation>
-    </message>
-    <message>
         <source>Attempt {n}</source>
         <translation>Versuch {n}</translation>
     </message>
     <message>
-        <source>Attempts, answers and tool calls</source>
+        <source>Attempts, responses and tool calls</source>
         <translation>Versuche, Antworten und Werkzeugaufrufe</translation>
     </message>
     <message>
-        <source>No answer</source>
+        <source>No response</source>
         <translation>Keine Antwort</translation>
+    </message>
+    <message>
+        <source>Response {n}</source>
+        <translation>Antwort {n}</translation>
     </message>
     <message>
         <source>Result</source>
@@ -3528,7 +3528,7 @@
         <translation>geendet: {finish}, Tokens ein und aus: {usage}</translation>
     </message>
     <message>
-        <source>was not run</source>
+        <source>not run</source>
         <translation>wurde nicht ausgeführt</translation>
     </message>
     <message>
@@ -3606,7 +3606,7 @@
         <translation>Versuch {n}</translation>
     </message>
     <message>
-        <source>The trace does not say when anything happened.</source>
+        <source>The trace contains no times.</source>
         <translation>Der Trace sagt nicht, wann etwas geschah.</translation>
     </message>
     <message>
@@ -3614,7 +3614,7 @@
         <translation>Zeitleiste</translation>
     </message>
     <message>
-        <source>answer {n}</source>
+        <source>response {n}</source>
         <translation>Antwort {n}</translation>
     </message>
 </context>
@@ -3625,12 +3625,12 @@
         <translation>Traces vergleichen</translation>
     </message>
     <message>
-        <source>Reading…</source>
-        <translation>Wird gelesen…</translation>
+        <source>Differences are highlighted. “-” marks the older trace, “+” the newer one.</source>
+        <translation>Was sich unterscheidet, ist getönt; „-“ ist der ältere, „+“ der neuere.</translation>
     </message>
     <message>
-        <source>What differs is tinted; “-” is the older one, “+” the newer.</source>
-        <translation>Was sich unterscheidet, ist getönt; „-“ ist der ältere, „+“ der neuere.</translation>
+        <source>Reading…</source>
+        <translation>Wird gelesen…</translation>
     </message>
 </context>
 <context>
@@ -3648,10 +3648,6 @@
         <translation>1 Versuch</translation>
     </message>
     <message>
-        <source>Ask another model or with another prompt, on a copy: nothing is written</source>
-        <translation>Ein anderes Modell oder mit anderem Prompt fragen, auf einer Kopie: Geschrieben wird nichts</translation>
-    </message>
-    <message>
         <source>Attempted change</source>
         <translation>Versuchte Änderung</translation>
     </message>
@@ -3660,8 +3656,16 @@
         <translation>Ver&amp;gleichen…</translation>
     </message>
     <message>
+        <source>Compare two selected traces side by side</source>
+        <translation>Zwei ausgewählte Traces nebeneinander</translation>
+    </message>
+    <message>
         <source>Copy &amp;summary</source>
         <translation>&amp;Zusammenfassung kopieren</translation>
+    </message>
+    <message>
+        <source>Copy verdict, evidence and facts as text</source>
+        <translation>Befund, Belege und Angaben als Text</translation>
     </message>
     <message>
         <source>Evidence: {text}</source>
@@ -3684,35 +3688,31 @@
         <translation>Wieder&amp;holen…</translation>
     </message>
     <message>
-        <source>Save the document as a file</source>
+        <source>Run again with another model or prompt, on a copy; nothing is written</source>
+        <translation>Ein anderes Modell oder mit anderem Prompt fragen, auf einer Kopie: Geschrieben wird nichts</translation>
+    </message>
+    <message>
+        <source>Save the trace as a file</source>
         <translation>Das Dokument als Datei speichern</translation>
     </message>
     <message>
-        <source>Select the step that shows it</source>
+        <source>Select the step that contains the evidence</source>
         <translation>Den Schritt auswählen, der es zeigt</translation>
     </message>
     <message>
-        <source>Show where</source>
+        <source>Show evidence</source>
         <translation>Stelle zeigen</translation>
+    </message>
+    <message>
+        <source>Show the conversation at that point</source>
+        <translation>Was gerade dann gesagt wurde</translation>
     </message>
     <message>
         <source>Timeline</source>
         <translation>Zeitleiste</translation>
     </message>
     <message>
-        <source>Two selected traces beside each other</source>
-        <translation>Zwei ausgewählte Traces nebeneinander</translation>
-    </message>
-    <message>
-        <source>Verdict, evidence and facts as text</source>
-        <translation>Befund, Belege und Angaben als Text</translation>
-    </message>
-    <message>
-        <source>What was said just then</source>
-        <translation>Was gerade dann gesagt wurde</translation>
-    </message>
-    <message>
-        <source>long texts are cut here, not in the raw document</source>
+        <source>long texts are shortened here; the raw document has the full text</source>
         <translation>lange Texte sind hier gekürzt, nicht in den Rohdaten</translation>
     </message>
     <message>
@@ -3739,6 +3739,18 @@
         <translation>Alle Workspaces</translation>
     </message>
     <message>
+        <source>Filter by home or workspace</source>
+        <translation>Wessen Traces</translation>
+    </message>
+    <message>
+        <source>Filter by kind of run</source>
+        <translation>Welche Läufe</translation>
+    </message>
+    <message>
+        <source>Filter by verdict</source>
+        <translation>Welche Befunde</translation>
+    </message>
+    <message>
         <source>Longest first</source>
         <translation>Längste zuerst</translation>
     </message>
@@ -3751,10 +3763,6 @@
         <translation>Neueste zuerst</translation>
     </message>
     <message>
-        <source>Order</source>
-        <translation>Reihenfolge</translation>
-    </message>
-    <message>
         <source>Search traces</source>
         <translation>Traces durchsuchen</translation>
     </message>
@@ -3763,20 +3771,12 @@
         <translation>Gewähltes Home</translation>
     </message>
     <message>
+        <source>Sort order</source>
+        <translation>Reihenfolge</translation>
+    </message>
+    <message>
         <source>Traces</source>
         <translation>Traces</translation>
-    </message>
-    <message>
-        <source>Which runs</source>
-        <translation>Welche Läufe</translation>
-    </message>
-    <message>
-        <source>Which verdicts</source>
-        <translation>Welche Befunde</translation>
-    </message>
-    <message>
-        <source>Whose traces</source>
-        <translation>Wessen Traces</translation>
     </message>
     <message>
         <source>Wrote nothing</source>
@@ -3786,7 +3786,7 @@
 <context>
     <name>TracesTab</name>
     <message>
-        <source>A trace shows what a run asked, what it was given and what it did. Consolidations by a model leave one; the memory writer leaves one when it fails.</source>
+        <source>A trace shows what a run sent to the model, what it received and what it did. Each consolidation with a model writes a trace; the memory writer writes one when it fails.</source>
         <translation>Ein Trace zeigt, was ein Lauf gefragt hat, was er bekommen hat und was er getan hat. Konsolidierungen mit einem Modell hinterlassen einen; der Notizschreiber hinterlässt einen, wenn er scheitert.</translation>
     </message>
     <message>
@@ -3806,7 +3806,7 @@
         <translation>Keine passenden Traces.</translation>
     </message>
     <message>
-        <source>No traces of {place} yet.</source>
+        <source>No traces for {place} yet.</source>
         <translation>Noch keine Traces von {place}.</translation>
     </message>
     <message>
@@ -3822,11 +3822,11 @@
         <translation>Einen Trace auswählen.</translation>
     </message>
     <message>
-        <source>Select a workspace at the left.</source>
+        <source>Select a workspace on the left.</source>
         <translation>Wählen Sie links einen Workspace.</translation>
     </message>
     <message>
-        <source>The summary is in the clipboard.</source>
+        <source>The summary was copied to the clipboard.</source>
         <translation>Die Zusammenfassung ist in der Zwischenablage.</translation>
     </message>
     <message>
@@ -3841,7 +3841,7 @@
         <translation>Das Transkript wird gelesen…</translation>
     </message>
     <message>
-        <source>The message that triggered the run is not in the transcript any more.</source>
+        <source>The message that triggered the run is no longer in the transcript.</source>
         <translation>Die Nachricht, die den Lauf ausgelöst hat, steht nicht mehr im Transkript.</translation>
     </message>
     <message>
@@ -3849,7 +3849,7 @@
         <translation>Der Lauf wurde durch diese Nachricht ausgelöst.</translation>
     </message>
     <message>
-        <source>There is no transcript of this workspace.</source>
+        <source>This workspace has no transcript.</source>
         <translation>Von diesem Workspace gibt es kein Transkript.</translation>
     </message>
     <message>
@@ -3860,12 +3860,12 @@
 <context>
     <name>TranscriptView</name>
     <message>
-        <source>Reading…</source>
-        <translation>Wird gelesen…</translation>
+        <source>No transcript found.</source>
+        <translation>Es gibt keine Mitschrift.</translation>
     </message>
     <message>
-        <source>There is no transcript.</source>
-        <translation>Es gibt keine Mitschrift.</translation>
+        <source>Reading…</source>
+        <translation>Wird gelesen…</translation>
     </message>
 </context>
 <context>
@@ -3875,11 +3875,11 @@
         <translation>Noch keine Mitschriften</translation>
     </message>
     <message>
-        <source>There is no transcript {id} any more.</source>
+        <source>Transcript {id} no longer exists.</source>
         <translation>Die Mitschrift {id} gibt es nicht mehr.</translation>
     </message>
     <message>
-        <source>What was said between you and the agent shows here as soon as there is a session.</source>
+        <source>Your conversations with the agent appear here once there is a session.</source>
         <translation>Hier steht, was zwischen Ihnen und dem Agenten gesagt wurde, sobald es eine Sitzung gibt.</translation>
     </message>
 </context>
@@ -3916,18 +3916,6 @@
 <context>
     <name>TwoTraces</name>
     <message>
-        <source>Answers</source>
-        <translation>Antworten</translation>
-    </message>
-    <message>
-        <source>Answers of the first</source>
-        <translation>Antworten des ersten</translation>
-    </message>
-    <message>
-        <source>Answers of the second</source>
-        <translation>Antworten des zweiten</translation>
-    </message>
-    <message>
         <source>Differences</source>
         <translation>Unterschiede</translation>
     </message>
@@ -3936,12 +3924,24 @@
         <translation>Angaben</translation>
     </message>
     <message>
-        <source>Nothing differs.</source>
+        <source>No differences.</source>
         <translation>Kein Unterschied.</translation>
     </message>
     <message>
         <source>Parts of the trace</source>
         <translation>Teile des Traces</translation>
+    </message>
+    <message>
+        <source>Responses</source>
+        <translation>Antworten</translation>
+    </message>
+    <message>
+        <source>Responses in the first trace</source>
+        <translation>Antworten des ersten</translation>
+    </message>
+    <message>
+        <source>Responses in the second trace</source>
+        <translation>Antworten des zweiten</translation>
     </message>
     <message>
         <source>Timelines</source>
@@ -4022,7 +4022,7 @@
         <translation>Diese Fassung &amp;wiederherstellen</translation>
     </message>
     <message>
-        <source>Give the file this text again; it can be undone</source>
+        <source>Restore the file to this version; you can undo this</source>
         <translation>Der Datei wieder diesen Text geben; es lässt sich rückgängig machen</translation>
     </message>
     <message>
@@ -4034,16 +4034,16 @@
         <translation>Text dieser Fassung</translation>
     </message>
     <message>
-        <source>The file is as it was then.</source>
+        <source>The file is the same as this version.</source>
         <translation>Die Datei ist wie damals.</translation>
+    </message>
+    <message>
+        <source>View of the file</source>
+        <translation>Was von der Datei gezeigt wird</translation>
     </message>
     <message>
         <source>What changed</source>
         <translation>Was sich änderte</translation>
-    </message>
-    <message>
-        <source>What is shown of the file</source>
-        <translation>Was von der Datei gezeigt wird</translation>
     </message>
     <message>
         <source>Who wrote each line</source>
@@ -4179,19 +4179,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>_Dialog</name>
     <message>
-        <source>After it</source>
+        <source>After</source>
         <translation>Danach</translation>
+    </message>
+    <message>
+        <source>Current text</source>
+        <translation>Was es jetzt gibt</translation>
     </message>
     <message>
         <source>Now</source>
         <translation>Jetzt</translation>
     </message>
     <message>
-        <source>What there is now</source>
-        <translation>Was es jetzt gibt</translation>
-    </message>
-    <message>
-        <source>What there will be</source>
+        <source>Text after the change</source>
         <translation>Was es dann gibt</translation>
     </message>
 </context>
@@ -4218,7 +4218,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
 <context>
     <name>dialogs</name>
     <message>
-        <source>Open the home of an agent</source>
+        <source>Open an agent's home</source>
         <translation>Home eines Agenten öffnen</translation>
     </message>
 </context>
@@ -4269,28 +4269,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Anti-Pattern</numerusform><numerusform>%n Anti-Patterns</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n are gone.</source>
-        <translation><numerusform>%n ist weg.</numerusform><numerusform>%n sind weg.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n are here in other words.</source>
-        <translation><numerusform>%n steht hier in anderen Worten.</numerusform><numerusform>%n stehen hier in anderen Worten.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n are selected.</source>
-        <translation><numerusform>%n ausgewählt.</numerusform><numerusform>%n ausgewählt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n are the same already</source>
-        <translation><numerusform>%n ist schon gleich</numerusform><numerusform>%n sind schon gleich</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n attempts</source>
         <translation><numerusform>%n Versuch</numerusform><numerusform>%n Versuche</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n below the cut line</source>
-        <translation><numerusform>%n unter der Schnittlinie</numerusform><numerusform>%n unter der Schnittlinie</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n broken lines</source>
@@ -4325,20 +4305,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Prüfung</numerusform><numerusform>%n Prüfungen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n checks found no problem.</source>
+        <source>%n checks found no problems.</source>
         <translation><numerusform>%n Prüfung fand kein Problem.</numerusform><numerusform>%n Prüfungen fanden kein Problem.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n checks ›</source>
         <translation><numerusform>%n Prüfung ›</numerusform><numerusform>%n Prüfungen ›</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n contradictions fewer</source>
-        <translation><numerusform>%n Widerspruch weniger</numerusform><numerusform>%n Widersprüche weniger</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n contradictions more</source>
-        <translation><numerusform>%n Widerspruch mehr</numerusform><numerusform>%n Widersprüche mehr</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n crash records of this kind</source>
@@ -4361,6 +4333,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n duplicate records</source>
+        <translation><numerusform>%n Aufzeichnung sagt dasselbe</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n duplicate records are merged into one.</source>
+        <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n duplicate records:</source>
+        <translation><numerusform>%n Aufzeichnung sagt dasselbe:</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe:</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n entries</source>
         <translation><numerusform>%n Eintrag</numerusform><numerusform>%n Einträge</numerusform></translation>
     </message>
@@ -4369,40 +4353,52 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Eintrag fällt weg.</numerusform><numerusform>%n Einträge fallen weg.</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n facts below the cutoff</source>
+        <translation><numerusform>%n unter der Schnittlinie</numerusform><numerusform>%n unter der Schnittlinie</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n facts without a source</source>
+        <translation><numerusform>%n ohne Quelle</numerusform><numerusform>%n ohne Quelle</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n fewer contradictions</source>
+        <translation><numerusform>%n Widerspruch weniger</numerusform><numerusform>%n Widersprüche weniger</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n fewer stale statements</source>
+        <translation><numerusform>%n veraltete Aussage weniger</numerusform><numerusform>%n veraltete Aussagen weniger</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n files</source>
         <translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files change</source>
-        <translation><numerusform>%n Datei ändert sich</numerusform><numerusform>%n Dateien ändern sich</numerusform></translation>
+        <source>%n files are already the same</source>
+        <translation><numerusform>%n ist schon gleich</numerusform><numerusform>%n sind schon gleich</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files come back</source>
-        <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
+        <source>%n files are not sent because they are too large or not text files.</source>
+        <translation><numerusform>%n Datei bleibt hier, weil sie zu groß oder kein Text ist.</numerusform><numerusform>%n Dateien bleiben hier, weil sie zu groß oder kein Text sind.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files cannot be changed.</source>
+        <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n files have unsaved text, which is kept as drafts.</source>
         <translation><numerusform>Der Text von %n Datei war nicht gespeichert; er ist als Entwurf da.</numerusform><numerusform>Der Text von %n Dateien war nicht gespeichert; er ist als Entwurf da.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files put back</source>
-        <translation><numerusform>%n Datei zurückgelegt</numerusform><numerusform>%n Dateien zurückgelegt</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n files stay here, because they are too large or no text.</source>
-        <translation><numerusform>%n Datei bleibt hier, weil sie zu groß oder kein Text ist.</numerusform><numerusform>%n Dateien bleiben hier, weil sie zu groß oder kein Text sind.</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n files were restored.</source>
         <translation><numerusform>%n Datei wurde wiederhergestellt.</numerusform><numerusform>%n Dateien wurden wiederhergestellt.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n files were taken back.</source>
-        <translation><numerusform>%n Datei wurde zurückgenommen.</numerusform><numerusform>%n Dateien wurden zurückgenommen.</numerusform></translation>
+        <source>%n files will be restored</source>
+        <translation><numerusform>%n Datei kommt zurück</numerusform><numerusform>%n Dateien kommen zurück</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n have to stay.</source>
-        <translation><numerusform>%n muss bleiben.</numerusform><numerusform>%n müssen bleiben.</numerusform></translation>
+        <source>%n files will change</source>
+        <translation><numerusform>%n Datei ändert sich</numerusform><numerusform>%n Dateien ändern sich</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n hours</source>
@@ -4433,7 +4429,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile</numerusform><numerusform>%n Zeilen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n lines of an unknown kind</source>
+        <source>%n lines are removed.</source>
+        <translation><numerusform>%n ist weg.</numerusform><numerusform>%n sind weg.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines are reworded here.</source>
+        <translation><numerusform>%n steht hier in anderen Worten.</numerusform><numerusform>%n stehen hier in anderen Worten.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines moved here.</source>
+        <translation><numerusform>%n kam hierher.</numerusform><numerusform>%n kamen hierher.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n lines of an unknown type</source>
         <translation><numerusform>%n Zeile unbekannter Art</numerusform><numerusform>%n Zeilen unbekannter Art</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -4449,12 +4457,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zeile ginge verloren:</numerusform><numerusform>%n Zeilen gingen verloren:</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n matches</source>
+        <translation><numerusform>%n Stelle</numerusform><numerusform>%n Stellen</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n memories</source>
         <translation><numerusform>%n Notiz</numerusform><numerusform>%n Notizen</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n memories are not listed in {index}.</source>
         <translation><numerusform>%n Notiz ohne Zeile in {index}.</numerusform><numerusform>%n Notizen ohne Zeile in {index}.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n memories are selected.</source>
+        <translation><numerusform>%n ausgewählt.</numerusform><numerusform>%n ausgewählt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n memories were restored.</source>
@@ -4477,16 +4493,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n weitere Änderung wartet auf den nächsten Lauf</numerusform><numerusform>%n weitere Änderungen warten auf den nächsten Lauf</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>%n more contradictions</source>
+        <translation><numerusform>%n Widerspruch mehr</numerusform><numerusform>%n Widersprüche mehr</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more files cannot be restored.</source>
+        <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more stale statements</source>
+        <translation><numerusform>%n veraltete Aussage mehr</numerusform><numerusform>%n veraltete Aussagen mehr</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>%n more with similar words</source>
         <translation><numerusform>%n weiterer mit einem ähnlichen Wort</numerusform><numerusform>%n weitere mit ähnlichen Wörtern</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n more with some of the words</source>
         <translation><numerusform>%n weiterer mit einigen der Wörter</numerusform><numerusform>%n weitere mit einigen der Wörter</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n moved here.</source>
-        <translation><numerusform>%n kam hierher.</numerusform><numerusform>%n kamen hierher.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n notes</source>
@@ -4505,10 +4529,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Paar von Notizen ist einen Blick wert</numerusform><numerusform>%n Paare von Notizen sind einen Blick wert</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n places</source>
-        <translation><numerusform>%n Stelle</numerusform><numerusform>%n Stellen</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n problems</source>
         <translation><numerusform>%n Problem</numerusform><numerusform>%n Probleme</numerusform></translation>
     </message>
@@ -4519,18 +4539,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n records cannot be read.</source>
         <translation><numerusform>%n Aufzeichnung ist nicht lesbar.</numerusform><numerusform>%n Aufzeichnungen sind nicht lesbar.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n records say the same</source>
-        <translation><numerusform>%n Aufzeichnung sagt dasselbe</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n records say the same:</source>
-        <translation><numerusform>%n Aufzeichnung sagt dasselbe:</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe:</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n records say the same; one of them stays.</source>
-        <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n results</source>
@@ -4549,16 +4557,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n veraltete Aussage</numerusform><numerusform>%n veraltete Aussagen</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n stale statements fewer</source>
-        <translation><numerusform>%n veraltete Aussage weniger</numerusform><numerusform>%n veraltete Aussagen weniger</numerusform></translation>
-    </message>
-    <message numerus="yes">
         <source>%n stale statements fixed</source>
         <translation><numerusform>%n veraltete Aussage behoben</numerusform><numerusform>%n veraltete Aussagen behoben</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n stale statements more</source>
-        <translation><numerusform>%n veraltete Aussage mehr</numerusform><numerusform>%n veraltete Aussagen mehr</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n things worth a look</source>
@@ -4597,16 +4597,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Zug endete, seit sie sich zuletzt änderte, und wurde nicht gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform><numerusform>%n Züge endeten, seit sie sich zuletzt änderte, und keiner wurde gezählt ({counted}): Der Schreiber war aus, oder nichts führte ihn aus.</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>%n values in them look like secrets to Reverie: placeholders are sent instead.</source>
+        <source>%n values in these files look like secrets; Reverie sends placeholders instead.</source>
         <translation><numerusform>%n Wert darin sieht für Reverie wie ein Geheimnis aus: Stattdessen wird ein Platzhalter gesendet.</numerusform><numerusform>%n Werte darin sehen für Reverie wie Geheimnisse aus: Stattdessen werden Platzhalter gesendet.</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n warnings</source>
         <translation><numerusform>%n Hinweis</numerusform><numerusform>%n Hinweise</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n without a source</source>
-        <translation><numerusform>%n ohne Quelle</numerusform><numerusform>%n ohne Quelle</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n workspaces</source>
@@ -4645,7 +4641,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Höchstens</translation>
     </message>
     <message>
-        <source>&amp;Begin at</source>
+        <source>&amp;Begin notes at</source>
         <translation>&amp;Beginnen bei</translation>
     </message>
     <message>
@@ -4853,7 +4849,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Beenden</translation>
     </message>
     <message>
-        <source>&amp;Read at once</source>
+        <source>&amp;Read in parallel</source>
         <translation>&amp;Gleichzeitig lesen</translation>
     </message>
     <message>
@@ -5053,7 +5049,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wo die Notiz stünde, ist ein Ordner, oder wo ihr Ordner stünde, ist eine Notiz.</translation>
     </message>
     <message>
-        <source>A home was moved</source>
+        <source>A home may have moved</source>
         <translation>Ein Home wurde verschoben</translation>
     </message>
     <message>
@@ -5065,7 +5061,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine angeheftete Notiz wird von einer Konsolidierung nie gelöscht oder umbenannt</translation>
     </message>
     <message>
-        <source>A rollout that changed more recently is still in use.</source>
+        <source>A rollout that changed more recently is skipped because it could still be in use.</source>
         <translation>Ein Rollout, der sich später geändert hat, wird noch benutzt.</translation>
     </message>
     <message>
@@ -5077,19 +5073,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein Lauf begann {age} in Prozess {pid} und läuft noch ({counted}).</translation>
     </message>
     <message>
+        <source>A run is in progress</source>
+        <translation>Ein Lauf ist im Gang</translation>
+    </message>
+    <message>
         <source>A run is stuck</source>
         <translation>Ein Lauf hängt</translation>
     </message>
     <message>
-        <source>A run is under way</source>
-        <translation>Ein Lauf ist im Gang</translation>
-    </message>
-    <message>
-        <source>A run that takes longer is stopped, and repeated at the next turn.</source>
+        <source>A run that takes longer is stopped and tried again at the next turn.</source>
         <translation>Ein Lauf, der länger braucht, wird beendet und bei der nächsten Antwort wiederholt.</translation>
     </message>
     <message>
-        <source>A run that would remove more of a scope's lines without keeping them elsewhere waits for your review.</source>
+        <source>A run that would remove a larger share of a scope's lines without keeping them elsewhere waits for your review.</source>
         <translation>Ein Lauf, der mehr Zeilen eines Bereichs entfernen würde, ohne sie anderswo zu behalten, wartet auf die Durchsicht.</translation>
     </message>
     <message>
@@ -5137,12 +5133,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Vom Agenten hinzugefügt</translation>
     </message>
     <message>
+        <source>After a &amp;response, or after</source>
+        <translation>Oder nach der Ant&amp;wort oder</translation>
+    </message>
+    <message>
         <source>After a compaction</source>
         <translation>Nach einer Kompaktierung</translation>
     </message>
     <message>
         <source>After archiving</source>
         <translation>Nach dem Archivieren</translation>
+    </message>
+    <message>
+        <source>After enough growth, an update runs at the end of a response or after this many tool calls.</source>
+        <translation>Bei genug neuem Kontext läuft eine Aktualisierung am Ende einer Antwort oder nach so vielen Werkzeugaufrufen.</translation>
     </message>
     <message>
         <source>After line {n}</source>
@@ -5173,24 +5177,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle Läufe</translation>
     </message>
     <message numerus="yes">
-        <source>Also &amp;delete %n files that came since</source>
+        <source>Also &amp;delete %n files added since then</source>
         <translation><numerusform>Auch %n seither gekommene Datei &amp;löschen</numerusform><numerusform>Auch %n seither gekommene Dateien &amp;löschen</numerusform></translation>
-    </message>
-    <message>
-        <source>An update needs at least this much growth of the context.</source>
-        <translation>Eine Aktualisierung braucht mindestens so viel neuen Kontext.</translation>
     </message>
     <message>
         <source>An update that takes longer is stopped and leaves the notes as they were.</source>
         <translation>Eine Aktualisierung, die länger braucht, wird beendet und lässt die Notizen, wie sie waren.</translation>
-    </message>
-    <message>
-        <source>Another name: {before}</source>
-        <translation>Anderer Name: {before}</translation>
-    </message>
-    <message>
-        <source>Another number: {before}</source>
-        <translation>Andere Zahl: {before}</translation>
     </message>
     <message>
         <source>Another program</source>
@@ -5209,18 +5201,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Eine weitere Antwort wird gerade geschrieben.</translation>
     </message>
     <message>
-        <source>Another version: {before}</source>
-        <translation>Andere Version: {before}</translation>
-    </message>
-    <message>
-        <source>Answered in text</source>
-        <translation>Mit Text geantwortet</translation>
-    </message>
-    <message>
-        <source>Answers</source>
-        <translation>Antworten</translation>
-    </message>
-    <message>
         <source>Anthropic messages</source>
         <translation>Anthropic Messages</translation>
     </message>
@@ -5237,8 +5217,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Angewendet: {changes} in {files}.</translation>
     </message>
     <message>
-        <source>As for consolidation</source>
-        <translation>Wie beim Konsolidieren</translation>
+        <source>Applies to this home only.</source>
+        <translation>Nur in diesem Home.</translation>
     </message>
     <message>
         <source>As the agent &amp;sees it</source>
@@ -5249,20 +5229,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wie das Transkript der Sitzung es festhält. Die anderen Teile sind, was eine neue Sitzung laden würde.</translation>
     </message>
     <message>
-        <source>As the window</source>
-        <translation>Wie das Fenster</translation>
-    </message>
-    <message>
         <source>Assistant</source>
         <translation>Assistent</translation>
     </message>
     <message>
-        <source>At the beginning</source>
-        <translation>Am Anfang</translation>
+        <source>At startup</source>
+        <translation>Beim Start</translation>
     </message>
     <message>
-        <source>At the start</source>
-        <translation>Beim Start</translation>
+        <source>At the beginning</source>
+        <translation>Am Anfang</translation>
     </message>
     <message>
         <source>Attempt {attempt}</source>
@@ -5281,11 +5257,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Versuch {attempt} sagte dann, es gebe nichts Neues; das zählt nicht.</translation>
     </message>
     <message>
-        <source>Attempt {attempt}, answer {step}</source>
+        <source>Attempt {attempt}, response {step}</source>
         <translation>Versuch {attempt}, Antwort {step}</translation>
     </message>
     <message>
-        <source>Attempt {attempt}, answer {step}, {label}</source>
+        <source>Attempt {attempt}, response {step}, {label}</source>
         <translation>Versuch {attempt}, Antwort {step}, {label}</translation>
     </message>
     <message>
@@ -5349,10 +5325,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Läufe im Hintergrund sind für dieses Home an.</translation>
     </message>
     <message>
-        <source>Background runs in any 24 hours; 0 allows none.</source>
-        <translation>Hintergrundläufe in jeweils 24 Stunden; 0 erlaubt keinen.</translation>
-    </message>
-    <message>
         <source>Background services</source>
         <translation>Hintergrunddienste</translation>
     </message>
@@ -5361,31 +5333,27 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehlerhaftes JSON</translation>
     </message>
     <message>
-        <source>Below the cut line: {text}</source>
+        <source>Below the cutoff: {text}</source>
         <translation>Unter der Schnittlinie: {text}</translation>
-    </message>
-    <message>
-        <source>Beside the text of the editor.</source>
-        <translation>Neben dem Text im Editor.</translation>
     </message>
     <message>
         <source>Blocked by a safety check</source>
         <translation>Von einer Sicherheitsprüfung verhindert</translation>
     </message>
     <message>
-        <source>Break long lines at the edge of the editor.</source>
-        <translation>Lange Zeilen am Rand des Editors umbrechen.</translation>
+        <source>Broken link: {target}</source>
+        <translation>Führt ins Leere: {target}</translation>
     </message>
     <message>
-        <source>By default the agent's own model if it can be reached, else no model.</source>
+        <source>By default, the agent's own model if it is available; otherwise no model.</source>
         <translation>Ohne Angabe das Modell des Agenten, falls es erreichbar ist, sonst kein Modell.</translation>
     </message>
     <message>
-        <source>By default the model of the conversation, else the agent's default, else no model.</source>
+        <source>By default, the conversation's model; if there is none, the agent's default model; otherwise no model.</source>
         <translation>Ohne Angabe das Modell der Unterhaltung, sonst das übliche des Agenten, sonst kein Modell.</translation>
     </message>
     <message>
-        <source>By default what a consolidation uses.</source>
+        <source>By default, the same model setting as for consolidation.</source>
         <translation>Ohne Angabe wie beim Konsolidieren.</translation>
     </message>
     <message>
@@ -5549,14 +5517,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
     </message>
     <message>
-        <source>Compared with the rest of the window.</source>
-        <translation>Verglichen mit dem übrigen Fenster.</translation>
-    </message>
-    <message>
-        <source>Completed turns of the assistant between two runs, unless the agent says otherwise.</source>
-        <translation>Fertige Antworten des Assistenten zwischen zwei Läufen, wenn der Agent nichts anderes vorgibt.</translation>
-    </message>
-    <message>
         <source>Conflict not resolved</source>
         <translation>Konflikt nicht gelöst</translation>
     </message>
@@ -5567,6 +5527,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Consolidate with a model of your choice</source>
         <translation>Mit einem selbst genannten Modell konsolidieren</translation>
+    </message>
+    <message>
+        <source>Consolidate with fixed rules and no model, with one model, or with the agent's own model if it is available.</source>
+        <translation>Was konsolidiert: feste Regeln ohne Modell, ein Modell oder das Modell des Agenten, falls es erreichbar ist.</translation>
     </message>
     <message>
         <source>Consolidate without a model</source>
@@ -5665,6 +5629,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Diagnose: warum der Notizschreiber oder eine Konsolidierung nicht lief</translation>
     </message>
     <message>
+        <source>Directory handbook</source>
+        <translation>Handbuch eines Verzeichnisses</translation>
+    </message>
+    <message>
         <source>Discard this note?</source>
         <translation>Diese Notiz verwerfen?</translation>
     </message>
@@ -5687,6 +5655,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Duration</source>
         <translation>Dauer</translation>
+    </message>
+    <message>
+        <source>During a conversation, writes what the assistant learns to the memory of its project. You can review and undo every run.</source>
+        <translation>Schreibt, was der Assistent lernt, während der Unterhaltung in die Notiz des Projekts. Jeder Lauf kann durchgesehen und zurückgenommen werden.</translation>
     </message>
     <message>
         <source>E&amp;xtract new rollouts at startup</source>
@@ -5745,7 +5717,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Extraktion durch Reverie</translation>
     </message>
     <message>
-        <source>Extraction turns Codex rollouts into summaries, and those into a handbook for each directory. You can also start it in the Consolidate menu.</source>
+        <source>Extraction turns Codex rollouts into summaries, and the summaries into a handbook for each directory. You can also start an extraction in the Consolidate menu.</source>
         <translation>Die Extraktion macht aus Rollouts von Codex Zusammenfassungen und aus diesen ein Handbuch für jedes Verzeichnis. Sie lässt sich auch im Menü Konsolidieren starten.</translation>
     </message>
     <message>
@@ -5813,16 +5785,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuerst gesehen</translation>
     </message>
     <message>
-        <source>For each rollout and each directory.</source>
-        <translation>Für jeden Rollout und jedes Verzeichnis.</translation>
-    </message>
-    <message>
         <source>Free up disk space.</source>
         <translation>Schaffen Sie Platz.</translation>
-    </message>
-    <message>
-        <source>From the next start.</source>
-        <translation>Ab dem nächsten Start.</translation>
     </message>
     <message>
         <source>Front &amp;matter</source>
@@ -5877,8 +5841,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zum Treffer davor</translation>
     </message>
     <message>
-        <source>Handbook of a directory</source>
-        <translation>Handbuch eines Verzeichnisses</translation>
+        <source>Headers to send with every request, in the form “Name: value; another: value”. Values are secret and never shown. A name without a value removes that header.</source>
+        <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
     <message>
         <source>Held for review.</source>
@@ -5893,19 +5857,19 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Geschichte</translation>
     </message>
     <message>
-        <source>How long the service may be silent. Default: two minutes, and ten for a service on this machine.</source>
+        <source>How long to wait while the service sends no data. The default is 2 minutes, or 10 minutes for a service on this machine.</source>
         <translation>Wie lange der Dienst schweigen darf. Üblich: zwei Minuten, zehn bei einem Dienst auf diesem Rechner.</translation>
+    </message>
+    <message>
+        <source>How many times to retry a request that fails in transit.</source>
+        <translation>Wie oft eine unterwegs gescheiterte Anfrage wiederholt wird.</translation>
     </message>
     <message>
         <source>How often</source>
         <translation>Wie oft</translation>
     </message>
     <message>
-        <source>How often a request that failed on its way is repeated.</source>
-        <translation>Wie oft eine unterwegs gescheiterte Anfrage wiederholt wird.</translation>
-    </message>
-    <message>
-        <source>How often everything is compared with the disk; 0: never.</source>
+        <source>How often Reverie compares everything with the disk. 0 means never.</source>
         <translation>Wie oft alles mit dem Datenträger verglichen wird; 0: nie.</translation>
     </message>
     <message>
@@ -5921,16 +5885,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Beim Durchsehen von Änderungen</translation>
     </message>
     <message>
-        <source>In the block: {standing}</source>
-        <translation>Im Block: {standing}</translation>
-    </message>
-    <message>
         <source>In the last 24 hours: {runs} of {most_runs} runs, {tokens} of {most_tokens} tokens.</source>
         <translation>In den letzten 24 Stunden: {runs} von {most_runs} Läufen, {tokens} von {most_tokens} Token.</translation>
-    </message>
-    <message>
-        <source>In this home only.</source>
-        <translation>Nur in diesem Home.</translation>
     </message>
     <message>
         <source>In {where}: {problem}.</source>
@@ -5973,10 +5929,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Er enthält keine Liste von Versuchen.</translation>
     </message>
     <message>
-        <source>It has not been written yet. Codex will not see it.</source>
-        <translation>Sie ist noch nicht geschrieben. Codex bekommt sie nicht zu sehen.</translation>
-    </message>
-    <message>
         <source>It is a broken symbolic link.</source>
         <translation>Es ist ein Link ins Leere.</translation>
     </message>
@@ -5987,10 +5939,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>It is empty.</source>
         <translation>Es ist leer.</translation>
-    </message>
-    <message>
-        <source>It is in the older store, which nothing writes any more.</source>
-        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
     </message>
     <message>
         <source>It is not valid JSON ({error}).</source>
@@ -6007,10 +5955,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>It only read the memory.</source>
         <translation>Es las die Notiz nur.</translation>
-    </message>
-    <message>
-        <source>It stops before its next change. You find what it did in Changes, where you can undo it.</source>
-        <translation>Er hält vor seiner nächsten Änderung an. Was er getan hat, steht unter Änderungen und lässt sich dort rückgängig machen.</translation>
     </message>
     <message>
         <source>It succeeded.</source>
@@ -6033,14 +5977,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Seine Argumente sind kein JSON-Objekt.</translation>
     </message>
     <message>
-        <source>Its line: {line}</source>
-        <translation>Seine Zeile: {line}</translation>
-    </message>
-    <message>
-        <source>Its one line was here already.</source>
-        <translation>Ihre einzige Zeile war schon hier.</translation>
-    </message>
-    <message>
         <source>Its repository has the same first commit, {value}.</source>
         <translation>Das Repository beginnt mit demselben Commit, {value}.</translation>
     </message>
@@ -6053,11 +5989,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Trace behalten von</translation>
     </message>
     <message>
+        <source>Keep one notes file for each Claude Code session.</source>
+        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code.</translation>
+    </message>
+    <message>
         <source>Keep traces of failures</source>
         <translation>Traces von Fehlern behalten</translation>
     </message>
     <message>
-        <source>Keeps notes on each session of Claude Code, for you to read: current versions of Claude Code do not read them, and delete them with the transcript.</source>
+        <source>Keeps notes on each Claude Code session for you to read. Current versions of Claude Code do not read these notes, and delete them together with the transcript.</source>
         <translation>Führt Notizen zu jeder Sitzung von Claude Code, zum Nachlesen: heutige Versionen von Claude Code lesen sie nicht und löschen sie mit der Mitschrift.</translation>
     </message>
     <message>
@@ -6065,11 +6005,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Schlüssel aus &amp;Umgebungsvariable</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent, nothing is recorded.</source>
+        <source>LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent and nothing is recorded.</source>
         <translation>LOKI_FAILURE_MEMORY ist 0 in dieser Umgebung: Nichts wird gesendet, nichts aufgezeichnet.</translation>
     </message>
     <message>
-        <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.</source>
+        <source>LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons from failed attempts.</source>
         <translation>LOKI_FAILURE_MEMORY ist an in dieser Umgebung: Der nächste Versuch bekommt die Lehren der gescheiterten.</translation>
     </message>
     <message>
@@ -6097,24 +6037,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zuletzt</translation>
     </message>
     <message>
-        <source>Leads nowhere: {target}</source>
-        <translation>Führt ins Leere: {target}</translation>
-    </message>
-    <message>
-        <source>Left out: in a namespace</source>
-        <translation>Ausgelassen: in einem Namensraum</translation>
-    </message>
-    <message>
         <source>Left out: older than a day</source>
         <translation>Ausgelassen: älter als ein Tag</translation>
     </message>
     <message>
-        <source>Left out: there are newer ones</source>
+        <source>Left out: only the newest lessons are sent</source>
         <translation>Ausgelassen: es gibt neuere</translation>
     </message>
     <message>
-        <source>Less precise than before: {before}</source>
+        <source>Left out: stored in a namespace</source>
+        <translation>Ausgelassen: in einem Namensraum</translation>
+    </message>
+    <message>
+        <source>Less precise now; before: {before}</source>
         <translation>Ungenauer als vorher: {before}</translation>
+    </message>
+    <message>
+        <source>Lesson: {line}</source>
+        <translation>Seine Zeile: {line}</translation>
     </message>
     <message>
         <source>Lessons</source>
@@ -6201,6 +6141,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Markierung von jeder Notiz nehmen, die jemand anders bearbeitet hat</translation>
     </message>
     <message>
+        <source>Meaning reversed; before: {before}</source>
+        <translation>Sagt das Gegenteil: {before}</translation>
+    </message>
+    <message>
         <source>Memories changed by someone else since you last viewed them</source>
         <translation>Was jemand anderes geändert hat, seit Sie es gesehen haben</translation>
     </message>
@@ -6265,7 +6209,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Weiteres</translation>
     </message>
     <message>
-        <source>More certain than before: {before}</source>
+        <source>More certain now; before: {before}</source>
         <translation>Bestimmter als vorher: {before}</translation>
     </message>
     <message>
@@ -6285,6 +6229,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zeile wurde nach oben verschoben</translation>
     </message>
     <message>
+        <source>Moved under a heading that changes the meaning; before: {before}</source>
+        <translation>Unter einer Überschrift, die den Sinn umkehrt: {before}</translation>
+    </message>
+    <message>
         <source>N&amp;otice changes by</source>
         <translation>Än&amp;derungen bemerken durch</translation>
     </message>
@@ -6295,6 +6243,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Name already in use</source>
         <translation>Ein Name ist vergeben</translation>
+    </message>
+    <message>
+        <source>Name changed; before: {before}</source>
+        <translation>Anderer Name: {before}</translation>
     </message>
     <message>
         <source>Ne&amp;xt tab</source>
@@ -6317,6 +6269,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nächste &amp;Datei</translation>
     </message>
     <message>
+        <source>Next attempt: {standing}</source>
+        <translation>Im Block: {standing}</translation>
+    </message>
+    <message>
         <source>Next c&amp;onflict</source>
         <translation>Nächster K&amp;onflikt</translation>
     </message>
@@ -6329,7 +6285,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Noch nichts zu diesem Workspace.</translation>
     </message>
     <message>
-        <source>No background run starts once the last 24 hours have used this many tokens; 0 allows none.</source>
+        <source>No background run starts once this many tokens were used in the last 24 hours. 0 allows none.</source>
         <translation>Kein Hintergrundlauf beginnt mehr, sobald in 24 Stunden so viele Token verbraucht sind; 0 erlaubt keinen.</translation>
     </message>
     <message>
@@ -6339,6 +6295,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>No changes needed.</source>
         <translation>Keine Änderungen nötig.</translation>
+    </message>
+    <message>
+        <source>No changes since your last visit ({when}).</source>
+        <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
     </message>
     <message>
         <source>No consolidation has run here.</source>
@@ -6445,16 +6405,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kein gültiges UTF-8</translation>
     </message>
     <message>
-        <source>Notes begin once the context of a session is this large.</source>
-        <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
-    </message>
-    <message>
         <source>Notes directly in memory/</source>
         <translation>Lose Notizen in memory/</translation>
-    </message>
-    <message>
-        <source>Nothing changed since you looked ({when}).</source>
-        <translation>Seit dem letzten Blick ({when}) hat sich nichts geändert.</translation>
     </message>
     <message>
         <source>Nothing has failed here</source>
@@ -6477,7 +6429,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts wird gesendet.</translation>
     </message>
     <message>
-        <source>Nothing to restore: it is as it was then.</source>
+        <source>Nothing to restore: no file differs from this version.</source>
         <translation>Nichts wiederherzustellen: Es ist wie damals.</translation>
     </message>
     <message>
@@ -6485,20 +6437,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nichts zu schreiben</translation>
     </message>
     <message>
+        <source>Number changed; before: {before}</source>
+        <translation>Andere Zahl: {before}</translation>
+    </message>
+    <message>
         <source>OK</source>
         <translation>in Ordnung</translation>
     </message>
-    <message>
-        <source>Of everything in the window.</source>
-        <translation>Von allem im Fenster.</translation>
-    </message>
-    <message>
-        <source>Older traces are deleted, but only those that Reverie wrote.</source>
-        <translation>Ältere Traces werden gelöscht, aber nur die von Reverie.</translation>
-    </message>
-    <message>
-        <source>One file of notes for each session of Claude Code.</source>
-        <translation>Eine Datei mit Notizen für jede Sitzung von Claude Code.</translation>
+    <message numerus="yes">
+        <source>Only the first %n files are listed.</source>
+        <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
     </message>
     <message>
         <source>Open a home first.</source>
@@ -6529,10 +6477,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>OpenAI Responses</translation>
     </message>
     <message>
-        <source>Or after the &amp;answer, or</source>
-        <translation>Oder nach der Ant&amp;wort oder</translation>
-    </message>
-    <message>
         <source>Original</source>
         <translation>Original</translation>
     </message>
@@ -6561,7 +6505,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nur Abfragen</translation>
     </message>
     <message>
-        <source>Polling reads every folder again and again; some network drives report no changes otherwise. From the next start.</source>
+        <source>Polling reads every folder again at regular intervals. Some network drives need it because they do not report changes. Takes effect at the next start.</source>
         <translation>Beim Abfragen wird jeder Ordner immer wieder gelesen; manche Netzlaufwerke melden Änderungen sonst nicht. Ab dem nächsten Start.</translation>
     </message>
     <message>
@@ -6605,7 +6549,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Fehler des Anbieters</translation>
     </message>
     <message>
-        <source>Ran into a limit</source>
+        <source>Reached a limit</source>
         <translation>An eine Grenze gestoßen</translation>
     </message>
     <message>
@@ -6717,6 +6661,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Bei diesem Konflikt die eigenen Zeilen behalten, dann die auf der Platte</translation>
     </message>
     <message>
+        <source>Responded with text only</source>
+        <translation>Mit Text geantwortet</translation>
+    </message>
+    <message>
+        <source>Responses</source>
+        <translation>Antworten</translation>
+    </message>
+    <message>
         <source>Result</source>
         <translation>Ergebnis</translation>
     </message>
@@ -6743,6 +6695,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Reverie created it.</source>
         <translation>Reverie hat es angelegt.</translation>
+    </message>
+    <message>
+        <source>Reverie deletes older traces, but only those that it wrote itself.</source>
+        <translation>Ältere Traces werden gelöscht, aber nur die von Reverie.</translation>
     </message>
     <message>
         <source>Reverie does not know this layout</source>
@@ -6789,14 +6745,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Den Link mit den Zeichencodes des Dateinamens schreiben; sonst ändert sich nichts</translation>
     </message>
     <message>
-        <source>Rollouts in one extraction; the next one takes the others.</source>
-        <translation>Rollouts je Extraktion; die nächste nimmt die übrigen.</translation>
-    </message>
-    <message>
-        <source>Rollouts that are read at the same time.</source>
-        <translation>Rollouts, die gleichzeitig gelesen werden.</translation>
-    </message>
-    <message>
         <source>Run</source>
         <translation>Lauf</translation>
     </message>
@@ -6817,16 +6765,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Läuft: {holder}.</translation>
     </message>
     <message>
-        <source>Runs that failed</source>
-        <translation>Fehlgeschlagene Läufe</translation>
-    </message>
-    <message>
         <source>Runs when the background services of a Codex home start.</source>
         <translation>Läuft, wenn die Hintergrunddienste eines Codex-Homes starten.</translation>
     </message>
     <message>
         <source>S&amp;kip if changed in the last</source>
         <translation>&amp;Auslassen bei Änderung in den letzten</translation>
+    </message>
+    <message>
+        <source>Same as for consolidation</source>
+        <translation>Wie beim Konsolidieren</translation>
+    </message>
+    <message>
+        <source>Same as the window</source>
+        <translation>Wie das Fenster</translation>
     </message>
     <message>
         <source>Save &amp;mine</source>
@@ -6847,10 +6799,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Save your changes before closing?</source>
         <translation>Änderungen vor dem Schließen speichern?</translation>
-    </message>
-    <message>
-        <source>Says the opposite: {before}</source>
-        <translation>Sagt das Gegenteil: {before}</translation>
     </message>
     <message>
         <source>Scan the folders instead</source>
@@ -6891,14 +6839,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Sending memories to {model} has not been approved yet.</source>
         <translation>Noch niemand hat zugestimmt, Notizen an {model} zu senden.</translation>
-    </message>
-    <message>
-        <source>Sent to the next attempt</source>
-        <translation>Was der nächste Versuch bekommt</translation>
-    </message>
-    <message>
-        <source>Sent with every request, as “Name: value; another: value”. Values are secret and never shown; a name without a value removes it.</source>
-        <translation>Mit jeder Anfrage gesendet, als „Name: Wert; anderer: Wert“. Werte sind geheim und werden nie gezeigt; ein Name ohne Wert entfernt ihn.</translation>
     </message>
     <message>
         <source>Services in another process</source>
@@ -6991,6 +6931,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show line numbers</source>
         <translation>Die Zeilen des Textes nummerieren</translation>
+    </message>
+    <message>
+        <source>Show line numbers next to the text in the editor.</source>
+        <translation>Neben dem Text im Editor.</translation>
     </message>
     <message>
         <source>Show memories that no project or workspace uses, and merge them into the right project</source>
@@ -7101,7 +7045,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>N&amp;ebeneinander</translation>
     </message>
     <message>
-        <source>Since you looked ({when}): {changes}. {tokens} tokens.</source>
+        <source>Since your last visit ({when}): {changes}. {tokens} tokens.</source>
         <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
     </message>
     <message>
@@ -7111,10 +7055,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Smaller text in the editor</source>
         <translation>Kleinerer Text im Editor</translation>
-    </message>
-    <message numerus="yes">
-        <source>So for %n more.</source>
-        <translation><numerusform>Ebenso für %n weitere.</numerusform><numerusform>Ebenso für %n weitere.</numerusform></translation>
     </message>
     <message>
         <source>Some files could not be saved, so the home remains open.</source>
@@ -7157,6 +7097,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Veraltet</translation>
     </message>
     <message>
+        <source>Start taking notes once the context of a session reaches this size.</source>
+        <translation>Notizen beginnen, sobald der Kontext einer Sitzung so groß ist.</translation>
+    </message>
+    <message>
         <source>Started</source>
         <translation>Begonnen</translation>
     </message>
@@ -7173,7 +7117,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Den Lauf abbrechen und schließen?</translation>
     </message>
     <message>
-        <source>Summary of what came before</source>
+        <source>Summary of earlier messages</source>
         <translation>Zusammenfassung des Vorigen</translation>
     </message>
     <message>
@@ -7189,7 +7133,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Nur Ereignisse des Systems</translation>
     </message>
     <message>
-        <source>System events, else polling</source>
+        <source>System events, otherwise polling</source>
         <translation>Ereignisse, sonst Abfragen</translation>
     </message>
     <message>
@@ -7201,8 +7145,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Jetzt zurücknehmen</translation>
     </message>
     <message>
-        <source>Take over its history and runs? Say no if it is another home, or a copy.</source>
+        <source>Take over the history and runs of the old home? Choose No if this is a different home or a copy.</source>
         <translation>Geschichte und Läufe übernehmen? Bei einem anderen Home oder einer Kopie: Nein.</translation>
+    </message>
+    <message>
+        <source>Takes effect at the next start.</source>
+        <translation>Ab dem nächsten Start.</translation>
     </message>
     <message>
         <source>Task</source>
@@ -7213,8 +7161,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Notizen zu einer Aufgabe</translation>
     </message>
     <message>
+        <source>Text for the next attempt</source>
+        <translation>Was der nächste Versuch bekommt</translation>
+    </message>
+    <message>
+        <source>The API of the service. Automatic selects the default API for this service.</source>
+        <translation>Die Schnittstelle des Dienstes. Automatisch: die übliche für diesen Dienst.</translation>
+    </message>
+    <message>
+        <source>The address of the service. Leave empty to use the default address.</source>
+        <translation>Wo der Dienst ist. Leer: seine übliche Adresse.</translation>
+    </message>
+    <message>
         <source>The agent</source>
         <translation>Der Agent</translation>
+    </message>
+    <message>
+        <source>The agent adds fixed sentences around this part. Reverie shows them in its own words.</source>
+        <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
     </message>
     <message>
         <source>The agent adds lines of its own around each file.</source>
@@ -7253,10 +7217,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es ist das Modell, das der Agent selbst dafür benutzt.</translation>
     </message>
     <message>
-        <source>The agent's fixed sentences around it are worded by Reverie.</source>
-        <translation>Die festen Sätze des Agenten darum herum sind von Reverie formuliert.</translation>
-    </message>
-    <message>
         <source>The agent's memory writer wrote nothing</source>
         <translation>Der Notizschreiber des Agenten schrieb nichts</translation>
     </message>
@@ -7275,10 +7235,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The agent's own consolidation is off in its home.</source>
         <translation>Die Konsolidierung des Agenten ist in seinem Home aus.</translation>
-    </message>
-    <message>
-        <source>The agent's own file for the project, or a memory in the project scope.</source>
-        <translation>Die eigene Datei des Agenten für das Projekt oder eine Notiz im Projektbereich.</translation>
     </message>
     <message>
         <source>The agent's own memory writer has no unresolved failure</source>
@@ -7357,6 +7313,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Aufzeichnungen der Konsolidierungen sind beschädigt</translation>
     </message>
     <message>
+        <source>The context must grow by at least this much between two updates.</source>
+        <translation>Eine Aktualisierung braucht mindestens so viel neuen Kontext.</translation>
+    </message>
+    <message>
         <source>The conversation's model</source>
         <translation>Das Modell der Unterhaltung</translation>
     </message>
@@ -7381,20 +7341,24 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die leere Datei wird gelöscht</translation>
     </message>
     <message>
-        <source>The environment variable that holds the key. Empty: the usual one.</source>
+        <source>The environment variable that contains the key. Leave empty to use the default variable.</source>
         <translation>Die Umgebungsvariable mit dem Schlüssel. Leer: die übliche.</translation>
     </message>
     <message>
         <source>The file on disk cannot be written.</source>
         <translation>Was jetzt auf der Platte steht, kann hier nicht geschrieben werden.</translation>
     </message>
-    <message numerus="yes">
-        <source>The first %n files are listed.</source>
-        <translation><numerusform>Nur %n Datei ist aufgeführt.</numerusform><numerusform>Die ersten %n Dateien sind aufgeführt.</numerusform></translation>
-    </message>
     <message>
         <source>The folder already contains files or folders with the same name:</source>
         <translation>In diesem Ordner gibt es schon etwas gleichen Namens:</translation>
+    </message>
+    <message>
+        <source>The font size of everything in the window.</source>
+        <translation>Von allem im Fenster.</translation>
+    </message>
+    <message>
+        <source>The font size of the editor, relative to the rest of the window.</source>
+        <translation>Verglichen mit dem übrigen Fenster.</translation>
     </message>
     <message>
         <source>The home records this project in {file}.</source>
@@ -7403,10 +7367,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The home records this project.</source>
         <translation>Das Home selbst nennt es.</translation>
-    </message>
-    <message>
-        <source>The interface of the service. Automatic: the usual one for this service.</source>
-        <translation>Die Schnittstelle des Dienstes. Automatisch: die übliche für diesen Dienst.</translation>
     </message>
     <message>
         <source>The interval is not valid</source>
@@ -7463,6 +7423,14 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The log reports: {text}</source>
         <translation>Das Protokoll sagt: {text}</translation>
+    </message>
+    <message>
+        <source>The maximum number of background runs in any 24 hours. 0 allows none.</source>
+        <translation>Hintergrundläufe in jeweils 24 Stunden; 0 erlaubt keinen.</translation>
+    </message>
+    <message>
+        <source>The maximum number of rollouts in one extraction. The next extraction processes the rest.</source>
+        <translation>Rollouts je Extraktion; die nächste nimmt die übrigen.</translation>
     </message>
     <message>
         <source>The memory file can be written</source>
@@ -7621,6 +7589,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Kann nicht gelesen werden: {why}</translation>
     </message>
     <message>
+        <source>The note has not been saved yet, so Codex will not see it.</source>
+        <translation>Sie ist noch nicht geschrieben. Codex bekommt sie nicht zu sehen.</translation>
+    </message>
+    <message>
         <source>The note is copied to {path} without changes.</source>
         <translation>Daraus wird {path}, Byte für Byte.</translation>
     </message>
@@ -7631,6 +7603,18 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The note remains pinned.</source>
         <translation>Bleibt angeheftet.</translation>
+    </message>
+    <message>
+        <source>The number of completed assistant turns between two runs, unless the agent's own settings override it.</source>
+        <translation>Fertige Antworten des Assistenten zwischen zwei Läufen, wenn der Agent nichts anderes vorgibt.</translation>
+    </message>
+    <message>
+        <source>The number of rollouts that are read at the same time.</source>
+        <translation>Rollouts, die gleichzeitig gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The only line was here already.</source>
+        <translation>Ihre einzige Zeile war schon hier.</translation>
     </message>
     <message>
         <source>The open memory has no changes.</source>
@@ -7677,6 +7661,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Lauf endete ohne Änderung.</translation>
     </message>
     <message>
+        <source>The run stops before its next change. You can review and undo its changes in the Changes tab.</source>
+        <translation>Er hält vor seiner nächsten Änderung an. Was er getan hat, steht unter Änderungen und lässt sich dort rückgängig machen.</translation>
+    </message>
+    <message>
         <source>The run timed out after {seconds} s, {where}.</source>
         <translation>Die Zeit des Laufs war nach {seconds} s um, {where}.</translation>
     </message>
@@ -7701,7 +7689,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Laut Einstellungen: durch Suchen.</translation>
     </message>
     <message>
-        <source>The settings of the store stop the recording of episodes.</source>
+        <source>The store's settings turn off the recording of episodes.</source>
         <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
     </message>
     <message>
@@ -7717,8 +7705,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Derselbe Text, bis auf Leerraum.</translation>
     </message>
     <message>
-        <source>The theme of the window: light, dark, or as the system.</source>
+        <source>The theme of the window: light, dark, or the same as the system.</source>
         <translation>Das Farbschema (Theme) des Fensters: hell, dunkel oder wie das System.</translation>
+    </message>
+    <message>
+        <source>The time limit for each rollout and for each directory.</source>
+        <translation>Für jeden Rollout und jedes Verzeichnis.</translation>
     </message>
     <message>
         <source>The trace does not say what happened.</source>
@@ -7873,6 +7865,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dieser Agent führt keine Mitschrift, der man folgen könnte.</translation>
     </message>
     <message>
+        <source>This anti-pattern is in the older store, which the agent no longer writes.</source>
+        <translation>Es steht in der älteren Ablage, in die nichts mehr schreibt.</translation>
+    </message>
+    <message>
         <source>This home does not list a project with this name.</source>
         <translation>Kein Projekt, das dieses Home aufführt, hat diesen Namen.</translation>
     </message>
@@ -7996,9 +7992,9 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>Turned off in [memories]: {names}.</source>
         <translation>Ausgeschaltet in [memories]: {names}.</translation>
     </message>
-    <message>
-        <source>Under a heading that turns what it says: {before}</source>
-        <translation>Unter einer Überschrift, die den Sinn umkehrt: {before}</translation>
+    <message numerus="yes">
+        <source>Undid the changes to %n files.</source>
+        <translation><numerusform>%n Datei wurde zurückgenommen.</numerusform><numerusform>%n Dateien wurden zurückgenommen.</numerusform></translation>
     </message>
     <message>
         <source>Undo</source>
@@ -8053,12 +8049,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Übliche &amp;Größe</translation>
     </message>
     <message>
-        <source>Values of two facts in one: {before}</source>
+        <source>Values of two facts combined; before: {before}</source>
         <translation>Werte zweier Angaben in einer: {before}</translation>
     </message>
     <message>
         <source>Verdict</source>
         <translation>Befund</translation>
+    </message>
+    <message>
+        <source>Version changed; before: {before}</source>
+        <translation>Andere Version: {before}</translation>
     </message>
     <message>
         <source>Warnings</source>
@@ -8069,24 +8069,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Über Ereignisse überwachen</translation>
     </message>
     <message>
-        <source>What consolidates: fixed rules without a model, one model, or the agent's own model if it can be reached.</source>
-        <translation>Was konsolidiert: feste Regeln ohne Modell, ein Modell oder das Modell des Agenten, falls es erreichbar ist.</translation>
+        <source>When the traces take more disk space, Reverie deletes the oldest ones that it wrote itself.</source>
+        <translation>Brauchen Traces mehr Platz, werden die ältesten von Reverie gelöscht.</translation>
     </message>
     <message>
         <source>When to update</source>
         <translation>Wann aktualisiert wird</translation>
     </message>
     <message>
-        <source>When traces take more room, the oldest that Reverie wrote are deleted.</source>
-        <translation>Brauchen Traces mehr Platz, werden die ältesten von Reverie gelöscht.</translation>
-    </message>
-    <message>
         <source>When: {when}</source>
         <translation>Wann: {when}</translation>
-    </message>
-    <message>
-        <source>Where the service is. Empty: its usual address.</source>
-        <translation>Wo der Dienst ist. Leer: seine übliche Adresse.</translation>
     </message>
     <message>
         <source>Why</source>
@@ -8097,11 +8089,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wird gesendet</translation>
     </message>
     <message>
-        <source>With enough growth, an update runs at the end of an answer or after this many tool calls.</source>
-        <translation>Bei genug neuem Kontext läuft eine Aktualisierung am Ende einer Antwort oder nach so vielen Werkzeugaufrufen.</translation>
-    </message>
-    <message>
-        <source>Without a model nothing is sent. A model is sent memories: they go to its provider.</source>
+        <source>Without a model, nothing is sent. With a model, your memories are sent to its provider.</source>
         <translation>Ohne Modell wird nichts gesendet. Ein Modell bekommt Notizen: sie gehen an seinen Anbieter.</translation>
     </message>
     <message>
@@ -8117,6 +8105,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Zeilen am Rand umbrechen</translation>
     </message>
     <message>
+        <source>Wrap long lines at the edge of the editor.</source>
+        <translation>Lange Zeilen am Rand des Editors umbrechen.</translation>
+    </message>
+    <message>
         <source>Write a note for Codex to add to its memory</source>
         <translation>Eine Notiz schreiben, die Codex in sein Gedächtnis aufnimmt</translation>
     </message>
@@ -8125,12 +8117,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Trotzdem schreiben</translation>
     </message>
     <message>
-        <source>Write into an unknown layout?</source>
+        <source>Write to a project memory</source>
+        <translation>In eine Notiz des Projekts schreiben</translation>
+    </message>
+    <message>
+        <source>Write to memories with an unknown layout?</source>
         <translation>In einen unbekannten Aufbau schreiben?</translation>
     </message>
     <message>
-        <source>Write to a project memory</source>
-        <translation>In eine Notiz des Projekts schreiben</translation>
+        <source>Write to the agent's own file for the project, or to a memory in the project scope.</source>
+        <translation>Die eigene Datei des Agenten für das Projekt oder eine Notiz im Projektbereich.</translation>
     </message>
     <message>
         <source>Write to the project's single file</source>
@@ -8141,11 +8137,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ohne Modell schreiben</translation>
     </message>
     <message>
-        <source>Writes what the assistant learns to the memory of its project while a conversation goes on. You can review and undo every run.</source>
-        <translation>Schreibt, was der Assistent lernt, während der Unterhaltung in die Notiz des Projekts. Jeder Lauf kann durchgesehen und zurückgenommen werden.</translation>
-    </message>
-    <message>
-        <source>Writing may damage these memories or switch them off for the agent. Reverie asks again when the layout or version changes.</source>
+        <source>Writing could damage these memories or turn them off for the agent. Reverie asks again when the layout or version changes.</source>
         <translation>Das kann diese Notizen beschädigen oder sie für den Agenten abschalten. Reverie fragt erneut, sobald sich Aufbau oder Version ändern.</translation>
     </message>
     <message>
@@ -8201,10 +8193,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>stattdessen wird eine CLAUDE.md geladen</translation>
     </message>
     <message>
-        <source>a crash without a class</source>
-        <translation>ein Absturz ohne Klasse</translation>
-    </message>
-    <message>
         <source>a new session would load the same text</source>
         <translation>eine neue Sitzung würde dasselbe laden</translation>
     </message>
@@ -8221,12 +8209,12 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nach Versuch {attempt}</translation>
     </message>
     <message>
-        <source>all lines already exist</source>
-        <translation>jede Zeile ist da</translation>
+        <source>all changes were rejected in review</source>
+        <translation>alles wurde bei der Prüfung abgelehnt</translation>
     </message>
     <message>
-        <source>all of it was rejected in review</source>
-        <translation>alles wurde bei der Prüfung abgelehnt</translation>
+        <source>all lines already exist</source>
+        <translation>jede Zeile ist da</translation>
     </message>
     <message>
         <source>always loaded</source>
@@ -8235,18 +8223,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>an anti-pattern</source>
         <translation>ein Anti-Pattern</translation>
-    </message>
-    <message>
-        <source>an anti-pattern without words</source>
-        <translation>ein Anti-Pattern ohne Worte</translation>
-    </message>
-    <message>
-        <source>an error without a type</source>
-        <translation>ein Fehler ohne Art</translation>
-    </message>
-    <message>
-        <source>an error without words</source>
-        <translation>ein Fehler ohne Worte</translation>
     </message>
     <message>
         <source>an unknown time</source>
@@ -8259,6 +8235,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>another program</source>
         <translation>ein anderes Programm</translation>
+    </message>
+    <message>
+        <source>anti-pattern without a description</source>
+        <translation>ein Anti-Pattern ohne Worte</translation>
     </message>
     <message>
         <source>applied</source>
@@ -8345,6 +8325,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>durch Ihr Rückgängigmachen</translation>
     </message>
     <message>
+        <source>can be merged</source>
+        <translation>zusammenzuführen</translation>
+    </message>
+    <message>
         <source>cancelled</source>
         <translation>abgebrochen</translation>
     </message>
@@ -8371,6 +8355,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>cost unknown</source>
         <translation>Kosten unbekannt</translation>
+    </message>
+    <message>
+        <source>crash without an error class</source>
+        <translation>ein Absturz ohne Klasse</translation>
     </message>
     <message>
         <source>create</source>
@@ -8424,10 +8412,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>done</source>
         <translation>fertig</translation>
     </message>
-    <message numerus="yes">
-        <source>dropped %n picked-up notes that other memories contain</source>
-        <translation><numerusform>%n aufgelesene Notiz entfernt, die andere Notizen enthalten</numerusform><numerusform>%n aufgelesene Notizen entfernt, die andere Notizen enthalten</numerusform></translation>
-    </message>
     <message>
         <source>earlier session {id}</source>
         <translation>frühere Sitzung {id}</translation>
@@ -8437,8 +8421,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>bearbeiten</translation>
     </message>
     <message>
+        <source>empty; the agent never fills this in, but you can</source>
+        <translation>noch keine; der Agent füllt sie nie aus</translation>
+    </message>
+    <message>
         <source>encoding of accented letters</source>
         <translation>Buchstaben mit Akzent, anders geschrieben</translation>
+    </message>
+    <message>
+        <source>error without a message</source>
+        <translation>ein Fehler ohne Worte</translation>
+    </message>
+    <message>
+        <source>error without a type</source>
+        <translation>ein Fehler ohne Art</translation>
     </message>
     <message>
         <source>excluded in the settings</source>
@@ -8459,10 +8455,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>first seen</source>
         <translation>zuerst gesehen</translation>
-    </message>
-    <message numerus="yes">
-        <source>followed moved files in %n memories</source>
-        <translation><numerusform>in %n Notiz Pfade verschobener Dateien nachgeführt</numerusform><numerusform>in %n Notizen Pfade verschobener Dateien nachgeführt</numerusform></translation>
     </message>
     <message>
         <source>from the conversation</source>
@@ -8485,7 +8477,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zur Durchsicht angehalten</translation>
     </message>
     <message>
-        <source>held for review: it would delete lines of {paths} that are nowhere else</source>
+        <source>held for review: it would delete lines of {paths} that exist nowhere else</source>
         <translation>zur Prüfung angehalten: Es würden Zeilen von {paths} gelöscht, die sonst nirgends sind</translation>
     </message>
     <message>
@@ -8493,7 +8485,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>zur Prüfung angehalten: {share} % der Zeilen von {scope} gingen verloren</translation>
     </message>
     <message>
-        <source>held for review: not every fact would stay as it is</source>
+        <source>held for review: some facts would change</source>
         <translation>zur Durchsicht angehalten: nicht jede Aussage bliebe, wie sie ist</translation>
     </message>
     <message>
@@ -8533,7 +8525,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>in Versuch {attempt}, Schritt {step}, beim Warten auf das Modell</translation>
     </message>
     <message>
-        <source>in process {pid}, which alone can stop it</source>
+        <source>in process {pid}; only that process can stop this job</source>
         <translation>in Prozess {pid}, der allein ihn beenden kann</translation>
     </message>
     <message>
@@ -8664,12 +8656,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2.</source>
         <translation>memories/ liegt neben memories_v2/. Deshalb benutzt Codex Version 1 und nichts von Version 2.</translation>
     </message>
+    <message>
+        <source>memory disabled</source>
+        <translation>wird nicht gemerkt</translation>
+    </message>
     <message numerus="yes">
         <source>merged %n exact duplicates</source>
         <translation><numerusform>%n genaues Doppel zusammengeführt</numerusform><numerusform>%n genaue Doppel zusammengeführt</numerusform></translation>
     </message>
     <message numerus="yes">
-        <source>merged %n groups of like records</source>
+        <source>merged %n groups of similar records</source>
         <translation><numerusform>%n Gruppe gleicher Einträge zusammengeführt</numerusform><numerusform>%n Gruppen gleicher Einträge zusammengeführt</numerusform></translation>
     </message>
     <message numerus="yes">
@@ -8681,11 +8677,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>fehlt</translation>
     </message>
     <message>
-        <source>mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is.</source>
-        <translation>mux lädt dies nur, wenn sein Experiment „memory-hot-set“ eingeschaltet ist; ob es das ist, kann Reverie nicht sehen.</translation>
+        <source>mux loads this only if its “memory-hot-set” experiment is on. Reverie cannot detect whether it is.</source>
+        <translation>mux lädt das nur, wenn sein Experiment „memory-hot-set“ an ist. Reverie kann nicht erkennen, ob das so ist.</translation>
     </message>
     <message>
-        <source>needs a look</source>
+        <source>needs attention</source>
         <translation>braucht einen Blick</translation>
     </message>
     <message>
@@ -8713,7 +8709,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>kommt als Nächstes</translation>
     </message>
     <message>
-        <source>no change fits the budget</source>
+        <source>no change fits within the limits of a run</source>
         <translation>keine Änderung passt ins Budget</translation>
     </message>
     <message>
@@ -8727,6 +8723,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>no cost</source>
         <translation>kostenlos</translation>
+    </message>
+    <message>
+        <source>no known fix</source>
+        <translation>nichts bekannt, was hilft</translation>
     </message>
     <message>
         <source>no longer loaded</source>
@@ -8747,10 +8747,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>none needed</source>
         <translation>nicht nötig</translation>
-    </message>
-    <message>
-        <source>none yet; the agent never fills it</source>
-        <translation>noch keine; der Agent füllt sie nie aus</translation>
     </message>
     <message>
         <source>not created yet</source>
@@ -8789,20 +8785,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>nicht von einem Menschen geführt</translation>
     </message>
     <message>
-        <source>not to be remembered</source>
-        <translation>wird nicht gemerkt</translation>
-    </message>
-    <message>
         <source>not tried</source>
         <translation>nicht versucht</translation>
     </message>
     <message>
-        <source>nothing</source>
-        <translation>nichts</translation>
+        <source>not visible to the agent: {why}</source>
+        <translation>der Agent sieht es nicht: {why}</translation>
     </message>
     <message>
-        <source>nothing is known that helps</source>
-        <translation>nichts bekannt, was hilft</translation>
+        <source>nothing</source>
+        <translation>nichts</translation>
     </message>
     <message>
         <source>nothing needed changing</source>
@@ -8815,10 +8807,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>nothing was changed</source>
         <translation>nichts wurde geändert</translation>
-    </message>
-    <message>
-        <source>nothing was put back</source>
-        <translation>nichts wurde zurückgelegt</translation>
     </message>
     <message>
         <source>nothing was restored</source>
@@ -8873,7 +8861,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>angeheftet</translation>
     </message>
     <message>
-        <source>pinned: no consolidation deletes or renames it; the agent itself knows no pins</source>
+        <source>pinned: no consolidation deletes or renames this memory; the agent itself does not use pins</source>
         <translation>angeheftet: keine Konsolidierung löscht es oder benennt es um; der Agent selbst kennt keine Anheftungen</translation>
     </message>
     <message>
@@ -8931,6 +8919,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>recorded in the home</source>
         <translation>vom Home genannt</translation>
+    </message>
+    <message numerus="yes">
+        <source>removed %n notes from conversations that other memories already contain</source>
+        <translation><numerusform>%n aufgelesene Notiz entfernt, die andere Notizen enthalten</numerusform><numerusform>%n aufgelesene Notizen entfernt, die andere Notizen enthalten</numerusform></translation>
     </message>
     <message>
         <source>rename</source>
@@ -9001,7 +8993,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>auf das Passende gekürzt</translation>
     </message>
     <message>
-        <source>shown from number {number}</source>
+        <source>shown from entry {number}</source>
         <translation>gezeigt ab Nummer {number}</translation>
     </message>
     <message>
@@ -9025,10 +9017,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Unteragent</translation>
     </message>
     <message>
-        <source>taken back</source>
-        <translation>zurückgenommen</translation>
-    </message>
-    <message>
         <source>the agent</source>
         <translation>der Agent</translation>
     </message>
@@ -9037,16 +9025,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Dateien dieser Art importiert der Agent nicht</translation>
     </message>
     <message>
-        <source>the agent does not see it: {why}</source>
-        <translation>der Agent sieht es nicht: {why}</translation>
-    </message>
-    <message>
         <source>the agent loads the file from the place that the project's own settings name</source>
         <translation>der Agent lädt die an dem Ort, den die Einstellungen des Projekts nennen</translation>
     </message>
     <message>
         <source>the agent's configuration</source>
         <translation>der Konfiguration des Agenten</translation>
+    </message>
+    <message>
+        <source>the changes to undo no longer existed</source>
+        <translation>was zurückgenommen werden sollte, war schon weg</translation>
     </message>
     <message>
         <source>the character after the path is treated as part of the path</source>
@@ -9069,15 +9057,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>das Set ist voll</translation>
     </message>
     <message>
-        <source>the keyring does not answer</source>
-        <translation>der Schlüsselbund antwortet nicht</translation>
-    </message>
-    <message>
         <source>the keyring is locked</source>
         <translation>der Schlüsselbund ist gesperrt</translation>
     </message>
     <message>
-        <source>the last line is half-written</source>
+        <source>the keyring is not responding</source>
+        <translation>der Schlüsselbund antwortet nicht</translation>
+    </message>
+    <message>
+        <source>the last line is incomplete</source>
         <translation>die letzte Zeile ist halb geschrieben</translation>
     </message>
     <message>
@@ -9099,10 +9087,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>timedOut is true.</source>
         <translation>timedOut ist true.</translation>
-    </message>
-    <message>
-        <source>to merge</source>
-        <translation>zusammenzuführen</translation>
     </message>
     <message>
         <source>too old</source>
@@ -9129,6 +9113,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>unbekannte Zeit</translation>
     </message>
     <message numerus="yes">
+        <source>updated the paths of moved files in %n memories</source>
+        <translation><numerusform>in %n Notiz Pfade verschobener Dateien nachgeführt</numerusform><numerusform>in %n Notizen Pfade verschobener Dateien nachgeführt</numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>used %n times</source>
         <translation><numerusform>%n-mal benutzt</numerusform><numerusform>%n-mal benutzt</numerusform></translation>
     </message>
@@ -9153,10 +9141,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Warnung</translation>
     </message>
     <message>
-        <source>what was to be taken back had gone already</source>
-        <translation>was zurückgenommen werden sollte, war schon weg</translation>
-    </message>
-    <message>
         <source>works</source>
         <translation>geht</translation>
     </message>
@@ -9165,7 +9149,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>schreibt</translation>
     </message>
     <message numerus="yes">
-        <source>wrote or mended %n descriptions</source>
+        <source>wrote or repaired %n descriptions</source>
         <translation><numerusform>%n Beschreibung geschrieben oder berichtigt</numerusform><numerusform>%n Beschreibungen geschrieben oder berichtigt</numerusform></translation>
     </message>
     <message>
@@ -9205,7 +9189,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{amount} Tokens</translation>
     </message>
     <message>
-        <source>{before} is gone, and {root} may be the same home.</source>
+        <source>{before} no longer exists, and {root} may be the same home.</source>
         <translation>{before} ist weg, und {root} ist vielleicht dasselbe Home.</translation>
     </message>
     <message>
@@ -9301,32 +9285,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Für {names} spricht dasselbe. Eines auswählen. {reasons}</translation>
     </message>
     <message>
-        <source>{name} has another size</source>
+        <source>{name} changed size</source>
         <translation>{name} ist anders groß</translation>
     </message>
     <message>
-        <source>{name} is cut now</source>
-        <translation>{name} ist jetzt gekürzt</translation>
+        <source>{name} is complete again</source>
+        <translation>{name} ist wieder ganz</translation>
     </message>
     <message>
         <source>{name} is locked. Until it is free, no other process can change its memory.</source>
         <translation>{name} ist gehalten. Bis es frei ist, schreibt nichts anderes in die Notizen.</translation>
     </message>
     <message>
-        <source>{name} is new in it</source>
-        <translation>{name} ist neu darin</translation>
-    </message>
-    <message>
-        <source>{name} is not in it any more</source>
-        <translation>{name} ist nicht mehr darin</translation>
-    </message>
-    <message>
         <source>{name} is not locked.</source>
         <translation>{name} ist frei.</translation>
     </message>
     <message>
-        <source>{name} is whole again</source>
-        <translation>{name} ist wieder ganz</translation>
+        <source>{name} is now cut off</source>
+        <translation>{name} ist jetzt gekürzt</translation>
+    </message>
+    <message>
+        <source>{name} was added</source>
+        <translation>{name} ist neu darin</translation>
+    </message>
+    <message>
+        <source>{name} was removed</source>
+        <translation>{name} ist nicht mehr darin</translation>
     </message>
     <message>
         <source>{name}: {marks}</source>
@@ -9481,7 +9465,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{place}, {tool}</translation>
     </message>
     <message>
-        <source>{place}: nothing is wrong</source>
+        <source>{place}: no problems</source>
         <translation>{place}: Alles in Ordnung</translation>
     </message>
     <message>
@@ -9541,7 +9525,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{times}, {age}</translation>
     </message>
     <message>
-        <source>{tokens} tokens of its middle are left out</source>
+        <source>{tokens} tokens in the middle are left out</source>
         <translation>{tokens} Tokens aus seiner Mitte fehlen</translation>
     </message>
     <message>
@@ -9641,7 +9625,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>{what}: ab {start}, {length}</translation>
     </message>
     <message>
-        <source>{why} · not yet known to the running agent</source>
+        <source>{why} · the running agent has not loaded this pin yet</source>
         <translation>{why} · dem laufenden Agenten noch nicht bekannt</translation>
     </message>
     <message>

@@ -338,7 +338,7 @@ def test_the_demo_shows_what_a_consolidation_by_rules_does_and_holds_nothing(tmp
     first = said["4b7d02e9c1"]["summary"]
     for words in (
         "Merged 1 near-duplicate",
-        "dropped 1 picked-up note",
+        "removed 1 note from a conversation",
         "deleted 1 empty file",
         "worth a look",
     ):

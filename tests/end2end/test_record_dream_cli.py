@@ -44,7 +44,7 @@ def test_it_is_previewed_done_shown_and_undone(
     assert [op["note"] for op in preview["ops"]] == ["dry-run"] * 3
     assert contents(project) == before
     done = told(capsys, "consolidate", *home, "--engine", "rules")
-    assert (done["outcome"], done["summary"]) == ("completed", "Merged 1 group of like records.")
+    assert (done["outcome"], done["summary"]) == ("completed", "Merged 1 group of similar records.")
     changed = {rel for rel, data in contents(project).items() if before.get(rel) != data}
     assert changed == {".loki/memory/semantic/patterns.json"}
     assert told(capsys, "runs", *home)[0]["id"] == done["runId"]

@@ -57,7 +57,7 @@ def test_without_a_failed_run_of_the_agent_the_first_cause_is_the_answer() -> No
     answer = answer_of((fine, TURN, OFF), "x")
     assert (answer.title, answer.remedies) == ("x: The memory writer is off", (("fix feature", "Turn on"),))
     assert answer.own == "Reverie itself: No answer yet", "each is said once"
-    assert answer_of((fine, FINE), "x").title == "x: nothing is wrong"
+    assert answer_of((fine, FINE), "x").title == "x: no problems"
 
 
 def test_words_that_differ_are_told_from_those_that_do_not() -> None:

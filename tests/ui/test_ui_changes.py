@@ -222,9 +222,9 @@ def test_where_each_line_of_a_merged_memory_went() -> None:
     assert [line.fate for line in lines] == ["same", "moved", "reworded", "gone"]
     assert lines[2].match == "- The bike waits there now."
     assert merge_words(lines) == (
-        "1 of 4 lines were here already. 1 moved here. 1 is here in other words. 1 is gone."
+        "1 of 4 lines were here already. 1 line moved here. 1 line is reworded here. 1 line is removed."
     )
-    assert merge_words([MergedLine("a", "same")]) == "Its one line was here already."
+    assert merge_words([MergedLine("a", "same")]) == "The only line was here already."
 
 
 def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_left() -> None:
@@ -343,7 +343,7 @@ def test_what_happened_long_ago_is_looked_for_until_it_is_found(
     has(driver, 1)
     tab = driver.changes.tab
     tab.changes.who.setCurrentIndex(tab.changes.who.findData("writer"))
-    driver.until(lambda: driver.changes.is_settled and tab.changes.none.text() == "No change matches.")
+    driver.until(lambda: driver.changes.is_settled and tab.changes.none.text() == "No matching changes.")
     driver.qtbot.mouseClick(tab.changes.target, Qt.MouseButton.LeftButton)
     driver.until(lambda: driver.changes.is_settled and len(tab.changes.shown_rows) >= 4)
     assert tab.changes.target.isHidden()
@@ -446,7 +446,7 @@ def test_one_hunk_of_another_program_is_taken_back_and_undone(windows: Windows, 
     driver.settle()
     driver.until(lambda: "undo" in files.message.keys)
     driver.until(lambda: len(tab.changes.shown_rows) == 3 and driver.changes.is_settled)
-    assert "taken back" in files.detail.diff.toPlainText()
+    assert "undone" in files.detail.diff.toPlainText()
     assert "One more line." in path.read_text()
     files.message.button("undo").click()
     driver.until(lambda: path.read_text() == changed)
@@ -480,8 +480,8 @@ def test_a_merge_is_shown_as_what_stays_what_goes_and_the_result(windows: Window
     view = files.detail.merge
     assert view.isVisible()
     assert "lines were here already." in view.summary.text()
-    assert view.kept_name.text().endswith("(stays)")
-    assert view.gone_name.text().endswith("(goes)")
+    assert view.kept_name.text().endswith("(kept)")
+    assert view.gone_name.text().endswith("(removed)")
     assert files.detail.result.isVisible()
     alone = next(part for part, _item in files.tree.parts() if part.group and len(part.group.files) == 1)
     files.tree.select_part(alone.file.path, None)
@@ -507,7 +507,7 @@ def test_a_run_that_left_pairs_to_a_person_leads_to_them(windows: Windows, home:
 
 
 def test_a_run_that_left_nothing_to_a_person_leads_nowhere() -> None:
-    said = "Merged 1 near-duplicate; wrote or mended 2 descriptions. {}worth a look."
+    said = "Merged 1 near-duplicate; wrote or repaired 2 descriptions. {}worth a look."
     assert left_pairs(said.format("1 pair of memories is "))
     assert left_pairs(said.format("12 pairs of memories are "))
     assert not left_pairs(said.format("The agent found something "))
@@ -688,13 +688,13 @@ def test_a_run_shows_its_report_card_and_each_hunk_what_it_is_about(windows: Win
     driver.changes.show_change(result.run_id)
     pane = driver.reviewed()
     driver.until(lambda: pane.card.text() != "")
-    assert pane.card.text().startswith("Kept 5 of 6 facts · 1 changed value · 1 without a source")
+    assert pane.card.text().startswith("Kept 5 of 6 facts · 1 changed value · 1 fact without a source")
     text = pane.detail.diff.toPlainText()
-    assert "Says the opposite: No sleeps in tests;" in text
+    assert "Meaning reversed; before: No sleeps in tests;" in text
     assert "Lost: Name tests after the behaviour, not the function." in text
     assert "No source: The mail server of the accounting office restarts at noon." in text
     # Each stands at its own hunk.
-    assert text.index("Says the opposite") < text.index("+ 2. Sleeps") < text.index("Lost: ")
+    assert text.index("Meaning reversed") < text.index("+ 2. Sleeps") < text.index("Lost: ")
 
 
 def test_a_change_of_the_agent_that_takes_facts_out_says_so_and_is_undone(
@@ -717,7 +717,7 @@ def test_a_change_of_the_agent_that_takes_facts_out_says_so_and_is_undone(
     driver.changes.show_change(served.change_log.page().changes[0].id)
     pane = driver.reviewed()
     driver.until(lambda: pane.message.text != "")
-    assert pane.message.text.startswith("The agent took facts out of its memories.")
+    assert pane.message.text.startswith("The agent removed facts from its memories.")
     pane.undo.click()
     driver.until(lambda: text.read_text() == before)
 

@@ -87,7 +87,7 @@ def test_sessions_have_titles_and_times_a_conversation_and_what_they_loaded(
     assert "The bed is narrow." in text
     assert "Setup of the agent" in text
     assert "\x1b" not in text
-    assert "unknown kind" not in tab.view.message.text
+    assert "unknown type" not in tab.view.message.text
 
     driver.do("view.context")
     context = driver.window.lazy_tabs.context
@@ -139,4 +139,4 @@ def test_a_pin_shows_at_once_and_says_what_it_is_for(windows: Windows, tmp_path:
     driver.until(lambda: driver.file(path).file.usage.pinned)
     assert "This agent does not support pins." in driver.tab.undo_bar.text
     about = driver.tab.inspector.inspector.about
-    driver.until(lambda: any("knows no pins" in line.text() for line in about.lines))
+    driver.until(lambda: any("does not use pins" in line.text() for line in about.lines))

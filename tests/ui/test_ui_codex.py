@@ -419,7 +419,7 @@ def test_projects_and_sections_are_listed_by_the_names_they_were_given(
     model = tab.list.model
     row = [model.index(0, column).data() for column in range(model.columnCount())]
     assert "The great one" in row
-    assert "not to be remembered, in section “Later”" in row
+    assert "memory disabled, in section “Later”" in row
 
 
 def test_a_thread_that_is_reverted_while_it_is_read_goes_on_in_its_new_file(
@@ -587,7 +587,7 @@ def test_a_try_whose_time_has_come_is_made_at_the_next_start(qtbot: Any) -> None
     qtbot.addWidget(dialog)
     failed = AgentJob("1", "memory_stage1", "a", "failed", "Broken.", now - 9)
     for retry_at in (now - 1, now):
-        assert dialog._item(replace(failed, retry_at=retry_at)).text(4) == "at its next start"
+        assert dialog._item(replace(failed, retry_at=retry_at)).text(4) == "when the agent starts"
     assert dialog._item(replace(failed, retry_at=now + 60_000)).text(4) == when(now + 60_000)
     assert dialog._item(replace(failed, retry_at=None)).text(4) == "–"
 

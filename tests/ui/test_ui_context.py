@@ -102,9 +102,9 @@ def test_nothing_is_cut_pale_or_nameless(tab: ContextTab, width: int) -> None:
 
 def test_a_row_says_in_words_what_its_signs_say() -> None:
     assert spoken(IN) == "global/a.md, loaded in full, used often, score 1.5, 9 bytes · 3 tokens"
-    assert spoken(OUT) == "global/c.md, not loaded, the hot set is full, score 0.2, needs a look"
+    assert spoken(OUT) == "global/c.md, not loaded, the hot set is full, score 0.2, needs attention"
     unseen = ContextEntry(PATH, "out", "unseen", scope=Scope.GLOBAL, detail="it is\u202e too large")
-    assert "does not see it: it is\\u202e too large" in spoken(unseen)
+    assert "not visible to the agent: it is\\u202e too large" in spoken(unseen)
 
 
 def test_the_lines_to_look_at_stand_on_another_ground(tab: ContextTab) -> None:
@@ -145,7 +145,7 @@ def test_what_changed_since_one_looked_is_said() -> None:
     assert since({"at": "?"}, view_with(IN)) is None
     same = since(before, view_with(IN, CUT))
     assert same == Since(0, (), 0)
-    assert since_words(same, 7_200_000) == "Nothing changed since you looked (2 h ago)."
+    assert since_words(same, 7_200_000) == "No changes since your last visit (2 h ago)."
     other = ContextEntry("/memories/global/d.md", "in", "used", bytes=1, scope=Scope.GLOBAL)
     whole = ContextEntry(CUT.path, "in", "pinned", bytes=50, scope=Scope.GLOBAL)
     found = since(before, view_with(other, whole, tokens=20))
@@ -155,7 +155,7 @@ def test_what_changed_since_one_looked_is_said() -> None:
         Change("hot-set", whole.path, "whole"),
         Change("hot-set", IN.path, "went"),
     }
-    assert "global/d.md is new in it" in since_words(found, 0)
+    assert "global/d.md was added" in since_words(found, 0)
     assert since_words(found, 0).endswith("+4 tokens.")
 
 
@@ -195,7 +195,7 @@ def test_edits_pins_and_time_show_in_the_context_of_a_window(windows: Windows, h
     for more in range(14, 17):
         driver.type("x")
         assert gauge_texts(tab)[0] == f"{before + more:,} of 49,152 bytes", "each keystroke"
-    assert tab.title.text().endswith("with unsaved text")
+    assert tab.title.text().endswith("includes unsaved text")
     while document.isUndoAvailable():
         document.undo()
     # Another time: the scores fall.
@@ -239,7 +239,7 @@ def test_what_changed_is_said_however_often_it_is_gathered(
     # The memories change again before the GUI thread hears of the first one.
     assert stored.wait(15)
     again.window.lazy_tabs.context_control._gather()
-    assert "global/preferences.md has another size" in settled(again).since.text()
+    assert "global/preferences.md changed size" in settled(again).since.text()
 
 
 def test_a_memory_that_is_selected_in_the_trees_is_shown_where_the_agent_reads_it(

@@ -206,7 +206,7 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
 
     dreamt = style.read_bytes()
     row("global/commit-style.md", 1).setCheckState(0, Qt.CheckState.Unchecked)
-    assert row("global/commit-style.md", 1).text(1) == "goes back"
+    assert row("global/commit-style.md", 1).text(1) == "to be undone"
     assert pane.undo.accessibleName().startswith("Take back 2 of "), "what it merged comes back too"
     pane.undo.click()
     driver.until(lambda: not driver.tab.dreams.jobs.running)
@@ -214,7 +214,7 @@ def test_a_hunk_of_a_finished_run_is_taken_back_by_its_box_and_the_rest_by_the_u
     driver.settle()
     assert style.read_bytes() not in (dreamt, kept[style])
     taken = row("global/commit-style.md", 1)
-    assert taken.text(1) == "taken back"
+    assert taken.text(1) == "undone"
     assert not taken.flags() & Qt.ItemFlag.ItemIsUserCheckable
     assert "partly undone" in pane.title.text()
     driver.until(lambda: driver.row(Scope.GLOBAL).text.endswith("partly\u00a0undone"))

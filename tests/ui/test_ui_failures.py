@@ -93,18 +93,18 @@ def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, 
         "Crashes · 2",
     ]
     block, *lessons = tab.list.shown
-    assert (block.look.title, block.look.below) == ("Sent to the next attempt", "3 lessons")
+    assert (block.look.title, block.look.below) == ("Text for the next attempt", "3 lessons")
     assert tab.text.toPlainText() == view.block().strip("\n")
     assert [row.look.sign for row in lessons] == ["check"] * 3 + [""] * 2
     assert [row.look.right for row in lessons[:2]] == ["1 h ago", "2 h ago"]
     assert lessons[0].look.below == "Will be sent · seen 4 times"
-    assert lessons[3].look.below == "Left out: there are newer ones · seen 4 times"
+    assert lessons[3].look.below == "Left out: only the newest lessons are sent · seen 4 times"
     assert lessons[4].look.below == "Left out: older than a day · resolved: asked Ada"
     assert lessons[4].look.title == "Odd\\u202e: long ago"
     assert "Will be sent" in lessons[0].spoken
     tab.list.pick(lessons[0].key)
     text = tab.text.toPlainText()
-    assert "Resolution: none yet" in text
+    assert "Resolution: empty; the agent never fills this in" in text
     assert "2 crash records of this kind" in text
     assert "\u202e" not in tab.text.toPlainText()
     tab.copy.click()
@@ -120,7 +120,7 @@ def test_a_goal_tells_anti_patterns_and_repeated_ones_are_to_merge(
     assert "- (prior) guessing" in tab.text.toPlainText()
     tab.bar.setCurrentIndex(1)
     first, *single = tab.list.shown
-    assert (first.look.below, first.look.right) == ("3 records say the same", "to merge")
+    assert (first.look.below, first.look.right) == ("3 duplicate records", "can be merged")
     assert [row.look.below.partition(" · ")[0] for row in single][-1] == "sent for this goal"
     assert "Do: read the log" in tab.text.toPlainText()
     assert tab.merge.isVisible()
@@ -209,10 +209,10 @@ def test_nothing_the_switch_and_damage_are_said_in_words(
     maker.json("config.json", {"memory": {"disabled": True}})
     tab.show_view(replace(seen_of(maker, tmp_path), on=False), NOON)
     assert "LOKI_FAILURE_MEMORY is 0" in tab.state.text()
-    assert "stop the recording" in tab.state.text()
+    assert "turn off the recording" in tab.state.text()
     assert "1 record cannot be read" in tab.state.text()
     assert "task-torn.json" in tab.state.toolTip()
-    assert tab.none.text() == "No episode has failed."
+    assert tab.none.text() == "No episodes have failed."
     assert not tab.list.isVisible()
 
 
@@ -244,7 +244,7 @@ def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresVie
     assert not dialog.accept_button.isEnabled()
     assert dialog.before.toPlainText() == dialog.after.toPlainText() == view.block().strip("\n")
     dialog.field.setPlainText("  the token had run out\n")
-    assert dialog.note.text().startswith("The block stays")
+    assert dialog.note.text().startswith("The text for the next attempt stays the same")
     with qtbot.waitSignal(dialog.wanted) as asked:
         dialog.accept_button.click()
     assert asked.args == [view.lessons[0], "the token had run out"]

@@ -93,7 +93,7 @@ def test_a_row_says_who_where_and_which_gate_and_how_often() -> None:
     assert below_words(said) == "Memory writer · retry loop · not due"
     assert right_words(said, NOW) == "12 times, 3 min ago"
     assert right_words(decision("x.y"), NOW) == "just now"
-    assert below_words(EVERYTHING[2]) == "At the start"
+    assert below_words(EVERYTHING[2]) == "At startup"
 
 
 def test_what_comes_from_disk_is_made_safe_to_show() -> None:

@@ -176,7 +176,7 @@ def test_the_tree_has_a_box_for_each_part_and_unticking_one_counts(qtbot: Any, t
     assert find(tree, "Refused").data(0, Qt.ItemDataRole.CheckStateRole) is None
     with qtbot.waitSignal(tree.chosen):
         find(tree, "a.md · global").setCheckState(0, Qt.CheckState.Unchecked)
-    assert find(tree, "b.md · global").text(1) == "stays"
+    assert find(tree, "b.md · global").text(1) == "not changed"
     assert find(tree, "Merge into a.md").checkState(0) == Qt.CheckState.PartiallyChecked
     assert set(choices.blocked) == {B}
 

@@ -119,7 +119,7 @@ def test_x_leaves_out_what_is_selected_and_a_takes_it_again(shown: Shown, view: 
     assert item is not None
     assert item.checkState(0) == Qt.CheckState.Unchecked
     if choices.view.can_take_back:
-        assert item.text(1) == "goes back"
+        assert item.text(1) == "to be undone"
         assert choices.to_take_back == {C: frozenset({0})}
         assert shown.pane.undo.accessibleName().replace("&", "").startswith("Take back 1 of")
     shown.press(Qt.Key.Key_A)

@@ -12,6 +12,11 @@ from reverie.ui.run_labels import summary_words
 from reverie.ui.window_style import AppearanceControl, WindowStyle
 
 RULES = (
+    "Merged 2 near-duplicates; removed 1 note from a conversation that other memories already contain;"
+    " deleted 1 empty file; wrote or repaired 14 descriptions. 1 more change waits for the next run."
+    " 2 pairs of memories are worth a look."
+)
+OLDER = (
     "Merged 2 near-duplicates; dropped 1 picked-up note that other memories contain; deleted 1 empty file;"
     " wrote or mended 14 descriptions. 1 more change waits for the next run."
     " 2 pairs of memories are worth a look."
@@ -30,6 +35,14 @@ def test_in_english_nothing_changes() -> None:
     for text in (RULES, "No changes needed.", "I merged the two notes; see plan.md. All good!"):
         assert summary_words(text) == text
     assert summary_words("") == ""
+
+
+def test_an_older_wording_is_shown_in_the_current_one() -> None:
+    assert summary_words(OLDER) == RULES
+    assert summary_words("7 files put back.") == "Restored 7 files."
+    assert summary_words("Nothing was put back.") == "Nothing was restored."
+    held = "Held for review: not every fact would stay as it is."
+    assert summary_words(held) == "Held for review: some facts would change."
 
 
 @pytest.mark.usefixtures("german")

@@ -43,7 +43,7 @@ def test_a_hung_window_is_told_of_with_its_process(qapp: object, tmp_path: Path)
     assert not second.is_first
     problem = second.hand_over(OpenRequest(), limit_ms=120)
     assert str(os.getpid()) in problem
-    assert "does not answer" in problem
+    assert "is not responding" in problem
     first.close()
     third = Instance(profile)
     assert third.is_first

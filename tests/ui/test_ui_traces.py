@@ -97,7 +97,7 @@ def test_the_list_follows_the_home_and_project_selected_at_the_left(
 
     assert picker.pick_project(mux, "/home/dev/projects/pixel-garden")
     assert (box.currentText(), verdicts(tab)) == ("pixel-garden", [])
-    assert tab.nothing.text() == "No traces of pixel-garden yet."
+    assert tab.nothing.text() == "No traces for pixel-garden yet."
     picker.pick_home(mux)
     assert len(tab.list.shown) == 3
 
@@ -288,7 +288,7 @@ def the_timeline_goes_with_the_arrow_keys(tab: TracesTab, qtbot: Any) -> None:
 def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:
     shown = tab.detail.memory.missed.toPlainText()
     assert "memory_write: old_string not found in file." in shown
-    wanted, found = shown.index("The model wanted to replace"), shown.index("The memory has")
+    wanted, found = shown.index("The model wanted to replace"), shown.index("Similar text in the memory")
     assert wanted < shown.index("- Postgres 16 in production.") < found
     assert found < shown.index("- Postgres 13 in production.")
     assert "- Never retry 409 automatically." in shown

@@ -100,9 +100,9 @@ def test_turns_are_read_as_they_were_said_with_the_rest_folded(viewer: Viewer) -
     assert "▸ Added by the agent" in shown
     assert "▸ Tool · failed · shell make test" in shown
     assert "1 failed" not in shown
-    assert "▸ You · taken back · " in shown
+    assert "▸ You · undone · " in shown
     assert "1 broken line" in viewer.view.facts.text()
-    assert "1 line of an unknown kind" in viewer.view.facts.text()
+    assert "1 line of an unknown type" in viewer.view.facts.text()
     tool = next(message.number for message in text.messages if message.tool is not None)
     text.go_to(tool)
     viewer.press(Qt.Key.Key_Return)
@@ -260,7 +260,7 @@ def test_a_transcript_that_is_gone_is_empty_and_comes_back(viewer: Viewer) -> No
     viewer.until(lambda: bool(text.messages))
     viewer.view.open(viewer.service, ask(lambda: None))
     viewer.until(lambda: viewer.view.is_read)
-    assert viewer.view.message.text == "There is no transcript."
+    assert viewer.view.message.text == "No transcript found."
 
 
 def test_a_message_is_shown_by_its_own_id(viewer: Viewer) -> None:

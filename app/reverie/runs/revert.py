@@ -215,7 +215,7 @@ def summary_of(
     """Return one or more sentences about the result of a revert."""
     count = len(restored)
     if plan.part is not None:
-        return _part_summary(plan.part) if count else "What was to be taken back had gone already."
+        return _part_summary(plan.part) if count else "The changes to undo no longer existed."
     refused = plan.refused
     verb = "Reapplied" if original.kind == "revert" else "Restored"
     summary = f"{verb} {some(count, 'file')}." if count else "Nothing was restored."

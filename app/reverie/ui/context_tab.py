@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 _NOTES: Mapping[Note, str] = {
     **NOTES,
     "hot-set-experiment": _(
-        "mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is."
+        "mux loads this only if its “memory-hot-set” experiment is on. Reverie cannot detect whether it is."
     ),
-    "own-words": _("The agent's fixed sentences around it are worded by Reverie."),
+    "own-words": _("The agent adds fixed sentences around this part. Reverie shows them in its own words."),
 }
 _UNITS: dict[str, tuple[str, str]] = {
     "bytes": (_("{used} of {cap} bytes"), _("{used} bytes")),
@@ -72,11 +72,11 @@ _UNITS: dict[str, tuple[str, str]] = {
     "files": (_("{used} of {cap} files"), _("{used} files")),
 }
 _CHANGES: dict[ChangeKind, str] = {
-    "came": _("{name} is new in it"),
-    "went": _("{name} is not in it any more"),
-    "cut": _("{name} is cut now"),
-    "whole": _("{name} is whole again"),
-    "resized": _("{name} has another size"),
+    "came": _("{name} was added"),
+    "went": _("{name} was removed"),
+    "cut": _("{name} is now cut off"),
+    "whole": _("{name} is complete again"),
+    "resized": _("{name} changed size"),
 }
 _NAMED = 3
 _LEAST_SCORE = 0.001
@@ -90,14 +90,14 @@ def part_title(part: ContextPart) -> str:
 def reason(entry: ContextEntry) -> str:
     """Return why an entry is loaded or not, in the listing's own words if it has any."""
     if entry.reason == "unseen" and entry.detail:
-        return tr("the agent does not see it: {why}").format(why=visible(entry.detail))
+        return tr("not visible to the agent: {why}").format(why=visible(entry.detail))
     if entry.reason == "cut" and entry.detail:
-        return tr("{tokens} tokens of its middle are left out").format(tokens=entry.detail)
+        return tr("{tokens} tokens in the middle are left out").format(tokens=entry.detail)
     said = tr(REASONS[entry.reason])
     if entry.reason == "not-imported":
         return tr("{why}: {problem}").format(why=said, problem=tr(IMPORT_PROBLEMS[entry.detail]))
     if entry.pin_unknown:
-        return tr("{why} · not yet known to the running agent").format(why=said)
+        return tr("{why} · the running agent has not loaded this pin yet").format(why=said)
     if entry.reason in ("lesson", "newest-only") and entry.detail:
         return f"{said} · {counted('seen once', 'seen %n times', int(entry.detail))}"
     if entry.reason in ("cut", "falls-off") and entry.line:
@@ -153,14 +153,14 @@ def since_words(found: Since | None, now: int) -> str:
         return ""
     when = age(now, found.at)
     if not found.changes:
-        return tr("Nothing changed since you looked ({when}).").format(when=when)
+        return tr("No changes since your last visit ({when}).").format(when=when)
     listed = [change for change in found.changes if change.part != "index"] or list(found.changes)
     said = "; ".join(_change(change) for change in listed[:_NAMED])
     more = len(listed) - _NAMED
     if more > 0:
         said += "; " + counted("1 more", "%n more", more)
     sign = "+" if found.tokens > 0 else "-" if found.tokens < 0 else "±"
-    return tr("Since you looked ({when}): {changes}. {tokens} tokens.").format(
+    return tr("Since your last visit ({when}): {changes}. {tokens} tokens.").format(
         when=when, changes=said, tokens=f"{sign}{abs(found.tokens):,}"
     )
 
@@ -207,7 +207,7 @@ def _words_of(entry: ContextEntry) -> Iterator[str]:
     yield reason(entry)
     yield from (said for said in (score(entry), amount(entry)) if said)
     if entry.marks:
-        yield tr("needs a look")
+        yield tr("needs attention")
 
 
 def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]]) -> ContextView:
@@ -259,7 +259,7 @@ class EntryList(LineList):
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(EntryModel(), icons, parent, right_from=_WIDE)
-        self.setAccessibleName(self.tr("What is loaded and what is not"))
+        self.setAccessibleName(self.tr("Memories, loaded and not loaded"))
 
     @property
     def current(self) -> ContextEntry | None:
@@ -360,8 +360,10 @@ class ContextTab(PartTab):
         self.clock.setPageStep(7)
         self.clock.setMinimumWidth(80)
         self.clock.setMaximumWidth(260)
-        self.clock.setAccessibleName(self.tr("How many days ahead the context is worked out for"))
-        self.clock.setToolTip(self.tr("What would be loaded later, if nothing was used in between"))
+        self.clock.setAccessibleName(self.tr("Number of days ahead"))
+        self.clock.setToolTip(
+            self.tr("Show what would be loaded on a later day if no memory is used until then")
+        )
         self.clock_says = QLabel()
         self.clock_name.setBuddy(self.clock)
         self.bar.setAccessibleName(self.tr("Parts of the context"))
@@ -372,10 +374,12 @@ class ContextTab(PartTab):
         self.marks = WrapLabel()
         self.list = EntryList(icons)
         self.text = LoadedText()
-        self.only = QCheckBox(self.tr("Only what is &loaded"))
+        self.only = QCheckBox(self.tr("Show only &loaded"))
         self.pin = FitPushButton()
         self.open = FitPushButton(self.tr("Open"), self.tr("Show the selected memory in the editor"))
-        self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy this part as it is loaded"))
+        self.copy = FitPushButton(
+            self.tr("Copy the text"), self.tr("Copy this part exactly as the agent loads it")
+        )
         self._arrange()
         self.bar.currentChanged.connect(self._show_part)
         self.only.toggled.connect(self._show_part)
@@ -411,7 +415,7 @@ class ContextTab(PartTab):
         self.view = None
         self.message.clear()
         self.nothing.say(
-            title or self.tr("No context yet"),
+            title or self.tr("No context to show"),
             sentence
             or self.tr("Select a workspace or a project on the left to see what its agent would load."),
         )
@@ -427,7 +431,7 @@ class ContextTab(PartTab):
             place=place, tokens=f"{view.tokens:,}"
         )
         if drafts:
-            said += " · " + self.tr("with unsaved text")
+            said += " · " + self.tr("includes unsaved text")
         self.title.say(said)
         self._show_bar(view)
         self._time.setVisible(view.part("hot-set") is not None or view.part("lessons") is not None)
@@ -506,7 +510,7 @@ class ContextTab(PartTab):
         can_pin = is_memory and self.part is not None and self.part.key in ("hot-set", "index")
         self.pin.say(
             self.tr("Unpin") if pinned else self.tr("Pin"),
-            self.tr("A pinned memory is loaded before those that are used often"),
+            self.tr("The agent loads pinned memories before frequently used ones"),
         )
         self.pin.setEnabled(can_pin)
         self.pin.setVisible(self.view is not None and self.view.part("hot-set") is not None)
@@ -674,7 +678,7 @@ class ContextControl(QObject):
         if session.info.kind not in AGENTS:
             self._stale = False
             self.tab.forget(
-                self.tr("Not known for this agent"),
+                self.tr("Context unknown for this agent"),
                 self.tr("Reverie does not know what {agent} loads.").format(agent=session.info.label),
             )
             return

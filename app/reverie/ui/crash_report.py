@@ -62,8 +62,7 @@ class _PlacesOnly(logging.Formatter):
     """A log formatter that writes only the source lines and the types of errors, not their messages."""
 
     def formatException(
-        self,
-        ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
+        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
         return without_sayings("".join(traceback.format_exception(*ei)))
 
@@ -163,11 +162,14 @@ class CrashReporter(QObject):
         parent = next((each for each in windows if isinstance(each, MainWindow) and each.isVisible()), None)
         box = QMessageBox(parent)
         box.setIcon(QMessageBox.Icon.Critical)
-        box.setWindowTitle(self.tr("Reverie made a mistake"))
+        box.setWindowTitle(self.tr("Internal error in Reverie"))
         box.setTextFormat(QtCore.Qt.TextFormat.PlainText)
-        box.setText(self.tr("Something unexpected happened ({kind}).").format(kind=kind))
+        box.setText(self.tr("An unexpected error occurred ({kind}).").format(kind=kind))
         box.setInformativeText(
-            self.tr("You can keep working. The details below help to fix it; they contain no memory text.")
+            self.tr(
+                "You can keep working. Include the details below in a bug report; they contain no memory "
+                "text."
+            )
         )
         details = diagnostics(text, self._records)
         box.setDetailedText(details)
@@ -203,7 +205,7 @@ def without_sayings(text: str) -> str:
                 has_kind = False
         elif not has_kind:
             found = _SAYING.match(line)
-            kept.append(found["kind"] if found else "(its words are in the log)")
+            kept.append(found["kind"] if found else "(message omitted; see the log)")
             has_kind = True
     return "\n".join(kept) + "\n"
 

@@ -43,7 +43,7 @@ _MOST_NAMES = 8
 
 def ask_home(parent: QWidget) -> Path | None:
     """Ask for the directory of a home; return None if cancelled."""
-    title = QCoreApplication.translate("dialogs", "Open the home of an agent")
+    title = QCoreApplication.translate("dialogs", "Open an agent's home")
     dialog = QFileDialog(parent, title, str(Path.home()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     # Agents' homes begin with a dot, and the system's dialog may not show such directories.
@@ -79,9 +79,9 @@ def ask_stop_run(parent: QWidget) -> bool:
     box = message_box(
         parent,
         QMessageBox.Icon.Question,
-        tr("A run is under way"),
+        tr("A run is in progress"),
         tr("Stop the run and close?"),
-        tr("It stops before its next change. You find what it did in Changes, where you can undo it."),
+        tr("The run stops before its next change. You can review and undo its changes in the Changes tab."),
     )
     stop = box.addButton(tr("&Stop and close"), QMessageBox.ButtonRole.DestructiveRole)
     wait = box.addButton(tr("&Keep open"), QMessageBox.ButtonRole.RejectRole)
@@ -94,7 +94,7 @@ def ask_stop_run(parent: QWidget) -> bool:
 def ask_discard_note(parent: QWidget) -> bool:
     """Ask whether to discard a note that was typed but not written; return True to discard."""
     question = tr("Discard this note?")
-    more = tr("It has not been written yet. Codex will not see it.")
+    more = tr("The note has not been saved yet, so Codex will not see it.")
     box = message_box(parent, QMessageBox.Icon.Warning, tr("Unsaved changes"), question, more)
     discard = box.addButton(tr("&Discard"), QMessageBox.ButtonRole.DestructiveRole)
     keep = box.addButton(tr("&Cancel"), QMessageBox.ButtonRole.RejectRole)
@@ -106,13 +106,15 @@ def ask_discard_note(parent: QWidget) -> bool:
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
     """Ask whether the home at `root` is the one that was at `before`; if so, it gets that home's history."""
-    moved = tr("{before} is gone, and {root} may be the same home.")
+    moved = tr("{before} no longer exists, and {root} may be the same home.")
     box = message_box(
         parent,
         QMessageBox.Icon.Question,
-        tr("A home was moved"),
+        tr("A home may have moved"),
         moved.format(before=visible(str(before)), root=visible(str(root))),
-        tr("Take over its history and runs? Say no if it is another home, or a copy."),
+        tr(
+            "Take over the history and runs of the old home? Choose No if this is a different home or a copy."
+        ),
     )
     take = box.addButton(tr("&Take over"), QMessageBox.ButtonRole.AcceptRole)
     box.addButton(tr("&No"), QMessageBox.ButtonRole.RejectRole)
@@ -127,10 +129,10 @@ def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
     `evidence` is the sign by which the store was found to be unknown.
     """
     risk = tr(
-        "Writing may damage these memories or switch them off for the agent. Reverie asks again when the "
-        "layout or version changes.",
+        "Writing could damage these memories or turn them off for the agent. Reverie asks again "
+        "when the layout or version changes."
     )
-    title = tr("Write into an unknown layout?")
+    title = tr("Write to memories with an unknown layout?")
     box = message_box(parent, QMessageBox.Icon.Warning, title, visible(evidence), risk)
     write = box.addButton(tr("&Write anyway"), QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
@@ -186,14 +188,14 @@ class ConsentDialog(QDialog):
         self.resize(520, 420)
         what = counted(self.tr("1 file"), "%n files", len(consent.files))
         self.title = WrapLabel(
-            self.tr("{files} of this home would be sent to {destination}.").format(
+            self.tr("{files} from this home would be sent to {destination}.").format(
                 files=what, destination=visible(consent.destination)
             )
         )
         embolden(self.title)
         self.facts = WrapLabel(self._facts(consent, engine))
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Files that would leave this machine"))
+        self.list.setAccessibleName(self.tr("Files that would be sent"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setUniformItemSizes(True)
@@ -209,25 +211,30 @@ class ConsentDialog(QDialog):
         self.cancel.setFocus()
 
     def _facts(self, consent: ConsentView, engine: str) -> str:
-        facts = [self.tr("The model {engine} may read all of them.").format(engine=visible(engine))]
+        facts = [self.tr("The model {engine} can read all of these files.").format(engine=visible(engine))]
         if consent.secrets_hidden:
             hidden = counted(
-                self.tr("1 value in them looks like a secret to Reverie: a placeholder is sent instead."),
-                "%n values in them look like secrets to Reverie: placeholders are sent instead.",
+                self.tr("1 value in these files looks like a secret; Reverie sends a placeholder instead."),
+                "%n values in these files look like secrets; Reverie sends placeholders instead.",
                 consent.secrets_hidden,
             )
             facts.append(hidden)
         else:
-            facts.append(self.tr("Nothing in them looks like a secret to Reverie."))
-        facts.append(self.tr("Reverie cannot know every secret: read the files first if they may hold some."))
+            facts.append(self.tr("Reverie found nothing in these files that looks like a secret."))
+        facts.append(
+            self.tr(
+                "Reverie cannot recognize every secret. If the files could contain secrets, read them "
+                "before you send them."
+            )
+        )
         if consent.stays:
             stays = counted(
-                self.tr("1 file stays here, because it is too large or no text."),
-                "%n files stay here, because they are too large or no text.",
+                self.tr("1 file is not sent because it is too large or not a text file."),
+                "%n files are not sent because they are too large or not text files.",
                 len(consent.stays),
             )
             facts.append(stays)
-        facts.append(self.tr("You are asked once for this home and destination."))
+        facts.append(self.tr("Reverie will not ask again for this home and destination."))
         return " ".join(facts)
 
     @classmethod
@@ -259,10 +266,13 @@ class ModelDialog(QDialog):
         self.name.setEditable(True)
         self.name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.name.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.name.setAccessibleName(self.tr("Model, as provider:model"))
+        self.name.setAccessibleName(self.tr("Model, in the form provider:model"))
         self.name.addItems(list(known))
         self.hint = WrapLabel(
-            self.tr("Write it as provider:model, such as ollama:qwen3:8b. Settings can test one.")
+            self.tr(
+                "Enter the model as provider:model, for example ollama:qwen3:8b. You can test a model in "
+                "Settings."
+            )
         )
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Cancel)

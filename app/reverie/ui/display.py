@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 NO_WINDOW = (
-    "Commands work without one: reverie homes, tree, status, consolidate, runs.\n"
-    "For a picture of the window: reverie --demo --screenshot reverie.png"
+    "The commands work without a display: reverie homes, tree, status, consolidate, runs.\n"
+    "To save a picture of the window: reverie --demo --screenshot reverie.png"
 )
 
 
@@ -29,10 +29,10 @@ def unreachable_display(messages: Sequence[str], environment: Mapping[str, str])
     if "could not connect to display" in text or "Failed to create wl_display" in text:
         name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""
         return (
-            f"reverie: the display {name} cannot be reached. "
-            "Check that it runs and that this user may use it.\n" + NO_WINDOW
+            f"reverie: cannot connect to the display {name}. "
+            "Check that it is running and that you have permission to use it.\n" + NO_WINDOW
         )
     return (
         "reverie: Qt could not open a window on this machine; a system library may be missing. "
-        "reverie doctor --self says which.\n" + NO_WINDOW
+        "Run reverie doctor --self to see which one.\n" + NO_WINDOW
     )

@@ -264,11 +264,7 @@ def when(then_ms: int) -> str:
 
 
 def scope_name(scope: Scope) -> str:
-    return {
-        Scope.WORKSPACE: tr("Workspace"),
-        Scope.PROJECT: tr("Project"),
-        Scope.GLOBAL: tr("Global"),
-    }[scope]
+    return {Scope.WORKSPACE: tr("Workspace"), Scope.PROJECT: tr("Project"), Scope.GLOBAL: tr("Global")}[scope]
 
 
 def trigger(name: str) -> str:
@@ -317,7 +313,7 @@ def key_source(source: str) -> str:
         "none needed": tr("none needed"),
         "missing": tr("missing"),
         "locked": tr("the keyring is locked"),
-        "not responding": tr("the keyring does not answer"),
+        "not responding": tr("the keyring is not responding"),
     }.get(source, visible(source))
 
 
@@ -355,7 +351,7 @@ def money(usd: float | None) -> str:
 
 def pinned_for_reverie() -> str:
     """Return a sentence about what a pin means if the agent does not support pins."""
-    return tr("pinned: no consolidation deletes or renames it; the agent itself knows no pins")
+    return tr("pinned: no consolidation deletes or renames this memory; the agent itself does not use pins")
 
 
 def loaded_next_words(change: LoadedNext) -> tuple[str, ...]:

@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QLabel,
-    QLineEdit,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.scopes import Scope
@@ -62,9 +55,9 @@ _SHOWN_FINGERPRINT = 12
 
 _STATES: dict[LessonState, str] = {
     "injected": _("Will be sent"),
-    "window": _("Left out: there are newer ones"),
+    "window": _("Left out: only the newest lessons are sent"),
     "older": _("Left out: older than a day"),
-    "elsewhere": _("Left out: in a namespace"),
+    "elsewhere": _("Left out: stored in a namespace"),
 }
 
 
@@ -97,12 +90,15 @@ def state(view: FailuresView) -> str:
     They cover the switch in the environment, the store's own settings and unreadable records.
     """
     said = [
-        tr("LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons of failed ones.")
+        tr(
+            "LOKI_FAILURE_MEMORY is on in this environment: the next attempt gets the lessons from "
+            "failed attempts."
+        )
         if view.on
-        else tr("LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent, nothing is recorded.")
+        else tr("LOKI_FAILURE_MEMORY is 0 in this environment: nothing is sent and nothing is recorded.")
     ]
     if not view.recorded:
-        said.append(tr("The settings of the store stop the recording of episodes."))
+        said.append(tr("The store's settings turn off the recording of episodes."))
     if view.difference:
         said.append(visible(view.difference))
     if view.problems:
@@ -138,10 +134,7 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
             below += " · " + counted("1 anti-pattern", "%n anti-patterns", len(priors))
         empty = not view.injected and not priors
         look = TwoLines(
-            tr("Sent to the next attempt"),
-            tr("nothing") if empty else below,
-            quiet=empty,
-            sign="preview",
+            tr("Text for the next attempt"), tr("nothing") if empty else below, quiet=empty, sign="preview"
         )
         yield FailureRow("block", look, None)
     for each in view.lessons:
@@ -155,7 +148,7 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
         title = _short(lesson.line.removeprefix("- "))
         when = tr("unknown time") if lesson.at is None else age(now, lesson.at // 1000)
         look = TwoLines(
-            title or tr("an error without words"),
+            title or tr("error without a message"),
             " · ".join(facts),
             when,
             quiet=not told,
@@ -167,18 +160,18 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
 def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
     for group in view.repeated:
         first = group.records[0]
-        count = counted("1 record says the same", "%n records say the same", len(group.records))
-        look = TwoLines(_short(group.title), count, tr("to merge"), sign="warning")
+        count = counted("1 duplicate record", "%n duplicate records", len(group.records))
+        look = TwoLines(_short(group.title), count, tr("can be merged"), sign="warning")
         yield FailureRow(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
     told = {id(each) for each in view.lessons_for(goal)}
     seen_ids: dict[str, int] = {}
     for each in view.anti_patterns:
         is_told = id(each) in told
         said = [tr("sent for this goal")] if is_told else []
-        said.append(_short(each.prevention or each.why) or tr("nothing is known that helps"))
+        said.append(_short(each.prevention or each.why) or tr("no known fix"))
         store = tr("older store") if each.legacy else ""
         look = TwoLines(
-            _short(each.what_fails) or tr("an anti-pattern without words"),
+            _short(each.what_fails) or tr("anti-pattern without a description"),
             " · ".join(said),
             store,
             quiet=bool(goal.strip()) and not is_told,
@@ -215,7 +208,7 @@ def crash_key(group: CrashGroup) -> str:
 
 def crash_name(crash: Crash) -> str:
     """Return the displayed name of a crash: its error class, else its friction, else a replacement text."""
-    return _short(crash.error_class) or _short(crash.friction) or tr("a crash without a class")
+    return _short(crash.error_class) or _short(crash.friction) or tr("crash without an error class")
 
 
 def seen(count: int) -> str:
@@ -231,7 +224,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
     if isinstance(what, LessonView):
         return _text(_lesson_lines(what, view))
     if isinstance(what, Repeated):
-        head = counted("1 record says the same:", "%n records say the same:", len(what.records))
+        head = counted("1 duplicate record:", "%n duplicate records:", len(what.records))
         return _text((head, "", *(records(what.records).splitlines())))
     if isinstance(what, CrashGroup):
         return _text(_crash_lines(what))
@@ -245,13 +238,13 @@ def records(found: Iterable[dict[str, Any]]) -> str:
 
 def _lesson_lines(view: LessonView, all_: FailuresView) -> Iterator[str]:
     lesson = view.lesson
-    yield lesson.type or tr("an error without a type")
+    yield lesson.type or tr("error without a type")
     yield from lesson.message.splitlines()
     yield ""
-    resolution = lesson.resolution or tr("none yet; the agent never fills it")
+    resolution = lesson.resolution or tr("empty; the agent never fills this in, but you can")
     yield tr("Resolution: {text}").format(text=resolution)
-    yield tr("In the block: {standing}").format(standing=tr(_STATES[view.state]))
-    yield tr("Its line: {line}").format(line=lesson.line)
+    yield tr("Next attempt: {standing}").format(standing=tr(_STATES[view.state]))
+    yield tr("Lesson: {line}").format(line=lesson.line)
     when = tr("unknown time") if lesson.at is None else display_text.when(lesson.at // 1000)
     yield tr("When: {when}").format(when=when)
     for name, value in (
@@ -296,12 +289,12 @@ def _crash_lines(group: CrashGroup) -> Iterator[str]:
 
 
 def _legacy_lines(each: AntiPattern) -> Iterator[str]:
-    yield each.what_fails or tr("an anti-pattern without words")
+    yield each.what_fails or tr("anti-pattern without a description")
     yield ""
     for name, value in ((tr("Why"), each.why), (tr("Do"), each.prevention), (tr("Record"), each.id)):
         if value:
             yield f"{name}: {value}"
-    yield tr("It is in the older store, which nothing writes any more.")
+    yield tr("This anti-pattern is in the older store, which the agent no longer writes.")
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -404,17 +397,17 @@ class FailuresTab(PartTab):
         self.goal_name.setBuddy(self.goal)
         self.list = RowList(icons)
         self.none = WrapLabel()
-        self.text = read_only_text(self.tr("Details of what is selected"))
+        self.text = read_only_text(self.tr("Details of the selected entry"))
         self.text.document().setDocumentMargin(GAP)
         self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.resolve = FitPushButton(
             self.tr("Edit the resolution…"), self.tr("Write down how this error was resolved")
         )
-        self.merge = FitPushButton(self.tr("Merge…"), self.tr("Make one of those that say the same"))
+        self.merge = FitPushButton(self.tr("Merge…"), self.tr("Merge the duplicate records into one"))
         self.other = FitPushButton()
         self.open = FitPushButton()
         self.transcript = FitPushButton(
-            self.tr("Open the transcript"), self.tr("The session of Claude Code that the store names")
+            self.tr("Open the transcript"), self.tr("Open the Claude Code session recorded in the store")
         )
         self.copy = FitPushButton(self.tr("Copy the text"), self.tr("Copy the details below"))
         self._arrange()
@@ -464,7 +457,7 @@ class FailuresTab(PartTab):
             self.bar.setTabText(index, part_title(key, view))
         self.transcript.setVisible(view.source is not None)
         if not (view.lessons or view.anti_patterns or view.repeated or view.crashes):
-            sentence = self.tr("What a failed iteration leaves for the next one shows here.")
+            sentence = self.tr("Lessons that a failed iteration leaves for the next one appear here.")
             self.nothing.say(self.tr("Nothing has failed here yet"), f"{sentence} {state(view)}")
             self.turn_to(self.nothing)
             return
@@ -489,9 +482,9 @@ class FailuresTab(PartTab):
         listed = rows(part, view, self.goal.text(), self._now)
         self._goal_row.setVisible(part != "crashes" and bool(view.anti_patterns))
         empty = {
-            "lessons": self.tr("No episode has failed."),
-            "avoid": self.tr("There are no anti-patterns: the agent makes them of failures that repeat."),
-            "crashes": self.tr("No crash was recorded."),
+            "lessons": self.tr("No episodes have failed."),
+            "avoid": self.tr("There are no anti-patterns. The agent creates them from repeated failures."),
+            "crashes": self.tr("No crashes were recorded."),
         }
         self.none.say(empty[part] if not listed else "")
         self.none.setVisible(not listed)
@@ -512,14 +505,16 @@ class FailuresTab(PartTab):
         other = self._other_row(row)
         self.other.setVisible(other is not None)
         if isinstance(what, CrashGroup):
-            self.other.say(self.tr("Show its lesson"), self.tr("The newest lesson made of such a crash"))
+            self.other.say(
+                self.tr("Show the lesson"), self.tr("Show the newest lesson from a crash of this kind")
+            )
             self.open.say(self.tr("Open the crash file"), self.tr("Open the newest record of this kind"))
         else:
-            self.other.say(self.tr("Show its crash"), self.tr("The crash records of this lesson"))
+            self.other.say(self.tr("Show the crash"), self.tr("Show the crash records of this lesson"))
             is_lesson = isinstance(what, LessonView)
             self.open.say(
                 self.tr("Open the episode") if is_lesson else self.tr("Open the store"),
-                self.tr("Show it among the memories"),
+                self.tr("Show the file in the Memory tab"),
             )
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
@@ -603,14 +598,14 @@ class _Dialog(QDialog):
         self.setMinimumWidth(NARROWEST)
         self.message = MessageBar(icons, "record-message", closable=False)
         self.about = WrapLabel()
-        self.before = read_only_text(self.tr("What there is now"))
-        self.after = read_only_text(self.tr("What there will be"))
+        self.before = read_only_text(self.tr("Current text"))
+        self.after = read_only_text(self.tr("Text after the change"))
         self.note = WrapLabel()
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.accept_button = self.buttons.addButton("", QDialogButtonBox.ButtonRole.AcceptRole)
         self.buttons.rejected.connect(self.reject)
         sides = []
-        for name, text in ((self.tr("Now"), self.before), (self.tr("After it"), self.after)):
+        for name, text in ((self.tr("Now"), self.before), (self.tr("After"), self.after)):
             label = QLabel(name)
             label.setBuddy(text)
             sides.append(pane(label, text, grows=text))
@@ -639,12 +634,7 @@ class ResolutionDialog(_Dialog):
     wanted = Signal(object, str)
 
     def __init__(
-        self,
-        lesson: LessonView,
-        view: FailuresView,
-        goal: str,
-        icons: Icons,
-        parent: QWidget | None = None,
+        self, lesson: LessonView, view: FailuresView, goal: str, icons: Icons, parent: QWidget | None = None
     ) -> None:
         field = PlainTextBox(lesson.lesson.resolution)
         super().__init__(icons, parent, field)
@@ -675,9 +665,12 @@ class ResolutionDialog(_Dialog):
         self.after.setPlainText(_block(after))
         same = after == self._view.block(self._goal)
         self.note.say(
-            self.tr("The block stays: the agent tells type and message. Resolutions become advice later.")
+            self.tr(
+                "The text for the next attempt stays the same: the agent sends only the type and message "
+                "of an error. Resolutions become advice later."
+            )
             if same
-            else self.tr("The next attempt then gets something else.")
+            else self.tr("This changes the text that the next attempt gets.")
         )
         self.accept_button.setEnabled(self.resolution != lesson.resolution.strip())
 
@@ -703,11 +696,7 @@ class MergeRecordsDialog(_Dialog):
         self.setWindowTitle(self.tr("Merge anti-patterns"))
         count = len(group.records)
         self.about.say(
-            counted(
-                "1 record says the same; one of it stays.",
-                "%n records say the same; one of them stays.",
-                count,
-            )
+            counted("1 duplicate record is merged.", "%n duplicate records are merged into one.", count)
         )
         self.before.setPlainText(records(group.records))
         after = group.change.after
@@ -716,7 +705,7 @@ class MergeRecordsDialog(_Dialog):
         gone = [str(each.get("id")) for each in group.records if each.get("id") not in kept]
         self.note.say(
             self.tr(
-                "No word is lost: conditions, sources and links are put together. These ids go: {ids}."
+                "No text is lost: conditions, sources and links are combined. These ids are removed: {ids}."
             ).format(ids=visible(", ".join(gone)) or "–")
         )
 
@@ -777,7 +766,7 @@ class FailuresControl(QObject):
         self.tab.is_here = session is None or session.is_here
         self._stale = True
         self._back.forget()
-        self._lane.abandon("look at failures")
+        self._lane.abandon("read the failures")
         if self.dialog is not None:
             self.dialog.reject()
         self.tab.forget()
@@ -810,11 +799,11 @@ class FailuresControl(QObject):
 
         self._stale = False
         self._lane.submit(
-            "look at failures",
+            "read the failures",
             ask(workbench.failures.look),
             done=done,
             failed=self._on_unread,
-            group="look at failures",
+            group="read the failures",
         )
 
     def _on_unread(self, error: UserError) -> None:
@@ -868,10 +857,10 @@ class FailuresControl(QObject):
         self._edits.apply(self._session, "merge anti-patterns", job, self._on_merged, self._on_refused)
 
     def _on_resolved(self, undo: Undo) -> None:
-        self._offer_undo(undo, self.tr("The resolution is saved."))
+        self._offer_undo(undo, self.tr("The resolution was saved."))
 
     def _on_merged(self, undo: Undo) -> None:
-        self._offer_undo(undo, self.tr("Merged; one stays."))
+        self._offer_undo(undo, self.tr("The records were merged into one."))
 
     def _offer_undo(self, undo: Undo, sentence: str) -> None:
         if self.dialog is not None:

@@ -481,8 +481,8 @@ def _crash(error: BaseException) -> None:
 
 def _own_mistake(name: str, error: BaseException) -> UserError:
     return UserError(
-        f"Reverie made a mistake during “{name}”.",
+        f"An internal error occurred during “{name}”.",
         cause=f"{type(error).__name__}.",
-        next_step="The details are in the log; nothing else is affected.",
+        next_step="See the log for details. Nothing else is affected.",
         reason="bug",
     )

@@ -67,10 +67,7 @@ RUN_KINDS = (
         by=translatable("by an update of the session notes"),
     ),
     RunKindLabels(
-        "revert",
-        title=translatable("Undo"),
-        plural=translatable("Undos"),
-        by=translatable("by your undo"),
+        "revert", title=translatable("Undo"), plural=translatable("Undos"), by=translatable("by your undo")
     ),
 )
 """The labels of all kinds, in the order in which views list them."""
@@ -89,40 +86,58 @@ def kind_title(kind: str) -> str:
 
 
 _CLAUSES = (
-    plural("merged 1 group of like records", "merged %n groups of like records", 0),
+    plural("merged 1 group of similar records", "merged %n groups of similar records", 0),
     plural("merged 1 exact duplicate", "merged %n exact duplicates", 0),
     plural("merged 1 near-duplicate", "merged %n near-duplicates", 0),
-    plural("followed moved files in 1 memory", "followed moved files in %n memories", 0),
     plural(
-        "dropped 1 picked-up note that other memories contain",
-        "dropped %n picked-up notes that other memories contain",
+        "updated the paths of moved files in 1 memory", "updated the paths of moved files in %n memories", 0
+    ),
+    plural(
+        "removed 1 note from a conversation that other memories already contain",
+        "removed %n notes from conversations that other memories already contain",
         0,
     ),
     plural("deleted 1 empty file", "deleted %n empty files", 0),
-    plural("wrote or mended 1 description", "wrote or mended %n descriptions", 0),
+    plural("wrote or repaired 1 description", "wrote or repaired %n descriptions", 0),
     plural("tidied 1 file", "tidied %n files", 0),
     plural("1 more change waits for the next run", "%n more changes wait for the next run", 0),
     plural("1 pair of memories is worth a look", "%n pairs of memories are worth a look", 0),
-    plural("1 file put back", "%n files put back", 0),
     plural("restored 1 file", "restored %n files", 0),
     plural("reapplied 1 file", "reapplied %n files", 0),
     plural("1 change", "%n changes", 0),
-    phrase("no change fits the budget"),
+    phrase("no change fits within the limits of a run"),
     phrase("no changes needed"),
     phrase("nothing needed changing"),
-    phrase("nothing was put back"),
     phrase("nothing was restored"),
     phrase("nothing was changed"),
     phrase("cancelled"),
-    phrase("what was to be taken back had gone already"),
-    phrase("all of it was rejected in review"),
+    phrase("the changes to undo no longer existed"),
+    phrase("all changes were rejected in review"),
     phrase("applied {done} of {count} reviewed changes"),
     phrase("the session notes were updated"),
     phrase("held for review: it would lose {share} % of the lines in {scope} memory"),
-    phrase("held for review: not every fact would stay as it is"),
-    phrase("held for review: it would delete lines of {paths} that are nowhere else"),
+    phrase("held for review: some facts would change"),
+    phrase("held for review: it would delete lines of {paths} that exist nowhere else"),
 )
 """The sentences that the rules engine writes, without the initial capital and the full stop."""
+
+
+_OLDER = (
+    (r"of like records$", "of similar records"),
+    (r"^followed moved", "updated the paths of moved"),
+    (r"^dropped 1 picked-up note ", "removed 1 note from a conversation "),
+    (r"^dropped ([\d,]+) picked-up notes ", r"removed \1 notes from conversations "),
+    (r"(?<=that other memories) contain$", " already contain"),
+    (r"^wrote or mended", "wrote or repaired"),
+    (r"^([\d,]+ files?) put back$", r"restored \1"),
+    (r"^no change fits the budget$", "no change fits within the limits of a run"),
+    (r"^nothing was put back$", "nothing was restored"),
+    (r"^what was to be taken back had gone already$", "the changes to undo no longer existed"),
+    (r"^all of it was rejected", "all changes were rejected"),
+    (r": not every fact would stay as it is$", ": some facts would change"),
+    (r"that are nowhere else$", "that exist nowhere else"),
+)
+"""Patterns of older wordings in records of runs, with their replacements."""
 
 
 _LEFT_PAIRS = re.compile(r"\b\d+ pairs? of memories (?:is|are) worth a look")
@@ -163,6 +178,8 @@ def _sentence(text: str) -> str:
 def _clause(text: str) -> str | None:
     """Return a clause in the language of the window; None if it is not known."""
     lower = text[:1].lower() + text[1:]
+    for older, current in _OLDER:
+        lower = re.sub(older, current, lower)
     for pattern, known in _patterns():
         match = pattern.fullmatch(lower)
         if match is None:

@@ -213,13 +213,14 @@ class Instance(QObject):
                 return self._silence()
             answer += bytes(socket.readAll().data())
         socket.disconnectFromServer()
-        return "" if answer == b"taken\n" else "The open window did not understand what it was asked."
+        return "" if answer == b"taken\n" else "The open window did not understand the request."
 
     def _silence(self) -> str:
         pid = self._lock.getLockInfo()[0] if self._lock is not None else 0
         return (
-            f"Reverie is open for this profile already (process {pid}), but does not answer. "
-            f"Close its window or end that process, then start again; or use another profile with --profile."
+            f"Reverie is already open for this profile (process {pid}) but is not responding. "
+            "Close its window or end that process, then start Reverie again, "
+            "or use another profile with --profile."
         )
 
 

@@ -146,7 +146,7 @@ def test_a_consolidation_by_rules_follows_moved_files_and_keeps_every_fact(desk:
     record = consolidated(desk)
     assert desk.memory.read_text() == before.replace("src/a.py", "lib/a.py")
     assert record.outcome == "completed"
-    assert "followed moved files in 1 memory" in record.summary.lower()
+    assert "updated the paths of moved files in 1 memory" in record.summary.lower()
     assert record.details["reasons"] == ["In “project/entry.md” “src/a.py” is “lib/a.py” now."]
     card = record.details["card"]
     assert (card["stale"], card["changed"], card["invented"], card["lost"]) == (

@@ -662,7 +662,7 @@ def _summary(
     done = sum(bool(op["applied"]) for op in wanted)
     if done == len(wanted) and not plan.left and not in_other_words and reviewed.outcome != "held":
         return reviewed.summary
-    head = "All of it was rejected in review."
+    head = "All changes were rejected in review."
     if done:
         head = f"Applied {done} of {len(wanted)} reviewed changes{in_other_words}."
     return f"{head} {_left_words(plan)}".strip()

@@ -551,9 +551,9 @@ def _why_held(retention: Retention, *, too_much: bool) -> str:
     It completes a sentence that begins with "Held for review:".
     """
     if not too_much and not retention.blocked_deletes:
-        return "not every fact would stay as it is"
+        return "some facts would change"
     if retention.blocked_deletes:
-        return f"it would delete lines of {', '.join(retention.blocked_deletes)} that are nowhere else"
+        return f"it would delete lines of {', '.join(retention.blocked_deletes)} that exist nowhere else"
     worst = max(retention.loss_percent, key=lambda scope: retention.loss_percent[scope])
     return f"it would lose {retention.loss_percent[worst]:.0f} % of the lines in {worst} memory"
 

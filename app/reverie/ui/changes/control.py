@@ -424,7 +424,9 @@ class ChangesControl(QObject):
         self._say_error(
             UserError(
                 self.tr("This memory belongs to another project or workspace."),
-                next_step=self.tr("Choose that one in the list of homes, then open it again."),
+                next_step=self.tr(
+                    "Select that project or workspace in the list of homes, then open the memory again."
+                ),
             )
         )
 
@@ -466,10 +468,10 @@ class ChangesControl(QObject):
             self._dreams.revert(row.run.id, parts)
         elif row.change is not None and session is not None:
             work = ask(session.workbench.change_log.take_back, row.change, parts, self._target)
-            self._change(session, "take a change back", work, self._on_taken_back)
+            self._change(session, "undo a change", work, self._on_taken_back)
 
     def _on_taken_back(self, undo: Undo) -> None:
-        said = counted("1 file was taken back.", "%n files were taken back.", undo.count)
+        said = counted("Undid the changes to 1 file.", "Undid the changes to %n files.", undo.count)
         self._changes_back.offer(undo, said)
         self.tab.files.ended()
 
@@ -681,19 +683,17 @@ class RestoreDialog(QDialog):
         embolden(head)
         self.summary = WrapLabel(planned(plan))
         self.refused = MessageBar(icons, "restore-refused", closable=False)
-        self.list = two_line_list(self.tr("What would change"))
+        self.list = two_line_list(self.tr("Files that would change"))
         delete = counted(
-            "Also &delete 1 file that came since",
-            "Also &delete %n files that came since",
-            len(plan.newer),
+            "Also &delete 1 file added since then", "Also &delete %n files added since then", len(plan.newer)
         )
         self.newer = QCheckBox(delete)
-        self.newer.setToolTip(self.tr("They stay in the history and can be brought back"))
+        self.newer.setToolTip(self.tr("Deleted files stay in the history and can be restored"))
         self.newer.toggled.connect(self._follow)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.agree = self.buttons.addButton(self.tr("&Restore"), QDialogButtonBox.ButtonRole.AcceptRole)
         self.agree.setIcon(icons.icon("undo"))
-        self.agree.setToolTip(self.tr("Write this; it can be undone"))
+        self.agree.setToolTip(self.tr("Restore these files; you can undo this"))
         self.buttons.accepted.connect(self._on_agreed)
         self.buttons.rejected.connect(self.reject)
         outer = column(
@@ -714,9 +714,11 @@ class RestoreDialog(QDialog):
             return
         path, why = self.plan.refused[0]
         count = len(self.plan.refused)
-        said = self.tr("{path} cannot be brought back: {why}").format(path=visible(path), why=visible(why))
+        said = self.tr("{path} cannot be restored: {why}").format(path=visible(path), why=visible(why))
         if count > 1:
-            said += " " + counted("So for 1 more.", "So for %n more.", count - 1)
+            said += " " + counted(
+                "1 more file cannot be restored.", "%n more files cannot be restored.", count - 1
+            )
         self.refused.say(said, tone="warn")
 
     @Slot()
@@ -727,9 +729,9 @@ class RestoreDialog(QDialog):
         for file in shown[:MOST_ROWS]:
             folder, _, name = file.path.rpartition("/")
             said = {
-                "create": self.tr("comes back"),
-                "change": self.tr("changes"),
-                "delete": self.tr("goes"),
+                "create": self.tr("will be restored"),
+                "change": self.tr("will change"),
+                "delete": self.tr("will be deleted"),
             }[file.verb]
             item = QListWidgetItem(f"{visible(file.path)} {said}")
             item.setData(TwoLineDelegate.ROLE, TwoLines(visible(name), visible(folder), said))
@@ -750,10 +752,12 @@ def planned(plan: RestorePlan) -> str:
     created = sum(file.verb == "create" for file in plan.files)
     changed = len(plan.files) - created
     if not plan.files:
-        return tr("Nothing to restore: it is as it was then.")
+        return tr("Nothing to restore: no file differs from this version.")
     said = (
-        counted("1 file comes back", "%n files come back", created) if created else "",
-        counted("1 file changes", "%n files change", changed) if changed else "",
-        counted("1 is the same already", "%n are the same already", plan.same) if plan.same else "",
+        counted("1 file will be restored", "%n files will be restored", created) if created else "",
+        counted("1 file will change", "%n files will change", changed) if changed else "",
+        counted("1 file is already the same", "%n files are already the same", plan.same)
+        if plan.same
+        else "",
     )
     return ", ".join(part for part in said if part) + "."

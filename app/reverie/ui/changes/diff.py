@@ -16,15 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QColor,
-    QFontMetrics,
-    QKeyEvent,
-    QMouseEvent,
-    QResizeEvent,
-    QShowEvent,
-    QTextCursor,
-)
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 
 from reverie.engine.asking import ask
@@ -33,16 +25,7 @@ from reverie.jobs.consolidate.review import MergedLine
 from reverie.ui.appearance import GAP, UNIT, Theme, mixed, monospace
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.changes.rows import actor
-from reverie.ui.display_text import (
-    as_tooltip,
-    counted,
-    rows_of,
-    short_age,
-    shortened,
-    tr,
-    visible,
-    when,
-)
+from reverie.ui.display_text import as_tooltip, counted, rows_of, short_age, shortened, tr, visible, when
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, Work, single_shot
 from reverie.ui.metrics import row_height
@@ -147,11 +130,11 @@ class HunkView(ReadOnlyText):
             gone = choices.is_gone(file, hunk.index)
             where = at = hunk_words(file, hunk)
             if gone:
-                where += " · " + self.tr("taken back")
+                where += " · " + self.tr("undone")
             elif off:
-                where += " · " + (self.tr("rejected") if choices.is_plan else self.tr("goes back"))
+                where += " · " + (self.tr("rejected") if choices.is_plan else self.tr("to be undone"))
             elif choices.is_written(file, hunk.index) or choices.is_written(file):
-                where += " · " + self.tr("in your words")
+                where += " · " + self.tr("edited by you")
             current = part.hunk == hunk.index and len(file.hunks) > 1
             back = theme.accent_back if current else None
             height = max(_LEAST_BUTTON + UNIT, QFontMetrics(self.font()).height() + GAP)
@@ -305,12 +288,12 @@ class MergeView(Column):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.summary = WrapLabel()
-        self.legend = WrapLabel(self.tr("= was here already   → moved here   ≈ here in other words   ✕ gone"))
+        self.legend = WrapLabel(self.tr("= already here   → moved here   ≈ reworded here   ✕ removed"))
         self.kept_name, self.gone_name = WrapLabel(), WrapLabel()
         for label in (self.kept_name, self.gone_name):
             embolden(label)
-        self.kept = ReadOnlyText(self.tr("The memory that stays"))
-        self.gone = ReadOnlyText(self.tr("The memory that goes, and where its lines are"))
+        self.kept = ReadOnlyText(self.tr("Memory to keep"))
+        self.gone = ReadOnlyText(self.tr("Memory to remove, and where its lines end up"))
         self.sides = split(
             pane(self.kept_name, self.kept, grows=self.kept),
             pane(self.gone_name, self.gone, grows=self.gone),
@@ -330,9 +313,9 @@ class MergeView(Column):
         into = kept[0]
         lines = [(file, group.merged.get(file.path, ())) for file in chosen]
         self.summary.say(merge_words([line for _file, found in lines for line in found]))
-        self.kept_name.say(self.tr("{name} (stays)").format(name=_name(into.old_path or into.path)))
+        self.kept_name.say(self.tr("{name} (kept)").format(name=_name(into.old_path or into.path)))
         names = ", ".join(_name(file.path) for file, _found in lines)
-        self.gone_name.say(self.tr("{name} (goes)").format(name=names))
+        self.gone_name.say(self.tr("{name} (removed)").format(name=names))
         self._show_kept(into)
         self._show_gone(lines)
         return True
@@ -375,13 +358,13 @@ def merge_words(lines: Sequence[MergedLine]) -> str:
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
     if known == 1:
-        said = [tr("Its one line was here already.")] if counts["same"] else []
+        said = [tr("The only line was here already.")] if counts["same"] else []
     if counts["moved"]:
-        said.append(counted("1 moved here.", "%n moved here.", counts["moved"]))
+        said.append(counted("1 line moved here.", "%n lines moved here.", counts["moved"]))
     if counts["reworded"]:
-        said.append(counted("1 is here in other words.", "%n are here in other words.", counts["reworded"]))
+        said.append(counted("1 line is reworded here.", "%n lines are reworded here.", counts["reworded"]))
     if counts["gone"]:
-        said.append(counted("1 is gone.", "%n are gone.", counts["gone"]))
+        said.append(counted("1 line is removed.", "%n lines are removed.", counts["gone"]))
     return " ".join(said)
 
 
@@ -418,13 +401,13 @@ class ReviewDetail(QWidget):
         self.editor = PlainTextBox()
         self.editor.setFont(monospace())
         self.editor.setTabChangesFocus(True)
-        self.editor.setAccessibleName(self.tr("Text in its place"))
+        self.editor.setAccessibleName(self.tr("Replacement text"))
         self.editor.textChanged.connect(self._on_typed)
         self.result = WrapLabel(self.tr("Result"))
         embolden(self.result)
         self._pages = stacked(self.diff, self.editor)
         self.edit = FitPushButton(clicked=self._on_edit)
-        self.take_back = FitPushButton(self.tr("Take back my words"), clicked=self._on_take_back)
+        self.take_back = FitPushButton(self.tr("Discard my text"), clicked=self._on_take_back)
         self.agree = QCheckBox(self.tr("&Agree to the loss of these lines"))
         self.agree.toggled.connect(self._on_agree)
         self._pause = single_shot(self, PAUSE_MS, self._on_pause)
@@ -492,9 +475,9 @@ class ReviewDetail(QWidget):
         path = part.file.path if part.file is not None else ""
         why = choices.blocked.get(path, "") if choices.is_open else ""
         if why:
-            said = self.tr("It stays as it is: {why}")
+            said = self.tr("This file is not changed: {why}")
             if choices.view.can_take_back:
-                said = self.tr("It comes back as well: {why}")
+                said = self.tr("This file is restored as well: {why}")
             self.blocked.say(said.format(why=visible(why)), tone="warn")
         else:
             self.blocked.clear()
@@ -511,9 +494,9 @@ class ReviewDetail(QWidget):
         if self._pages.currentWidget() is self.editor:
             self.edit.say(self.tr("Show the difference"))
         elif part.hunk is None:
-            self.edit.say(self.tr("Edit the text…"), self.tr("Put your own words in the place of the file's"))
+            self.edit.say(self.tr("Edit the text…"), self.tr("Replace the text of the file with your own"))
         else:
-            self.edit.say(self.tr("Edit this change…"), self.tr("Put your own words in the place of these"))
+            self.edit.say(self.tr("Edit this change…"), self.tr("Replace this change with your own text"))
 
     # Editing
 
@@ -603,7 +586,7 @@ class BlamePane(QWidget):
         super().__init__(parent)
         self._now = now
         self.view: BlameView | None = None
-        self.note = WrapLabel(self.tr("There is no text."))
+        self.note = WrapLabel(self.tr("This version has no text."))
         self.text = ReadOnlyText(self.tr("Lines and who wrote them"))
         self.text.setLineWrapMode(ReadOnlyText.LineWrapMode.NoWrap)
         self.text.cursorPositionChanged.connect(self._follow)
@@ -740,7 +723,7 @@ class VersionPane(QWidget):
         super().__init__(parent)
         self.reader = PaneReader(lane, self)
         self._file: ShownFile | None = None
-        self.view = FitCombo(self.tr("What is shown of the file"))
+        self.view = FitCombo(self.tr("View of the file"))
         names: tuple[tuple[View, str], ...] = (
             ("change", self.tr("What changed")),
             ("now", self.tr("Since then")),
@@ -751,7 +734,7 @@ class VersionPane(QWidget):
             self.view.addItem(name, key)
         self.restore = FitPushButton(
             self.tr("&Restore this version"),
-            self.tr("Give the file this text again; it can be undone"),
+            self.tr("Restore the file to this version; you can undo this"),
             icon=icons.icon("undo"),
             clicked=self._ask_restore,
         )
@@ -813,7 +796,7 @@ class VersionPane(QWidget):
     def _on_read(self, found: Any) -> None:
         view: View = self.view.currentData()
         if view == "now":
-            self.since.show_diff(found or self.tr("The file is as it was then."))
+            self.since.show_diff(found or self.tr("The file is the same as this version."))
         elif view == "text":
             self.text.show_bytes(found)
         elif view == "lines":

@@ -232,11 +232,11 @@ class ReviewTree(QTreeWidget):
         reason = choices.blocked.get(part.file.path, "") if part.file is not None else ""
         state = ""
         if part.file is not None and choices.is_gone(part.file, part.hunk):
-            state, reason = self.tr("taken back"), ""
+            state, reason = self.tr("undone"), ""
         elif part.file is not None and choices.goes_back(part.file, part.hunk):
-            state = self.tr("goes back")
+            state = self.tr("to be undone")
         elif part.file is not None and part.hunk is None and reason and choices.view.can_apply:
-            state = self.tr("stays")
+            state = self.tr("not changed")
         elif part.file is not None and choices.is_written(part.file, part.hunk):
             state = self.tr("edited")
         elif part.file is not None and part.hunk is None:
@@ -346,13 +346,13 @@ def card_words(counts: CardCounts) -> str:
     said = [
         tr("kept {kept} of {all} facts").format(kept=counts.kept, all=counts.facts) if counts.facts else "",
         counted("1 changed value", "%n changed values", changed) if changed else "",
-        counted("1 without a source", "%n without a source", invented) if invented else "",
-        counted("1 below the cut line", "%n below the cut line", cut) if cut else "",
+        counted("1 fact without a source", "%n facts without a source", invented) if invented else "",
+        counted("1 fact below the cutoff", "%n facts below the cutoff", cut) if cut else "",
         counted("1 broken link", "%n broken links", links) if links else "",
-        counted("1 contradiction more", "%n contradictions more", more) if more > 0 else "",
-        counted("1 contradiction fewer", "%n contradictions fewer", -more) if more < 0 else "",
-        counted("1 stale statement more", "%n stale statements more", stale) if stale > 0 else "",
-        counted("1 stale statement fewer", "%n stale statements fewer", -stale) if stale < 0 else "",
+        counted("1 more contradiction", "%n more contradictions", more) if more > 0 else "",
+        counted("1 fewer contradiction", "%n fewer contradictions", -more) if more < 0 else "",
+        counted("1 more stale statement", "%n more stale statements", stale) if stale > 0 else "",
+        counted("1 fewer stale statement", "%n fewer stale statements", -stale) if stale < 0 else "",
         counted("+1 token", "+%n tokens", tokens) if tokens > 0 else "",
         counted("−1 token", "−%n tokens", -tokens) if tokens < 0 else "",
     ]
@@ -362,14 +362,14 @@ def card_words(counts: CardCounts) -> str:
 def _what_words() -> dict[str, str]:
     """Return the displayed note for each kind of changed value, by kind."""
     return {
-        "number": tr("Another number: {before}"),
-        "version": tr("Another version: {before}"),
-        "name": tr("Another name: {before}"),
-        "negation": tr("Says the opposite: {before}"),
-        "certainty": tr("More certain than before: {before}"),
-        "merged": tr("Values of two facts in one: {before}"),
-        "generalised": tr("Less precise than before: {before}"),
-        "place": tr("Under a heading that turns what it says: {before}"),
+        "number": tr("Number changed; before: {before}"),
+        "version": tr("Version changed; before: {before}"),
+        "name": tr("Name changed; before: {before}"),
+        "negation": tr("Meaning reversed; before: {before}"),
+        "certainty": tr("More certain now; before: {before}"),
+        "merged": tr("Values of two facts combined; before: {before}"),
+        "generalised": tr("Less precise now; before: {before}"),
+        "place": tr("Moved under a heading that changes the meaning; before: {before}"),
     }
 
 
@@ -383,11 +383,11 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
     before += [(each.path, each.line, what[each.what].format(before=each.before)) for each in card.changed]
     after = [(each.path, each.line, tr("No source: {text}").format(text=each.text)) for each in card.invented]
     after += [
-        (each.path, each.line, tr("Below the cut line: {text}").format(text=each.text))
+        (each.path, each.line, tr("Below the cutoff: {text}").format(text=each.text))
         for each in card.below_cut
     ]
     after += [
-        (each.path, each.line, tr("Leads nowhere: {target}").format(target=each.target))
+        (each.path, each.line, tr("Broken link: {target}").format(target=each.target))
         for each in card.broken_links
     ]
     found: dict[int, list[str]] = {}

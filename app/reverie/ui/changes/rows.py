@@ -127,7 +127,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
         *((kind, translated(LABELS[kind].plural)) for kind in LABELS),
         ("outside", tr("Another program")),
         ("undone", tr("Undone")),
-        ("failed", tr("Runs that failed")),
+        ("failed", tr("Failed runs")),
         (DELETED, tr("Deleted memories")),
     )
 
@@ -231,7 +231,7 @@ def state(row: ChangeRow) -> str:
     run = row.run
     if run is None:
         how = row.change.how if row.change is not None else ""
-        return {"restored": tr("restored"), "undone": tr("taken back")}.get(how) or lines(row.change)
+        return {"restored": tr("restored"), "undone": tr("undone")}.get(how) or lines(row.change)
     if row.is_proposal:
         return tr("held") if run.outcome == "held" else tr("proposal")
     if run.discarded:
@@ -294,7 +294,7 @@ class ChangeList(QWidget):
         self._picked: ChangeRow | None = None
         self._wanted = self._asked = ""
         self._more = False
-        self.who: QComboBox = FitCombo(self.tr("Which changes"), most_chars=18)
+        self.who: QComboBox = FitCombo(self.tr("Filter changes"), most_chars=18)
         for key, name in filter_names():
             self.who.addItem(name, key)
         self.text = SearchField(self.tr("Search changes"))
@@ -469,13 +469,15 @@ class ChangeList(QWidget):
     def _say_none(self, any_shown: bool) -> None:
         """Show why no row is listed, or hide that text if `any_shown`."""
         if self._more or self._wanted:
-            said = self.tr("Looking further back…")
+            said = self.tr("Loading older changes…")
         elif self.shows_deleted:
             said = (
-                self.tr("No deleted memory matches.") if self._rows else self.tr("Nothing was deleted yet.")
+                self.tr("No matching deleted memories.")
+                if self._rows
+                else self.tr("No memories have been deleted yet.")
             )
         else:
-            said = self.tr("No change matches.") if self._rows else self.tr("Nothing changed yet.")
+            said = self.tr("No matching changes.") if self._rows else self.tr("No changes yet.")
         self.none.say(said)
         self.none.setVisible(not any_shown)
         self.list.setVisible(any_shown)

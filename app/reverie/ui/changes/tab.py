@@ -85,18 +85,22 @@ class ChangeSetPane(Column):
         )
         self.chosen = WrapLabel()
         self.apply_button = FitPushButton(
-            self.tr("A&pply"), self.tr("Write what is ticked; it can be undone"), clicked=self._ask_apply
+            self.tr("A&pply"),
+            self.tr("Apply the checked changes; you can undo this"),
+            clicked=self._ask_apply,
         )
         self.discard_button = FitPushButton(clicked=self._ask_discard)
         self.undo = FitPushButton(icon=icons.icon("undo"), clicked=self._ask_undo)
         self.restore_folder_button = FitPushButton(
             self.tr("Restore the &folder…"),
-            self.tr("Bring back everything that stood there then; you see first what would change"),
+            self.tr("Restore all files that the folder contained then; you can review the changes first"),
             clicked=self.restore_folder.emit,
         )
         self.worth_button = FitPushButton(
             self.tr("&Worth a look…"),
-            self.tr("Pairs of memories that this run left to you: keep the left, the right or both"),
+            self.tr(
+                "Pairs of memories that this run left for you to decide: keep the left, the right or both"
+            ),
             clicked=self.worth_wanted.emit,
         )
         buttons = (
@@ -160,8 +164,7 @@ class ChangeSetPane(Column):
             self._say_card(view.card.counts)
             if row is not None and row.change is not None and row.change.who == "agent" and view.card.lost:
                 self.message.say(
-                    self.tr("The agent took facts out of its memories. Undo all brings them back."),
-                    tone="warn",
+                    self.tr("The agent removed facts from its memories. Undo all restores them."), tone="warn"
                 )
         known = self.choices
         if known is not None and _chosen_from(known.view) == _chosen_from(view):
@@ -171,7 +174,7 @@ class ChangeSetPane(Column):
         else:
             self._show_choices(Choices(view))
         if not view.groups and not view.refused:
-            self.detail.show_text(self.tr("No file was changed."))
+            self.detail.show_text(self.tr("No files were changed."))
         if self._wanted and self.tree.select_part(self._wanted, None):
             self._wanted = ""
 
@@ -188,10 +191,12 @@ class ChangeSetPane(Column):
             if change.owner:
                 title.append(visible(change.owner))
             if change.is_first:
-                said.append(self.tr("Already here when you first opened this home."))
+                said.append(self.tr("These memories already existed when you first opened this home."))
             if change.count > len(change.files):
                 count = len(change.files)
-                said.append(counted("The first file is listed.", "The first %n files are listed.", count))
+                said.append(
+                    counted("Only the first file is listed.", "Only the first %n files are listed.", count)
+                )
             said.append(visible(change.notes))
         self.title.say(" · ".join(title))
         self.facts.say(" ".join(part for part in said if part))
@@ -212,9 +217,9 @@ class ChangeSetPane(Column):
             paths = ", ".join(visible(path) for path in run.conflicts)
             return self.tr("In conflict: {paths}").format(paths=paths)
         if run.outcome == "held":
-            return self.tr("Nothing of it was written. {reason}").format(reason=visible(run.reason))
+            return self.tr("No changes were written. {reason}").format(reason=visible(run.reason))
         if run.dry_run and not run.applied_by:
-            return self.tr("A preview: nothing of it was written.")
+            return self.tr("This is a preview; no changes were written.")
         if run.outcome not in ("completed", "unchanged") and run.reason:
             return visible(run.reason)
         return ""
@@ -275,7 +280,9 @@ class ChangeSetPane(Column):
         discarded = run is not None and run.discarded
         self.discard_button.say(
             self.tr("Keep as a &proposal") if discarded else self.tr("&Discard"),
-            "" if discarded else self.tr("Put it away; it stays in the list and can be applied later"),
+            ""
+            if discarded
+            else self.tr("Dismiss this proposal; it stays in the list, and you can apply it later"),
         )
         self.undo.setVisible(can_take_back or (run is not None and can_revert(run)))
         said, undo = "", self.tr("&Undo all")
@@ -283,18 +290,24 @@ class ChangeSetPane(Column):
             changed, known = choices.count_to_apply, choices.count_of_all
             self.apply_button.say(
                 self.tr("A&pply {count} of {all}").format(count=changed, all=known),
-                self.tr("Write what is ticked; it can be undone"),
+                self.tr("Apply the checked changes; you can undo this"),
             )
             self.apply_button.setEnabled(changed > 0)
             if choices.blocked:
-                said = counted("1 has to stay.", "%n have to stay.", len(choices.blocked))
+                said = counted(
+                    "1 file cannot be changed.", "%n files cannot be changed.", len(choices.blocked)
+                )
         elif choices is not None and can_take_back:
             count = choices.count_to_take_back
             if count:
                 undo = self.tr("&Take back {count} of {all}").format(count=count, all=choices.count_standing)
         elif choices is not None and run is not None and (run.dry_run or run.outcome == "held"):
-            said = self.tr("It was applied already.") if run.applied_by else visible(choices.view.why_not)
-        self.undo.say(undo, self.tr("Later edits are kept, and it can be undone"))
+            said = (
+                self.tr("These changes were already applied.")
+                if run.applied_by
+                else visible(choices.view.why_not)
+            )
+        self.undo.say(undo, self.tr("Later edits are kept; you can undo this"))
         self.undo.setEnabled(True)
         self.chosen.say(said)
         self.chosen.setVisible(bool(said))
@@ -367,7 +380,7 @@ class DeletedPane(QWidget):
         self.facts = WrapLabel()
         self.message = MessageBar(icons, "deleted-message")
         self.text = TextView()
-        self.text.setAccessibleName(self.tr("What the deleted memory said"))
+        self.text.setAccessibleName(self.tr("Text of the deleted memory"))
         self.restore_button = FitPushButton(icon=icons.icon("undo"), clicked=self._ask)
         self.restore_as_button = FitPushButton(clicked=self._ask_as)
         row = FlowLayout(self.restore_button, self.restore_as_button)
@@ -381,9 +394,9 @@ class DeletedPane(QWidget):
         self.restore_button.setEnabled(can)
         self.restore_as_button.setEnabled(can and len(entries) == 1)
         many = counted("&Restore", "&Restore %n memories", len(entries)) if entries else ""
-        tip = self.tr("Bring it back; nothing is overwritten")
+        tip = self.tr("Restore without overwriting anything")
         self.restore_button.say(many or self.tr("&Restore"), tip)
-        self.restore_as_button.say(self.tr("Restore &as…"), self.tr("Bring it back under another name"))
+        self.restore_as_button.say(self.tr("Restore &as…"), self.tr("Restore the memory under another name"))
         self.facts.say(self._facts())
         self.text.show_bytes(None)
 
@@ -391,8 +404,10 @@ class DeletedPane(QWidget):
         """Return the facts about the selected memories, and whether they can be restored in place."""
         entries = self._entries
         if len(entries) > 1:
-            said = counted("1 is selected.", "%n are selected.", len(entries))
-            beside = self.tr("Where another memory has taken the place, they come back under a new name.")
+            said = counted("1 memory is selected.", "%n memories are selected.", len(entries))
+            beside = self.tr(
+                "If another memory now has the same path, the deleted one is restored under a new name."
+            )
             return f"{said} {beside}" if any(entry.taken for entry in entries) else said
         if not entries:
             return ""
@@ -401,10 +416,13 @@ class DeletedPane(QWidget):
         parts = (visible(entry.path), size, actor(entry.actor), when(entry.at_ms))
         facts = " · ".join(part for part in parts if part)
         if not entry.reachable:
-            gone = self.tr("Its project or workspace is gone, so it cannot be restored there; copy its text.")
+            gone = self.tr(
+                "Its project or workspace no longer exists, so the memory cannot be restored there. Copy "
+                "its text instead."
+            )
             return f"{facts}. {gone}"
         if entry.taken:
-            beside = self.tr("Another memory has taken its place: it comes back under a new name.")
+            beside = self.tr("Another memory now has this path, so this one is restored under a new name.")
             return f"{facts}. {beside}"
         return facts
 

@@ -228,14 +228,16 @@ class SettingsControl(QObject):
             await ask(service.models.set_key, provider, key)
             return await ask(service.models.view, None)
 
-        message = self.tr("The key for {provider} is in the system's keyring.").format(provider=provider)
+        message = self.tr("The key for {provider} was saved in the system's keyring.").format(
+            provider=provider
+        )
 
         def done(models: ModelsView) -> None:
             self._set_message(message)(models)
             if self.dialog is not None:
                 self.dialog.key_kept(provider, key)
 
-        self._keys.submit("keep a key", work, done=done, failed=self._on_failed)
+        self._keys.submit("save a key", work, done=done, failed=self._on_failed)
 
     @Slot(str)
     def _forget_key(self, provider: str) -> None:

@@ -77,7 +77,7 @@ class SettingsDialog(QDialog):
         assert isinstance(models, ModelForm)
         self.models = models
         if not home:
-            self.pages["background"].about.say(self.tr("Open a home to set what may run in its background."))
+            self.pages["background"].about.say(self.tr("Open a home to configure its background runs."))
         self.fields: dict[str, Field] = {k: f for page in self.pages.values() for k, f in page.fields.items()}
         self._home = home
         self._kept: SettingsDraft | None = None
@@ -96,9 +96,7 @@ class SettingsDialog(QDialog):
         self.stack.addWidget(self.nothing)
         self.used = WrapLabel()
         self.status = WrapLabel()
-        self.undo = FitPushButton(
-            self.tr("&Undo"), self.tr("Take the last change back"), clicked=self._on_undo
-        )
+        self.undo = FitPushButton(self.tr("&Undo"), self.tr("Undo the last change"), clicked=self._on_undo)
         self.close_button = FitPushButton(self.tr("&Close"), clicked=self.reject)
         self._lay_out()
         self._connect()
@@ -172,8 +170,10 @@ class SettingsDialog(QDialog):
 
     def say_used(self, name: str, reason: str) -> None:
         """Show which engine the Consolidate button uses with the saved settings, and the reason."""
-        model = self.tr("Consolidate uses {model} now. {reason}").format(model=visible(name), reason=reason)
-        without = self.tr("Consolidate works without a model now. {reason}").format(reason=reason)
+        model = self.tr("Consolidate currently uses {model}. {reason}").format(
+            model=visible(name), reason=reason
+        )
+        without = self.tr("Consolidate currently works without a model. {reason}").format(reason=reason)
         self.used.say(without if name == "rules" else model)
 
     def show_setting(self, key: str) -> None:
@@ -296,7 +296,7 @@ class SettingsDialog(QDialog):
             self.side.item(row).setHidden(not is_shown)
         row = self.side.currentRow()
         if not any(found):
-            text = self.tr("No setting has “{query}” in its name, explanation or key.")
+            text = self.tr("No setting contains “{query}” in its name, description or key.")
             self.nothing.say(text.format(query=query.strip()))
             self.stack.setCurrentWidget(self.nothing)
         elif row < 0 or not found[row]:

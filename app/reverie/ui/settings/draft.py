@@ -113,7 +113,7 @@ def _setting(key: str, field: FieldInfo) -> Setting:
         return Setting(key, "pairs", default)
     if inner is str:
         return Setting(key, "text", default, pattern=_limit(field, "pattern"))
-    raise TypeError(f"{key} is of a kind that the window cannot show: {inner}")
+    raise TypeError(f"{key} has a type that the settings window cannot show: {inner}")
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
@@ -184,10 +184,7 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
     values = values_of(settings)
     if home_id:
         values |= _of_home(settings, home_id)
-    return SettingsDraft(
-        values,
-        settings.providers.model_dump(),
-    )
+    return SettingsDraft(values, settings.providers.model_dump())
 
 
 def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
@@ -225,7 +222,7 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors(include_url=False))
         raise UserError(
             "These settings cannot be saved.",
-            cause=f"Not valid: {names}.",
+            cause=f"Invalid values: {names}.",
             next_step="Correct them and save again.",
             reason="settings",
         ) from error

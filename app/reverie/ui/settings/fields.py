@@ -217,9 +217,9 @@ class Field(QObject):
         """The reason why the value cannot be saved; empty if it can."""
         value, setting = self.value, self.setting
         if isinstance(self.widget, ModelBox) and not re.search(setting.pattern, value):
-            return self.tr("A model is written as service:model, such as ollama:qwen3:8b.")
+            return self.tr("Enter a model as service:model, for example ollama:qwen3:8b.")
         if setting.last == "base_url" and not is_base_url(value):
-            return self.tr("An address begins with http:// or https://.")
+            return self.tr("The address must start with http:// or https://.")
         bad = value is None or (setting.pattern and re.search(setting.pattern, value) is None)
         return self.tr("“{label}” is not valid.").format(label=label(setting.key)) if bad else ""
 
@@ -310,12 +310,7 @@ class SettingsPage(QWidget):
         self.add_row(LABELS[key], field.widget, explanation(field.setting), heading, key)
 
     def add_row(
-        self,
-        text: str,
-        widget: QWidget,
-        about: str,
-        heading: QWidget | None = None,
-        key: str = "",
+        self, text: str, widget: QWidget, about: str, heading: QWidget | None = None, key: str = ""
     ) -> None:
         """Add a row.
 

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QGridLayout,
-    QLabel,
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QLineEdit, QWidget
 
 from reverie.agents.capabilities import ProviderInfo
 from reverie.ui.appearance import GAP, UNIT, theme_of
@@ -167,20 +161,20 @@ class ModelForm(SettingsPage):
             shorten(box)
         edit = self.model.lineEdit()
         assert edit is not None
-        edit.setPlaceholderText(self.tr("Open the list to see what the service offers"))
+        edit.setPlaceholderText(self.tr("Open the list to see the models of the service"))
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setAccessibleName(self.tr("Key"))
-        self.remove = FitPushButton(self.tr("Re&move"), self.tr("Remove your settings of this service"))
+        self.remove = FitPushButton(self.tr("Re&move"), self.tr("Remove your settings for this service"))
         self.remove.clicked.connect(self._on_remove)
-        self.forget = FitPushButton(self.tr("For&get key"), self.tr("Take the key out of the keyring"))
+        self.forget = FitPushButton(self.tr("For&get key"), self.tr("Remove the key from the keyring"))
         self.forget.clicked.connect(self._on_forget)
-        self.test_button = FitPushButton(self.tr("&Test"), self.tr("Make one real tool call"))
+        self.test_button = FitPushButton(self.tr("&Test"), self.tr("Send one real request with a tool call"))
         self.test_button.clicked.connect(self._on_test)
         self.use_button = FitPushButton(self.tr("&Use for consolidation"), clicked=self._on_use)
-        about = self.tr("Choose a service, or type a name for another one")
+        about = self.tr("Choose a service, or type a name to add one")
         self.add_row(_("&Service"), _with(self.service, self.remove), about)
         self.add_setting(f"{_PREFIX}base_url")
-        about = self.tr("Kept in the keyring of the system, never in a file")
+        about = self.tr("Stored in the system's keyring, never in a file")
         self.add_row(_("&Key"), _with(self.key, self.forget), about)
         self.add_row(_("Mode&l"), self.model, self.tr("A model of this service"))
         self.form.addRow(FlowLayout(self.test_button, self.use_button))
@@ -223,10 +217,12 @@ class ModelForm(SettingsPage):
         """The reason why some input cannot be saved; empty if all of it can."""
         typed = self.service.currentText().strip()
         if typed and not _NAME.fullmatch(typed):
-            return self.tr("The name of a service has letters, digits, dots, hyphens and underscores.")
+            return self.tr(
+                "The name of a service can contain only letters, digits, dots, hyphens and underscores."
+            )
         for name in self._edits:
             if self._changed(name) and not self._has_address(name):
-                return self.tr("The service {name} has no address yet.").format(name=name)
+                return self.tr("The service {name} has no address yet. Enter its address.").format(name=name)
         return super().problem
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any] | None], replaced: Collection[str] = ()) -> None:
@@ -351,7 +347,7 @@ class ModelForm(SettingsPage):
 
     def show_list(self, service: str, names: Sequence[str]) -> None:
         """Show the models that a service offers."""
-        self._end(self.tr("{service} offers no model.").format(service=service) if not names else "")
+        self._end(self.tr("{service} offers no models.").format(service=service) if not names else "")
         if service != self._shown:
             return
         typed = self.model.currentText()

@@ -42,11 +42,8 @@ PAGES: tuple[PageSpec, ...] = (
     PageSpec(
         "consolidation",
         _("Consolidation"),
-        (
-            ("", ("dream.engine",)),
-            (_("Limits"), ("dream.max_loss_percent", "dream.time_limit_s")),
-        ),
-        _("Without a model nothing is sent. A model is sent memories: they go to its provider."),
+        (("", ("dream.engine",)), (_("Limits"), ("dream.max_loss_percent", "dream.time_limit_s"))),
+        _("Without a model, nothing is sent. With a model, your memories are sent to its provider."),
     ),
     PageSpec(
         MODELS,
@@ -86,8 +83,8 @@ PAGES: tuple[PageSpec, ...] = (
             ),
         ),
         _(
-            "Writes what the assistant learns to the memory of its project while a conversation goes on. You "
-            "can review and undo every run."
+            "During a conversation, writes what the assistant learns to the memory of its project. "
+            "You can review and undo every run."
         ),
         "system1.enabled",
         # Manual runs use these even if automatic writing is off.
@@ -104,8 +101,8 @@ PAGES: tuple[PageSpec, ...] = (
             ),
         ),
         _(
-            "Keeps notes on each session of Claude Code, for you to read: current versions of Claude Code do "
-            "not read them, and delete them with the transcript."
+            "Keeps notes on each Claude Code session for you to read. Current versions of Claude "
+            "Code do not read these notes, and delete them together with the transcript."
         ),
         "notes.enabled",
         # Manual updates use the model even if automatic notes are off.
@@ -127,8 +124,8 @@ PAGES: tuple[PageSpec, ...] = (
             ),
         ),
         _(
-            "Extraction turns Codex rollouts into summaries, and those into a handbook for each directory. "
-            "You can also start it in the Consolidate menu."
+            "Extraction turns Codex rollouts into summaries, and the summaries into a handbook for "
+            "each directory. You can also start an extraction in the Consolidate menu."
         ),
     ),
 )
@@ -166,79 +163,94 @@ LABELS: dict[str, str] = {
     "system1.keep_bytes": _("and at &most"),
     "notes.enabled": _("&Keep session notes up to date"),
     "notes.model": _("Mode&l"),
-    "notes.start_tokens": _("&Begin at"),
+    "notes.start_tokens": _("&Begin notes at"),
     "notes.growth_tokens": _("&Update every"),
-    "notes.tool_calls": _("Or after the &answer, or"),
+    "notes.tool_calls": _("After a &response, or after"),
     "notes.time_limit_s": _("&Stop an update after"),
     "extract.at_launch": _("E&xtract new rollouts at startup"),
     "extract.model": _("Mode&l"),
     "extract.max_rollouts": _("&At most"),
-    "extract.concurrency": _("&Read at once"),
+    "extract.concurrency": _("&Read in parallel"),
     "extract.idle_seconds": _("S&kip if changed in the last"),
     "extract.time_limit_s": _("&Stop each after"),
 }
 
 HELP: dict[str, str] = {
-    "watch.reconcile_minutes": _("How often everything is compared with the disk; 0: never."),
+    "watch.reconcile_minutes": _("How often Reverie compares everything with the disk. 0 means never."),
     "watch.polling": _(
-        "Polling reads every folder again and again; some network drives report no changes otherwise. From "
-        "the next start."
+        "Polling reads every folder again at regular intervals. Some network drives need it "
+        "because they do not report changes. Takes effect at the next start."
     ),
     "dream.engine": _(
-        "What consolidates: fixed rules without a model, one model, or the agent's own model if it can be "
-        "reached."
+        "Consolidate with fixed rules and no model, with one model, or with the agent's own "
+        "model if it is available."
     ),
     "dream.time_limit_s": _("A consolidation that takes longer is stopped and changes nothing."),
     "dream.max_loss_percent": _(
-        "A run that would remove more of a scope's lines without keeping them elsewhere waits for your "
-        "review."
+        "A run that would remove a larger share of a scope's lines without keeping them "
+        "elsewhere waits for your review."
     ),
-    "providers.*.wire": _("The interface of the service. Automatic: the usual one for this service."),
-    "providers.*.base_url": _("Where the service is. Empty: its usual address."),
+    "providers.*.wire": _("The API of the service. Automatic selects the default API for this service."),
+    "providers.*.base_url": _("The address of the service. Leave empty to use the default address."),
     "providers.*.headers": _(
-        "Sent with every request, as “Name: value; another: value”. Values are secret and never shown; a "
-        "name without a value removes it."
+        "Headers to send with every request, in the form “Name: value; another: value”. Values "
+        "are secret and never shown. A name without a value removes that header."
     ),
-    "providers.*.key_env": _("The environment variable that holds the key. Empty: the usual one."),
+    "providers.*.key_env": _(
+        "The environment variable that contains the key. Leave empty to use the default variable."
+    ),
     "providers.*.timeout_s": _(
-        "How long the service may be silent. Default: two minutes, and ten for a service on this machine."
+        "How long to wait while the service sends no data. The default is 2 minutes, or 10 "
+        "minutes for a service on this machine."
     ),
-    "providers.*.max_retries": _("How often a request that failed on its way is repeated."),
-    "background.*.enabled": _("In this home only."),
-    "background.*.runs_per_day": _("Background runs in any 24 hours; 0 allows none."),
+    "providers.*.max_retries": _("How many times to retry a request that fails in transit."),
+    "background.*.enabled": _("Applies to this home only."),
+    "background.*.runs_per_day": _("The maximum number of background runs in any 24 hours. 0 allows none."),
     "background.*.tokens_per_day": _(
-        "No background run starts once the last 24 hours have used this many tokens; 0 allows none."
+        "No background run starts once this many tokens were used in the last 24 hours. 0 allows none."
     ),
     "system1.enabled": _("The memory writer updates the memory of the project during conversations."),
     "system1.interval": _(
-        "Completed turns of the assistant between two runs, unless the agent says otherwise."
+        "The number of completed assistant turns between two runs, unless the agent's own "
+        "settings override it."
     ),
-    "system1.target": _("The agent's own file for the project, or a memory in the project scope."),
-    "system1.model": _("By default the model of the conversation, else the agent's default, else no model."),
-    "system1.time_limit_s": _("A run that takes longer is stopped, and repeated at the next turn."),
+    "system1.target": _(
+        "Write to the agent's own file for the project, or to a memory in the project scope."
+    ),
+    "system1.model": _(
+        "By default, the conversation's model; if there is none, the agent's default model; "
+        "otherwise no model."
+    ),
+    "system1.time_limit_s": _("A run that takes longer is stopped and tried again at the next turn."),
     "system1.traces": _("A trace records each step of a run; the Traces tab shows it."),
-    "system1.keep_count": _("Older traces are deleted, but only those that Reverie wrote."),
-    "system1.keep_bytes": _("When traces take more room, the oldest that Reverie wrote are deleted."),
-    "notes.enabled": _("One file of notes for each session of Claude Code."),
-    "notes.model": _("By default the agent's own model if it can be reached, else no model."),
-    "notes.start_tokens": _("Notes begin once the context of a session is this large."),
-    "notes.growth_tokens": _("An update needs at least this much growth of the context."),
+    "system1.keep_count": _("Reverie deletes older traces, but only those that it wrote itself."),
+    "system1.keep_bytes": _(
+        "When the traces take more disk space, Reverie deletes the oldest ones that it wrote itself."
+    ),
+    "notes.enabled": _("Keep one notes file for each Claude Code session."),
+    "notes.model": _("By default, the agent's own model if it is available; otherwise no model."),
+    "notes.start_tokens": _("Start taking notes once the context of a session reaches this size."),
+    "notes.growth_tokens": _("The context must grow by at least this much between two updates."),
     "notes.tool_calls": _(
-        "With enough growth, an update runs at the end of an answer or after this many tool calls."
+        "After enough growth, an update runs at the end of a response or after this many tool calls."
     ),
     "notes.time_limit_s": _("An update that takes longer is stopped and leaves the notes as they were."),
     "extract.at_launch": _("Runs when the background services of a Codex home start."),
-    "extract.model": _("By default what a consolidation uses."),
-    "extract.max_rollouts": _("Rollouts in one extraction; the next one takes the others."),
-    "extract.concurrency": _("Rollouts that are read at the same time."),
-    "extract.idle_seconds": _("A rollout that changed more recently is still in use."),
-    "extract.time_limit_s": _("For each rollout and each directory."),
-    "window.font_size": _("Of everything in the window."),
-    "window.language": _("From the next start."),
-    "window.theme": _("The theme of the window: light, dark, or as the system."),
-    "window.editor_wrap": _("Break long lines at the edge of the editor."),
-    "window.editor_line_numbers": _("Beside the text of the editor."),
-    "window.editor_zoom": _("Compared with the rest of the window."),
+    "extract.model": _("By default, the same model setting as for consolidation."),
+    "extract.max_rollouts": _(
+        "The maximum number of rollouts in one extraction. The next extraction processes the rest."
+    ),
+    "extract.concurrency": _("The number of rollouts that are read at the same time."),
+    "extract.idle_seconds": _(
+        "A rollout that changed more recently is skipped because it could still be in use."
+    ),
+    "extract.time_limit_s": _("The time limit for each rollout and for each directory."),
+    "window.font_size": _("The font size of everything in the window."),
+    "window.language": _("Takes effect at the next start."),
+    "window.theme": _("The theme of the window: light, dark, or the same as the system."),
+    "window.editor_wrap": _("Wrap long lines at the edge of the editor."),
+    "window.editor_line_numbers": _("Show line numbers next to the text in the editor."),
+    "window.editor_zoom": _("The font size of the editor, relative to the rest of the window."),
 }
 UNITS: dict[str, str] = {
     "window.font_size": _(" pt"),
@@ -264,7 +276,7 @@ ZEROS: dict[str, str] = {
     "watch.reconcile_minutes": _("never"),
     "providers.*.timeout_s": _("default"),
     "window.font_size": _("System"),
-    "window.editor_zoom": _("As the window"),
+    "window.editor_zoom": _("Same as the window"),
 }
 CHOICES: dict[tuple[str, str], str] = {
     ("window.theme", "system"): _("System"),
@@ -274,7 +286,7 @@ CHOICES: dict[tuple[str, str], str] = {
     # Languages have their own names, so that users who cannot read the current one can find theirs.
     ("window.language", "en"): "English",
     ("window.language", "de"): "Deutsch",
-    ("watch.polling", "auto"): _("System events, else polling"),
+    ("watch.polling", "auto"): _("System events, otherwise polling"),
     ("watch.polling", "always"): _("Polling only"),
     ("watch.polling", "never"): _("System events only"),
     ("providers.*.wire", ""): _("Automatic"),
@@ -292,7 +304,7 @@ CHOICES: dict[tuple[str, str], str] = {
     ("system1.model", "rules"): _("No model"),
     ("notes.model", ""): _("The agent's model"),
     ("notes.model", "rules"): _("No model"),
-    ("extract.model", ""): _("As for consolidation"),
+    ("extract.model", ""): _("Same as for consolidation"),
     ("extract.model", "rules"): _("No model"),
 }
 

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QGridLayout,
-    QLabel,
-    QProgressBar,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QProgressBar, QWidget
 
 from reverie.doctor import first_cause
 from reverie.engine.asking import ask
@@ -187,7 +181,7 @@ class FindingRow(QWidget):
         for button in (self.button, self.setting):
             button.setAccessibleDescription(self.title.text())
         word = {
-            "pass": self.tr("in order"),
+            "pass": self.tr("OK"),
             "off": self.tr("off"),
             "warn": self.tr("warning"),
             "fail": self.tr("problem"),
@@ -268,7 +262,7 @@ class ChecksView(QWidget):
         self.again = FitPushButton(self.tr("Check again"), clicked=self._on_again)
         self.probe = FitPushButton(
             self.tr("Test the model"),
-            self.tr("Asks the model for real, with one tool call; a paid service charges for it"),
+            self.tr("Send one real request with a tool call to the model; a paid service charges for it"),
             clicked=self._on_probe,
         )
         self.copy = FitPushButton(self.tr("Copy"), self.tr("Copy all checks as text"), clicked=self._on_copy)
@@ -341,7 +335,7 @@ class ChecksView(QWidget):
         elif self._coming:
             self.nothing.say(self.tr("Checking…"), "")
         else:
-            self.nothing.say(self.tr("Nothing is selected"), self.tr("Select a workspace at the left."))
+            self.nothing.say(self.tr("Nothing is selected"), self.tr("Select a workspace on the left."))
         self._pages.setCurrentIndex(0 if shown else 1)
         self.copy.setEnabled(bool(self._findings))
         self.changed.emit()
@@ -600,8 +594,8 @@ def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool =
     first = agent or first_cause(rest)
     own, own_remedies = _own([one for one in rest if one is not first])
     if first is None:
-        title = tr("{place}: nothing is wrong").format(place=place)
-        cause = counted("The check found no problem.", "%n checks found no problem.", len(findings))
+        title = tr("{place}: no problems").format(place=place)
+        cause = counted("The check found no problems.", "%n checks found no problems.", len(findings))
         return Answer(title, cause, (), own, own_remedies)
     replay = (("replay", tr("Replay…")),) if first is agent and can_replay else ()
     title = tr("{place}: {fact}").format(place=place, fact=said(first.title))

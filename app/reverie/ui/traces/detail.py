@@ -254,7 +254,7 @@ class RawView(QWidget):
         self.copy = QPushButton(icons.icon("copy"), self.tr("&Copy value"))
         self.copy.clicked.connect(self._copy)
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Where it was found"))
+        self.list.setAccessibleName(self.tr("Search results"))
         self.list.setUniformItemSizes(True)
         self.list.hide()
         self.list.currentRowChanged.connect(self._on_hit)
@@ -297,8 +297,10 @@ class RawView(QWidget):
         self._show_hits(hits)
         self.list.setVisible(bool(hits))
         if self.needle.text():
-            many = counted(self.tr("1 place"), "%n places", len(hits))
-            self.found.setText(self.tr("{n} or more").format(n=many) if len(hits) >= MOST_HITS else many)
+            many = counted(self.tr("1 match"), "%n matches", len(hits))
+            self.found.setText(
+                self.tr("{n} or more matches").format(n=many) if len(hits) >= MOST_HITS else many
+            )
         else:
             self.found.clear()
 
@@ -394,7 +396,9 @@ class MessagesView(QScrollArea):
             outer.addWidget(card)
         left_out += len(texts) - len(self.cards)
         if left_out:
-            outer.addWidget(WrapLabel(self.tr("{n} more are in the raw document.").format(n=left_out)))
+            outer.addWidget(
+                WrapLabel(self.tr("{n} more messages are in the raw document.").format(n=left_out))
+            )
         outer.addStretch(1)
         self.setWidget(inside)
 
@@ -411,7 +415,7 @@ class MessagesView(QScrollArea):
             for message in attempt.messages:
                 title = self.tr("Attempt {n}, sent as {role}").format(n=attempt.index, role=message.role)
                 yield MessageText(title, message.text)
-            title = self.tr("Attempt {n}, the model").format(n=attempt.index)
+            title = self.tr("Attempt {n}, the model's response").format(n=attempt.index)
             yield MessageText(title, answer or attempt.error or self.tr("(nothing)"))
         yield from map(self._event, detail.events)
 
@@ -525,11 +529,11 @@ class TraceDetailView(Column):
     def _lay_out(self, icons: Icons) -> None:
         row = FlowLayout()
         for key, icon, label, tip in (
-            ("transcript", "open", self.tr("&Transcript"), self.tr("What was said just then")),
-            ("compare", "preview", self.tr("C&ompare…"), self.tr("Two selected traces beside each other")),
+            ("transcript", "open", self.tr("&Transcript"), self.tr("Show the conversation at that point")),
+            ("compare", "preview", self.tr("C&ompare…"), self.tr("Compare two selected traces side by side")),
             ("replay", "refresh", self.tr("Re&play…"), self._replay_tip),
-            ("copy", "copy", self.tr("Copy &summary"), self.tr("Verdict, evidence and facts as text")),
-            ("export", "save", self.tr("&Export…"), self.tr("Save the document as a file")),
+            ("copy", "copy", self.tr("Copy &summary"), self.tr("Copy verdict, evidence and facts as text")),
+            ("export", "save", self.tr("&Export…"), self.tr("Save the trace as a file")),
         ):  # fmt: skip
             button = FitPushButton(label, tip, icon=icons.icon(icon))
             button.setAccessibleName(label.replace("&", ""))
@@ -554,7 +558,7 @@ class TraceDetailView(Column):
 
     @property
     def _replay_tip(self) -> str:
-        return self.tr("Ask another model or with another prompt, on a copy: nothing is written")
+        return self.tr("Run again with another model or prompt, on a copy; nothing is written")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -582,7 +586,9 @@ class TraceDetailView(Column):
         known = self.shown
         self.shown = shown
         row = detail.row
-        buttons = [("evidence", self.tr("Show where"), self.tr("Select the step that shows it"))]
+        buttons = [
+            ("evidence", self.tr("Show evidence"), self.tr("Select the step that contains the evidence"))
+        ]
         self.verdict.say(
             f"{verdict_label(row.verdict)}. {visible(said(row.sentence))}",
             tone=verdict_tone(row.verdict),
@@ -638,7 +644,9 @@ class TraceDetailView(Column):
             if facts.trigger_message_id
             else "",
             human_size(row.size),
-            self.tr("long texts are cut here, not in the raw document") if detail.shortened else "",
+            self.tr("long texts are shortened here; the raw document has the full text")
+            if detail.shortened
+            else "",
         ]
         return " · ".join(visible(part) for part in parts if part)
 
@@ -689,7 +697,7 @@ class MissedView(PlainTextBox):
         super().__init__(parent)
         self._edits: tuple[MissedEdit, ...] = ()
         self.setReadOnly(True)
-        self.setAccessibleName(self.tr("Writes that did not fit the memory"))
+        self.setAccessibleName(self.tr("Edits whose text to replace was not found in the memory"))
 
     def show_edits(self, edits: tuple[MissedEdit, ...]) -> None:
         """Show these edits; an empty tuple clears the view."""
@@ -716,12 +724,12 @@ class MissedView(PlainTextBox):
                 cursor.insertText("\n" + self.tr("The model wanted to replace"), note)
                 self._insert(cursor, edit.wanted, theme.removed_back, theme.removed, edit.wanted_marks)
             if edit.found:
-                cursor.insertText("\n" + self.tr("The memory has"), note)
+                cursor.insertText("\n" + self.tr("Similar text in the memory"), note)
                 self._insert(cursor, edit.found, theme.added_back, theme.added, edit.found_marks)
             elif edit.wanted:
-                cursor.insertText("\n" + self.tr("Nothing in the memory is like it."), note)
+                cursor.insertText("\n" + self.tr("No similar text was found in the memory."), note)
             if edit.new:
-                cursor.insertText("\n" + self.tr("It would have written"), note)
+                cursor.insertText("\n" + self.tr("The model wanted to write"), note)
                 self._insert(cursor, edit.new, theme.base, theme.text, ())
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
@@ -765,7 +773,7 @@ class AttemptView(QWidget):
         tried = detail.tried if detail is not None else ""
         self.missed.show_edits(missed)
         self.missed.setVisible(bool(missed))
-        nothing = "" if detail is None else self.tr("The run tried to change nothing.")
+        nothing = "" if detail is None else self.tr("The run did not try to change anything.")
         self.diff.show_diff(tried or nothing)
         self.diff.setVisible(bool(tried) or not missed)
 

@@ -18,11 +18,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -102,13 +98,13 @@ def kind_words(entry: ActivityEntry) -> str:
     kind, _, gate = entry.event.partition(".")
     if kind == "trigger":
         return {
-            "launch": tr("At the start"),
+            "launch": tr("At startup"),
             "compaction": tr("After a compaction"),
             "archive": tr("After archiving"),
             "background": tr("Background runs"),
         }.get(gate, visible(gate))
     return {
-        "sweep": tr("At the start"),
+        "sweep": tr("At startup"),
         "run": tr("Recovery"),
         "history": tr("History"),
         "host": tr("Background services"),
@@ -399,7 +395,7 @@ class LogView(QWidget):
         else:
             self.none.say(
                 self.tr("The log is empty"),
-                self.tr("It shows what the background services do, or leave undone and why."),
+                self.tr("The log shows what the background services do, what they skip, and why."),
             )
         self._pages.setCurrentWidget(self.list if fitting else self.none)
 
@@ -590,7 +586,7 @@ class LogControl(QObject):
                 continue
             title = visible(work.holder.purpose) if of_home else tr("Memory writer")
             place = places.get(work.workspace_id or "", work.workspace_id or "")
-            elsewhere = tr("in process {pid}, which alone can stop it")
+            elsewhere = tr("in process {pid}; only that process can stop this job")
             note = "" if here else elsewhere.format(pid=work.holder.owner.pid)
             jobs.append(RunningJob(work.name, title, visible(place), note))
         self.view.running.show_jobs(jobs)

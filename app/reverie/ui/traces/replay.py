@@ -90,7 +90,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
 def fact_names() -> tuple[str, ...]:
     """Return the names of the compared facts in order."""
     return (
-        tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Answers"),
+        tr("Verdict"), tr("Evidence"), tr("Model"), tr("Duration"), tr("Attempts"), tr("Responses"),
         tr("Tool calls"), tr("Tokens"),
     )  # fmt: skip
 
@@ -122,8 +122,8 @@ class TwoTraces(QWidget):
         self.table.setTabKeyNavigation(False)
         self.timelines = (TimelineView(), TimelineView())
         self.answers = (
-            read_only_text(self.tr("Answers of the first")),
-            read_only_text(self.tr("Answers of the second")),
+            read_only_text(self.tr("Responses in the first trace")),
+            read_only_text(self.tr("Responses in the second trace")),
         )
         self.diff = DiffView()
         self.pages = QTabWidget()
@@ -146,7 +146,7 @@ class TwoTraces(QWidget):
         beside.setChildrenCollapsible(False)
         for page, name in (
             (lines, self.tr("Timelines")),
-            (beside, self.tr("Answers")),
+            (beside, self.tr("Responses")),
             (self.diff, self.tr("Differences")),
         ):
             self.pages.addTab(page, name)
@@ -171,7 +171,7 @@ class TwoTraces(QWidget):
             view.show_timeline(timeline)
         for answer, side in zip(self.answers, (one, other), strict=True):
             answer.setPlainText(visible_lines(side.answers))
-        self.diff.show_diff(diff or self.tr("Nothing differs."))
+        self.diff.show_diff(diff or self.tr("No differences."))
 
 
 class TraceCompare(QDialog):
@@ -208,7 +208,7 @@ class TraceCompare(QDialog):
 
     def _on_read(self, found: tuple[ComparedTrace, ComparedTrace, str]) -> None:
         self.is_read = True
-        self.title.say(self.tr("What differs is tinted; “-” is the older one, “+” the newer."))
+        self.title.say(self.tr("Differences are highlighted. “-” marks the older trace, “+” the newer one."))
         self.two.show_sides(*found)
 
 
@@ -232,7 +232,7 @@ class ReplayDialog(QDialog):
         self.model = QComboBox()
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.model.setAccessibleName(self.tr("Model, as provider:model"))
+        self.model.setAccessibleName(self.tr("Model, in the form provider:model"))
         self.model.editTextChanged.connect(self._validate)
         self.seconds = QSpinBox()
         self.seconds.setRange(1, 600)
@@ -281,8 +281,8 @@ class ReplayDialog(QDialog):
         row, facts = detail.row, detail.facts
         self.title.say(
             self.tr(
-                "{what} of {when}, on a copy of the memory as it was then. Nothing is written; secrets in "
-                "the texts are not sent."
+                "{what} of {when}, replayed on a copy of the memory as it was then. Nothing is written; "
+                "secrets in the texts are not sent."
             ).format(what=kind_label(row.kind), when=when(row.started_at))
         )
         self.model.clear()
@@ -357,7 +357,7 @@ class ReplayDialog(QDialog):
         )
 
     def _on_progress(self, step: object) -> None:
-        self.message.say(self.tr("At work: {step}").format(step=visible(str(step))))
+        self.message.say(self.tr("In progress: {step}").format(step=visible(str(step))))
 
     def _on_done(self, found: tuple[TraceDetail, ComparedTrace, ComparedTrace, str]) -> None:
         self._end()

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QFileDialog,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -107,20 +102,20 @@ class TraceList(Column):
         self._followed: Followed | None = None
         self._lines: tuple[ListedTrace, ...] = ()
         self.text = SearchField(self.tr("Search traces"))
-        self.place = FitCombo(self.tr("Whose traces"), most_chars=_CHARS)
+        self.place = FitCombo(self.tr("Filter by home or workspace"), most_chars=_CHARS)
         self.place.addItem(self.tr("Selected home"), "selected")
         self.place.addItem(self.tr("All workspaces"), "home")
         self.place.addItem(self.tr("All homes"), "all")
-        self.verdict = FitCombo(self.tr("Which verdicts"), most_chars=_CHARS)
+        self.verdict = FitCombo(self.tr("Filter by verdict"), most_chars=_CHARS)
         self.verdict.addItem(self.tr("All verdicts"), "")
         self.verdict.addItem(self.tr("Wrote nothing"), "failed")
         for name in VERDICTS:
             self.verdict.addItem(verdict_label(name), name)
-        self.kind = FitCombo(self.tr("Which runs"), most_chars=_CHARS)
+        self.kind = FitCombo(self.tr("Filter by kind of run"), most_chars=_CHARS)
         self.kind.addItem(self.tr("All runs"), "")
         for name in (*(labels.kind for labels in RUN_KINDS if labels.kind != "revert"), "consolidate"):
             self.kind.addItem(kind_label(name), name)
-        self.order = FitCombo(self.tr("Order"), most_chars=_CHARS)
+        self.order = FitCombo(self.tr("Sort order"), most_chars=_CHARS)
         for key, name in (
             ("newest", self.tr("Newest first")),
             ("longest", self.tr("Longest first")),
@@ -300,9 +295,9 @@ class TranscriptDialog(QDialog):
             self.title.say(self.tr("The run was triggered by this message."))
             self.view.text.setFocus()
         elif self.view.text.messages:
-            self.title.say(self.tr("The message that triggered the run is not in the transcript any more."))
+            self.title.say(self.tr("The message that triggered the run is no longer in the transcript."))
         else:
-            self.title.say(self.tr("There is no transcript of this workspace."))
+            self.title.say(self.tr("This workspace has no transcript."))
 
 
 class TracesTab(TabPage):
@@ -350,8 +345,8 @@ class TracesTab(TabPage):
             self.empty.say(
                 self.tr("No traces yet"),
                 self.tr(
-                    "A trace shows what a run asked, what it was given and what it did. Consolidations by a "
-                    "model leave one; the memory writer leaves one when it fails."
+                    "A trace shows what a run sent to the model, what it received and what it did. Each "
+                    "consolidation with a model writes a trace; the memory writer writes one when it fails."
                 ),
             )
         else:
@@ -416,7 +411,7 @@ class TracesTab(TabPage):
         elif self.checks.is_coming:
             answer = Answer(self.tr("Checking the settings…"))
         else:
-            answer = Answer(self.tr("Why did nothing happen?"), self.tr("Select a workspace at the left."))
+            answer = Answer(self.tr("Why did nothing happen?"), self.tr("Select a workspace on the left."))
         self.answer.show_answer(answer, len(findings), busy=not self.checks.again.isEnabled())
 
     def _failed_run(self) -> ListedTrace | None:
@@ -517,10 +512,7 @@ class TracesTab(TabPage):
             self._shown.setCurrentWidget(self.nothing)
             return
         self._shown.setCurrentWidget(self.detail)
-        if self._wanted is not None and (self._wanted.row, self._wanted.place) == (
-            wanted.row,
-            wanted.place,
-        ):
+        if self._wanted is not None and (self._wanted.row, self._wanted.place) == (wanted.row, wanted.place):
             return
         self._wanted = wanted
         traces, row, workspace = wanted.session.workbench.traces, wanted.row, wanted.place.workspace
@@ -537,7 +529,7 @@ class TracesTab(TabPage):
         if self.list.shown:
             return self.tr("Select a trace.")
         if self.list.has_none_here:
-            return self.tr("No traces of {place} yet.").format(place=self.list.place.currentText())
+            return self.tr("No traces for {place} yet.").format(place=self.list.place.currentText())
         return self.tr("No matching traces.")
 
     def _on_read(self, shown: Shown) -> None:
@@ -599,7 +591,7 @@ class TracesTab(TabPage):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.detail.summary())
-        self.status_message.emit(self.tr("The summary is in the clipboard."))
+        self.status_message.emit(self.tr("The summary was copied to the clipboard."))
 
     def _export(self) -> None:
         shown = self.detail.shown

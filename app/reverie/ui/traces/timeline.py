@@ -60,9 +60,9 @@ def verdict_label(name: str) -> str:
         "bad-json": tr("Bad JSON"),
         "rejected": tr("Blocked by a safety check"),
         "tool-failed": tr("Tool failed"),
-        "prose": tr("Answered in text"),
+        "prose": tr("Responded with text only"),
         "never-called": tr("Never called the tool"),
-        "limit": tr("Ran into a limit"),
+        "limit": tr("Reached a limit"),
         "cancelled": tr("Cancelled"),
         "damaged": tr("Damaged trace"),
     }.get(name, visible(name))
@@ -77,10 +77,7 @@ def verdict_tone(name: str) -> Tone:
 
 def kind_label(name: str) -> str:
     """Return the name of a kind of run for display."""
-    return {
-        "consolidate": tr("Handbook of a directory"),
-        "replay": tr("Replay"),
-    }.get(name) or kind_title(name)
+    return {"consolidate": tr("Directory handbook"), "replay": tr("Replay")}.get(name) or kind_title(name)
 
 
 def duration_label(ms: int | None) -> str:
@@ -209,7 +206,7 @@ class TimelineView(QWidget):
             self._paint_span(painter, theme, place, span)
         if not self.timeline.spans:
             painter.setPen(theme.dim)
-            text = self.tr("The trace does not say when anything happened.")
+            text = self.tr("The trace contains no times.")
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
         if self.hasFocus():
             ring = QStyleOptionFocusRect()
@@ -265,7 +262,7 @@ class TimelineView(QWidget):
     def _paint_label(
         self, painter: QPainter, theme: Theme, metrics: QFontMetrics, area: QRectF, span: TimeSpan
     ) -> None:
-        text = self.tr("answer {n}").format(n=span.step) if span.kind == "step" else visible(span.label)
+        text = self.tr("response {n}").format(n=span.step) if span.kind == "step" else visible(span.label)
         room = area.width() - 2 * UNIT
         inside = metrics.horizontalAdvance(text) <= room
         right = self.width() - MARGIN
@@ -346,8 +343,8 @@ def span_words(span: TimeSpan) -> str:
     """Return a span as a sentence."""
     what = {
         "attempt": tr("Attempt {attempt}"),
-        "step": tr("Attempt {attempt}, answer {step}"),
-        "call": tr("Attempt {attempt}, answer {step}, {label}"),
+        "step": tr("Attempt {attempt}, response {step}"),
+        "call": tr("Attempt {attempt}, response {step}, {label}"),
     }[span.kind].format(attempt=span.attempt, step=span.step, label=visible(span.label))
     length = duration_label(span.end - span.start)
     text = tr("{what}: from {start}, {length}").format(
@@ -402,7 +399,7 @@ class StepsView(QWidget):
         self.flat = QCheckBox(self.tr("&Chronological"))
         self.flat.toggled.connect(self._fill)
         self.tree = QTreeWidget()
-        self.tree.setAccessibleName(self.tr("Attempts, answers and tool calls"))
+        self.tree.setAccessibleName(self.tr("Attempts, responses and tool calls"))
         self.tree.setHeaderLabels([self.tr("Step"), self.tr("Time"), self.tr("Result")])
         self.tree.setUniformRowHeights(True)
         size_sections(self.tree.header(), (230, 70))
@@ -468,7 +465,7 @@ class StepsView(QWidget):
             if attempt.error:
                 item = self._item(
                     StepPosition(attempt.index, len(attempt.steps) + 1),
-                    self.tr("No answer"),
+                    self.tr("No response"),
                     attempt.error,
                     bad=True,
                 )
@@ -484,11 +481,11 @@ class StepsView(QWidget):
     def _step_item(self, step: Step) -> QTreeWidgetItem:
         label = step.text.strip() or counted(self.tr("1 tool call"), "%n tool calls", len(step.calls))
         return self._item(
-            StepPosition(step.attempt, step.index), self.tr("Answer {n}").format(n=step.index), label
+            StepPosition(step.attempt, step.index), self.tr("Response {n}").format(n=step.index), label
         )
 
     def _call_item(self, call: Call) -> QTreeWidgetItem:
-        came = call.problem or (self.tr("done") if call.ran else self.tr("was not run"))
+        came = call.problem or (self.tr("done") if call.ran else self.tr("not run"))
         bad = bool(call.problem) or call.broken_input
         return self._item(StepPosition(call.attempt, call.step, call.id), call.name or "?", came, bad=bad)
 

@@ -45,16 +45,21 @@ class ReaderBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.search = SearchField(self.tr("Search this transcript"))
-        self.back = self._button("↑", self.tr("Previous place with these words (Shift+F3)"))
-        self.forth = self._button("↓", self.tr("Next place with these words (F3)"))
-        self.copy = self._button(self.tr("Cop&y entry"), self.tr("The entry at the cursor, as it is"))
+        self.back = self._button("↑", self.tr("Previous match (Shift+F3)"))
+        self.forth = self._button("↓", self.tr("Next match (F3)"))
+        self.copy = self._button(
+            self.tr("Cop&y entry"), self.tr("Copy the entry at the cursor without changes")
+        )
         self.unfold = QCheckBox(self.tr("&Unfold all"))
-        self.back.setAccessibleName(self.tr("Previous place"))
-        self.forth.setAccessibleName(self.tr("Next place"))
+        self.back.setAccessibleName(self.tr("Previous match"))
+        self.forth.setAccessibleName(self.tr("Next match"))
         row = FlowLayout(self.search, self.back, self.forth, self.copy, self.unfold)
         self.search.setMinimumWidth(200)
         self.search.setToolTip(
-            self.tr("Ctrl+Up and Ctrl+Down go from prompt to prompt, Ctrl+Home and Ctrl+End to the ends")
+            self.tr(
+                "Press Ctrl+Up or Ctrl+Down to go to the previous or next prompt, Ctrl+Home or Ctrl+End "
+                "to go to the beginning or end"
+            )
         )
         for button in (self.back, self.forth):
             button.setFixedWidth(34)
@@ -143,7 +148,9 @@ class ReaderSearch(QObject):
                 return
             around = place >= number if back else place <= number
             note = (
-                self.tr("Found again from the end.") if back else self.tr("Found again from the beginning.")
+                self.tr("Search continued from the end.")
+                if back
+                else self.tr("Search continued from the beginning.")
             )
             self.say(note if around and needle and place != number else "")
             self._view.go_to(place, needle, back=back)
@@ -302,7 +309,7 @@ class TranscriptView(QWidget):
     def _on_opened(self, found: tuple[ShownTranscript, TranscriptOpened] | None) -> None:
         if found is None:
             self._reading = ""
-            self.message.say(self.tr("There is no transcript."))
+            self.message.say(self.tr("No transcript found."))
             self.follow()
             self.opened.emit(-1)
             return
@@ -341,11 +348,7 @@ class TranscriptView(QWidget):
         if self._reading or self._at_end or not self.text.messages:
             return
         start = self.text.end
-        self._read(
-            "on",
-            lambda asked: ask(asked.service.page, asked.source, start),
-            self._on_more,
-        )
+        self._read("on", lambda asked: ask(asked.service.page, asked.source, start), self._on_more)
 
     def _on_more(self, page: Page) -> None:
         """Append a page, and drop entries from the top that exceed the limits of messages and characters."""
@@ -399,11 +402,7 @@ class TranscriptView(QWidget):
             if self.text.holds(number):
                 self._arrive(number, needle, back=back)
 
-        self._read(
-            "go",
-            lambda asked: ask(asked.service.page_with, asked.source, number),
-            arrived,
-        )
+        self._read("go", lambda asked: ask(asked.service.page_with, asked.source, number), arrived)
 
     def _arrive(self, number: int, needle: str, *, back: bool) -> None:
         """Scroll to an entry and, unless `needle` is empty, unfold it and highlight `needle` in it.

@@ -258,7 +258,7 @@ class SourceList(QWidget):
     def __init__(self, now: Callable[[], int], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.text = SearchField(self.tr("Find a transcript"))
-        self.project = FitCombo(self.tr("Of which project"), most_chars=_CHARS)
+        self.project = FitCombo(self.tr("Filter by project"), most_chars=_CHARS)
         self.project.addItem(self.tr("All projects"), None)
         self.view = QTreeView()
         self.view.setAccessibleName(self.tr("Transcripts"))
@@ -433,7 +433,7 @@ class TranscriptsTab(TabPage):
         self.empty = EmptyPage(icons, "source")
         self.empty.say(
             self.tr("No transcripts yet"),
-            self.tr("What was said between you and the agent shows here as soon as there is a session."),
+            self.tr("Your conversations with the agent appear here once there is a session."),
         )
         self._lay_out()
         self._again = repeating(self, LIST_MS, self.read_again)
@@ -526,7 +526,7 @@ class TranscriptsTab(TabPage):
         if not self.list.select_id(wanted):
             self.list.show_all()
             if not self.list.select_id(wanted):
-                self.status_message.emit(self.tr("There is no transcript {id} any more.").format(id=wanted))
+                self.status_message.emit(self.tr("Transcript {id} no longer exists.").format(id=wanted))
 
     def _read_titles(self) -> None:
         """Read missing titles in jobs of up to 20 transcripts, one after the other."""
@@ -617,13 +617,15 @@ class JobsDialog(QDialog):
         self.message = MessageBar(icons, "jobs-message", closable=False)
         self.table = QTreeWidget()
         self.reason = WrapLabel()
-        self.open_button = FitPushButton(self.tr("&Open transcript"), self.tr("What the job is about"))
+        self.open_button = FitPushButton(
+            self.tr("&Open transcript"), self.tr("Open the transcript that the job processes")
+        )
         self._lay_out()
 
     def _lay_out(self) -> None:
         table = self.table
         table.setHeaderLabels(
-            [self.tr("State"), self.tr("Job"), self.tr("About"), self.tr("When"), self.tr("Tries again"),
+            [self.tr("State"), self.tr("Job"), self.tr("Subject"), self.tr("When"), self.tr("Next attempt"),
              self.tr("Reason")]
         )  # fmt: skip
         table.setRootIsDecorated(False)
@@ -708,7 +710,7 @@ class JobsDialog(QDialog):
         retry = "–"
         if job.retry_at is not None and job.state == "failed":
             # The agent retries at its next start after this time, not at this time.
-            retry = when(job.retry_at) if job.retry_at > now else self.tr("at its next start")
+            retry = when(job.retry_at) if job.retry_at > now else self.tr("when the agent starts")
         state = job_state(job.state)
         texts = (state, job_kind(job.kind), visible(job.about), at, retry, visible(job.sentence))
         item = QTreeWidgetItem(list(texts))

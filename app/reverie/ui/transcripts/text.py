@@ -52,18 +52,15 @@ def who(message: Message) -> str:
     name = {
         "reasoning": tr("Reasoning"),
         "context": tr("Added by the agent"),
-        "summary": tr("Summary of what came before"),
+        "summary": tr("Summary of earlier messages"),
         "event": tr("Event"),
         "tool": tr("Tool"),
     }.get(message.kind, "")
     return (
         name
-        or {
-            "user": tr("You"),
-            "assistant": tr("Assistant"),
-            "system": tr("System"),
-            "tool": tr("Tool"),
-        }[message.speaker]
+        or {"user": tr("You"), "assistant": tr("Assistant"), "system": tr("System"), "tool": tr("Tool")}[
+            message.speaker
+        ]
     )
 
 
@@ -73,7 +70,7 @@ def facts_of(message: Message) -> tuple[str, ...]:
     if message.tool is not None:
         found.append(tool_state(message.tool))
     if message.undone:
-        found.append(tr("taken back"))
+        found.append(tr("undone"))
     if message.side:
         found.append(tr("sub-agent"))
     if message.timestamp is not None:
@@ -153,13 +150,13 @@ def read_so_far(entries: int, first: int, facts: TranscriptStatistics, *, at_end
     count = counted("1 entry", "%n entries", entries)
     found = [count if at_end else tr("{entries} so far").format(entries=count)]
     if first:
-        found.append(tr("shown from number {number}").format(number=first + 1))
+        found.append(tr("shown from entry {number}").format(number=first + 1))
     if facts.unknown:
-        found.append(counted("1 line of an unknown kind", "%n lines of an unknown kind", facts.unknown))
+        found.append(counted("1 line of an unknown type", "%n lines of an unknown type", facts.unknown))
     if facts.broken:
         found.append(counted("1 broken line", "%n broken lines", facts.broken))
     if facts.half_written:
-        found.append(tr("the last line is half-written"))
+        found.append(tr("the last line is incomplete"))
     return SEPARATOR.join(found)
 
 
@@ -176,7 +173,7 @@ def _state(part: str) -> str:
         "archived": tr("archived"),
         "sub-agent": tr("sub-agent"),
         "pinned": tr("pinned"),
-        "memory disabled": tr("not to be remembered"),
+        "memory disabled": tr("memory disabled"),
         "extraction failed": tr("extraction failed"),
     }
     section = _SECTION.fullmatch(part)

@@ -77,7 +77,7 @@ def test_those_that_say_the_same_become_the_best_founded_and_nothing_else_change
     alike(maker)
     before, all_before = by_id(maker), contents(maker.store)
     result = dream(parts)
-    assert (result.outcome, result.summary) == ("completed", "Merged 1 group of like records.")
+    assert (result.outcome, result.summary) == ("completed", "Merged 1 group of similar records.")
     assert by_id(maker) == {
         "plain": before["plain"],
         "sem-00000002": {

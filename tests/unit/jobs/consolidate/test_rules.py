@@ -146,7 +146,7 @@ def test_what_a_merge_would_say_twice_is_left_to_a_person(other: str) -> None:
     described = run(
         notes, note("global/style-notes.md", second), note("global/x.md", "Say what it is for.\n")
     )
-    assert described.summary == "Wrote or mended 1 description. 1 pair of memories is worth a look."
+    assert described.summary == "Wrote or repaired 1 description. 1 pair of memories is worth a look."
 
 
 def test_fields_are_not_strung_together_to_a_description() -> None:

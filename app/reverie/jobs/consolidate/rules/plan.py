@@ -777,7 +777,7 @@ class _Planner:
                 continue  # In plain text, a front matter block would be noise.
             text = with_description(note.text, self._caps, *name_words(path), self._stale[path])
             if text is not None:
-                reason = f"The description of {_short(path)} is {'mended' if had_block else 'written'}."
+                reason = f"The description of {_short(path)} is {'repaired' if had_block else 'written'}."
                 # Descriptions change no statement of a note, so they do not count against the budget.
                 self._propose("description", reason, (_edit(path, note.text, text),), {path: text}, cost=0)
 
@@ -995,7 +995,11 @@ def _edit(path: str, before: str, after: str) -> Operation:
 def _summary(groups: Sequence[PlannedGroup], left_over: int, alike: int) -> str:
     counts = Counter(group.kind for group in groups)
     parts = [_count(counts[kind], *words) for kind, words in _DONE.items() if counts[kind]]
-    done = f"{'; '.join(parts)}." if parts else ("No change fits the budget." if left_over else NO_CHANGES)
+    done = (
+        f"{'; '.join(parts)}."
+        if parts
+        else ("No change fits within the limits of a run." if left_over else NO_CHANGES)
+    )
     done = done[0].upper() + done[1:] if parts else done
     if left_over:
         done += f" {_count(left_over, '{} more change waits', '{} more changes wait')} for the next run."
@@ -1007,15 +1011,18 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 _DONE: dict[GroupKind, tuple[str, str]] = {
-    "record": ("merged {} group of like records", "merged {} groups of like records"),
+    "record": ("merged {} group of similar records", "merged {} groups of similar records"),
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
     "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
-    "moved": ("followed moved files in {} memory", "followed moved files in {} memories"),
+    "moved": (
+        "updated the paths of moved files in {} memory",
+        "updated the paths of moved files in {} memories",
+    ),
     "harvest": (
-        "dropped {} picked-up note that other memories contain",
-        "dropped {} picked-up notes that other memories contain",
+        "removed {} note from a conversation that other memories already contain",
+        "removed {} notes from conversations that other memories already contain",
     ),
     "empty": ("deleted {} empty file", "deleted {} empty files"),
-    "description": ("wrote or mended {} description", "wrote or mended {} descriptions"),
+    "description": ("wrote or repaired {} description", "wrote or repaired {} descriptions"),
     "noise": ("tidied {} file", "tidied {} files"),
 }
