@@ -21,8 +21,8 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 96_910,
-    "banners": 143,
+    "code lines": 96_876,
+    "banners": 3,
     "value classes per 1,000 lines": 7.15,
     "forwarders": 111,
     "late imports": 196,
