@@ -76,7 +76,7 @@ def test_one_day_in_the_tree(windows: Windows, home: Path, monkeypatch: pytest.M
     field = type_name(driver, "architecture.md")
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert tree.viewport().findChild(QLineEdit) is field, "a name that is taken is not taken by Enter"
-    assert driver.tab.undo_bar.text == field.accessibleDescription() == "architecture.md is there already."
+    assert driver.tab.undo_bar.text == field.accessibleDescription() == "architecture.md already exists."
     field.selectAll()
     QTest.keyClicks(field, "shipping.md")
     QTest.keyClick(field, Qt.Key.Key_Return)

@@ -216,13 +216,13 @@ def test_undo_on_your_own_newer_words_says_why_not(case: Case, who: Who) -> None
     case.driver.until(bar.isVisible)
     bar.button("undo").click()
     case.driver.until(lambda: "history" in bar.keys)
-    assert bar.text == "Can't undo: changed since."
+    assert bar.text == "Can't undo: it changed since."
     assert case.text == text
     # The sentence stays: also once the trees are read again, and while its age grows.
     case.driver.do("view.refresh")
     case.driver.settle()
     case.driver.tab.unseen.update_ages()
-    assert bar.text == "Can't undo: changed since."
+    assert bar.text == "Can't undo: it changed since."
     bar.button("history").click()
     case.driver.until(lambda: case.driver.window.tabs.currentWidget() is case.driver.changes.tab)
 

@@ -62,7 +62,7 @@ def test_salvaging_keeps_the_members_read_so_far() -> None:
     }
     assert salvage('{"a": 1, "b": ?2}')[0] == {"a": 1}
     assert salvage("") == (None, "it is empty")
-    assert salvage("[" * 100_000)[1].startswith("it has too many levels of nestingly")
+    assert salvage("[" * 100_000)[1].startswith("it is nested too deeply")
 
 
 def test_a_page_of_members_says_whether_there_are_more() -> None:

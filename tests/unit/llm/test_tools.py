@@ -43,8 +43,8 @@ def test_no_arguments_are_an_empty_object(text: str) -> None:
         ("null", "not an object"),
         ('{"a": "\\ud83d"}', "surrogate"),
         ('{"\\udc00": 1}', "surrogate"),
-        ('{"a":' * 50 + "1" + "}" * 50, "too many levels of nestingly"),
-        ('{"a":' + "[" * 100_000, "too many levels of nestingly"),
+        ('{"a":' * 50 + "1" + "}" * 50, "nested too deeply"),
+        ('{"a":' + "[" * 100_000, "nested too deeply"),
         ('{"a": ' + "9" * 5000 + "}", "not JSON"),
     ],
 )

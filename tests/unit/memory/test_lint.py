@@ -39,7 +39,7 @@ LABELLED: dict[str, tuple[bytes, set[tuple[str, int]]]] = {
     "a NUL": (b"one\ntwo\0\n", {("nul", 2)}),
     "a key": (f"{HEAD}\nkey: {KEY}\n".encode(), {("secret", 5)}),
     "a private key": (
-        f"{HEAD}-----BEGIN RSA PRIVATE KEY-----\n{'abcd' * 16}\n-----END RSA PRIVATE KEY-----\n".encode(),
+        f"{HEAD}-----BEGIN RSA PRIVATE KEY-----\n{'aB3d' * 16}\n-----END RSA PRIVATE KEY-----\n".encode(),
         {("secret", 4)},
     ),
     "zero width space": (f"{HEAD}pass\u200bword\n".encode(), {("hidden", 4)}),

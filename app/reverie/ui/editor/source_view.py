@@ -41,7 +41,7 @@ from reverie.ui.appearance import (
     theme_of,
 )
 from reverie.ui.display_text import LONGEST_LINE, as_tooltip
-from reverie.ui.widgets.text_boxes import PlainTextBox
+from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text
 
 _STRIP = UNIT
 _SMALLEST, _LARGEST = -6, 24
@@ -454,7 +454,7 @@ def _has_long_line(document: QTextDocument, position: int = 0, added: int | None
     cursor.setPosition(document.findBlock(min(position, last)).position())
     cursor.setPosition(last if added is None else min(position + added, last), _KEEP)
     cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, _KEEP)
-    return max(map(len, cursor.selectedText().split("\u2029"))) > LONGEST_LINE
+    return max(map(len, selected_text(cursor).split("\n"))) > LONGEST_LINE
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:

@@ -48,7 +48,7 @@ def test_a_persons_own_prompt_takes_the_place_of_the_instructions_in_a_single_pa
 def test_what_is_too_long_is_told_at_the_end_and_once_more_after_the_edits() -> None:
     long = TEMPLATE + "x" * 60_000
     told = user_message(task(), long, "m")
-    assert told.rstrip().endswith("Shorten the text.")
+    assert told.rstrip().endswith("Shorten it.")
     assert "The notes hold about" in told
     assert reminder("", "") == ""
     assert reminder("The header '# A' is gone.", "").startswith("The header '# A' is gone. Put it back")
