@@ -409,7 +409,7 @@ def run_tests(python: Path, arguments: Sequence[str]) -> int:
     words = pytest_arguments(arguments)
     # One more than there are cores: a fifth of the time a test waits, for a child process or for a limit.
     workers = str((os.cpu_count() or 1) + 1)
-    # The dear tests come first: a worker that is done takes half of what another still has before it.
+    # Slow tests come first; a worker that has finished takes half of the tests that another still has to run.
     spread = ["-n", workers, "--dist", "worksteal"]
     if any(word.startswith(("-n", "-p", "--pdb")) for word in words):
         spread = []

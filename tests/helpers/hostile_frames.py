@@ -63,7 +63,7 @@ _FROM_CLIENT = (
     CallMessage(1, HOME, "1", "echo", encode({"text": "words"})),
     CallMessage(2, HOME, "1", "steps", encode({"count": 3})),
     CallMessage(3, HOME, "1", "host", encode({})),
-    CallMessage(4, HOME, "1", "echo", encode({"text": "w\udcff"}), 50, {"A_KEY": None}),
+    CallMessage(4, HOME, "1", "echo", encode({"text": "w\udcff"}), {"A_KEY": None}),
     Cancel(1),
 )
 _FROM_ENGINE = (

@@ -77,8 +77,6 @@ class CallMessage(Struct, frozen=True, tag=True):
     method: str
     """The method by its dotted name in the interface: `save`, `timeline.page`."""
     arguments: bytes = encode({})
-    deadline_ms: int = 0
-    """The time in milliseconds after which the engine cancels the call; 0 means never."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
     """For a run: the values of these environment variables in its process, including keys.
 

@@ -238,11 +238,7 @@ class ClientConnection:
         thread.start()
 
     def _do(self, control: CallControl) -> None:
-        call, timer = control.call, None
-        if call.deadline_ms:
-            timer = threading.Timer(call.deadline_ms / 1000, control.cancel.set)
-            timer.daemon = True
-            timer.start()
+        call = control.call
         answer: Any
         try:
             answer = Done(call.id, self._result(control))
@@ -256,8 +252,6 @@ class ClientConnection:
             answer = Stopped(call.id)
         except Exception:  # noqa: BLE001 - handed to the client, which has the crash path
             answer = Bug(call.id, traceback.format_exc())
-        if timer is not None:
-            timer.cancel()
         try:
             self.channel.send(answer)
         except WireError:

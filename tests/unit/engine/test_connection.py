@@ -401,12 +401,6 @@ def test_a_client_that_is_gone_cancels_what_it_asked_for(both: Both) -> None:
     assert not both.threads[0].is_alive()
 
 
-def test_a_call_ends_at_its_deadline(both: Both) -> None:
-    channel = both.greeted()
-    channel.send(CallMessage(1, HOME, "1", "check_often", encode({}), deadline_ms=50))
-    assert channel.receive() == Stopped(1)
-
-
 def test_a_cancelled_call_says_that_it_stopped(both: Both) -> None:
     channel = both.greeted()
     channel.send(CallMessage(1, HOME, "1", "check_often", encode({})))
