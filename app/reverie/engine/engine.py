@@ -4,14 +4,8 @@ All clients share one `HomeEngine` per home and one watcher, whose changes go to
 home is closed after its last client has left it. A home that was replaced by another one keeps its old
 identity here: calls for it fail, and a client that opens the place again gets the new home.
 
-Changes from outside are recorded in the history of a home: first everything since it was last watched, then
-one batch of changes at a time; pins and use counts that the agent overwrote are restored. After a failure the
-next change tries again; no change is lost.
-
-Threading: every method from any thread; a `HistoryRecorder` has a thread of its own, on which its `Listener`
-is called. Failure: `UserError` for a home that cannot be opened; nothing is kept for a client that has left.
-A failure of the history is reported to the listener, a bug in it logged, and its thread goes on, because
-views must not wait for it.
+Threading: every method from any thread. Failure: `UserError` for a home that cannot be opened; nothing is
+kept for a client that has left.
 """
 
 from __future__ import annotations
@@ -21,8 +15,7 @@ import logging
 import os
 import secrets
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -39,10 +32,8 @@ from reverie.engine.interface import (
     EngineCalls,
     HomeCalls,
     HomeUpdate,
-    NamesUpdate,
     Opened,
     TreesUpdate,
-    names_of,
     update_of,
 )
 from reverie.engine.search import EngineSearch
@@ -62,136 +53,22 @@ from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.memory.listing import no_check
 from reverie.profile import Profile
 from reverie.services.container import asked_context
+from reverie.services.recorder import HistoryRecorder
 from reverie.services.search import SearchStopped, feed_catalogue
 from reverie.services.views import (
     HostStatus,
     LintResult,
-    LostSave,
     MemoryView,
     SearchAnswer,
     SearchPlace,
     StatusView,
 )
 from reverie.services.workbench import Workbench
-from reverie.values import Struct, replace
+from reverie.values import replace
 
 if TYPE_CHECKING:
     from reverie.services.container import HomeContainer
     from reverie.settings import Settings
-
-_AGAIN_S = 1.0
-STOP_S = 2.0
-VIEWS_FIRST_S = 0.1
-"""Seconds that a change waits to be recorded, because the views come first."""
-
-
-class Listener(Struct, frozen=True):
-    """Callbacks of a `HistoryRecorder`."""
-
-    recorded: Callable[[int], None]
-    """Called once the changes are in the history; the marks of seen memories may have changed.
-
-    The argument is the number of pins and use counts that were restored and not reported before.
-    """
-    overwritten: Callable[[tuple[LostSave, ...]], None]
-    """Called if another program overwrote saves; their texts are kept as drafts."""
-    notify: Callable[[str], None]
-    """Called with a sentence for the user."""
-
-
-class HistoryRecorder:
-    """Records the outside changes of one home in its history."""
-
-    def __init__(self, workbench: Workbench, listener: Listener) -> None:
-        self._workbench = workbench
-        self._listener = listener
-        self._noted: Changes | None = None
-        self._caught_up = False
-        self._usage_at: float | None = 0.0
-        self._stopped = False
-        self._thread: threading.Thread | None = None
-        self._wake = threading.Condition()
-
-    def start(self) -> None:
-        """Start recording, first the changes made until now.
-
-        Repeated calls are harmless; does nothing after `stop`.
-        """
-        with self._wake:
-            if self._thread is None and not self._stopped:
-                self._thread = threading.Thread(target=self._run, name="reverie-history", daemon=True)
-                self._thread.start()
-
-    def note(self, changes: Changes) -> None:
-        """Record these changes soon."""
-        with self._wake:
-            self._noted = changes if self._noted is None else self._noted.merged(changes)
-            self._wake.notify()
-
-    def stop(self) -> None:
-        """Stop recording, and wait a moment for the present work to end."""
-        with self._wake:
-            self._stopped = True
-            self._wake.notify()
-        if self._thread is not None:
-            self._thread.join(STOP_S)
-
-    def _run(self) -> None:
-        failed = False
-        while True:
-            with self._wake:
-                # After a failure only a new change is a reason to try again.
-                while not self._stopped and (failed or not self._has_work()):
-                    woken = self._wake.wait(None if failed else self._pause_s())
-                    failed = failed and not woken
-                self._wake.wait_for(lambda: self._stopped, VIEWS_FIRST_S)
-                if self._stopped:
-                    return
-            failed = not self._tried()
-
-    def _has_work(self) -> bool:
-        return not self._caught_up or self._noted is not None or self._pause_s() == 0
-
-    def _pause_s(self) -> float | None:
-        """Return the seconds until pins and usage are checked again; None if only a change starts a check."""
-        return None if self._usage_at is None else max(0.0, self._usage_at - time.monotonic())
-
-    def _tried(self) -> bool:
-        """Record the noted changes; return whether that succeeded."""
-        with self._wake:
-            changes, self._noted = self._noted, None
-        try:
-            self._record(changes)
-        except UserError as error:
-            self._listener.notify(str(error))
-        except Exception:
-            log.exception("the history could not be brought up to date")
-        else:
-            return True
-        if changes is not None:
-            with self._wake:
-                self._noted = changes if self._noted is None else changes.merged(self._noted)
-        return False
-
-    def _record(self, changes: Changes | None) -> None:
-        if not self._caught_up:
-            self._workbench.start_history()
-            self._caught_up = True
-            if changes is not None:
-                # The history has these changes already; this is for pins, use and saves.
-                changes = replace(changes, rescan=False)
-        if changes is not None:
-            lost = self._workbench.lost_saves(changes)
-            kept = self._workbench.observe(changes)
-            if lost:
-                self._listener.overwritten(lost)
-        else:
-            self._usage_at = None
-            kept = self._workbench.keep_usage()
-        if kept.pending:
-            self._usage_at = time.monotonic() + _AGAIN_S
-        self._listener.recorded(kept.announce)
-
 
 log = logging.getLogger("reverie.engine")
 
@@ -280,11 +157,9 @@ class HomeWatch:
         root = self._workbench.parts.home.root
         return HistoryRecorder(
             self._workbench,
-            Listener(
-                recorded=lambda pins_kept: self._tell(Recorded(root, pins_kept)),
-                overwritten=lambda saves: self._tell(Overwritten(root, saves)),
-                notify=self._notify,
-            ),
+            recorded=lambda pins_kept: self._tell(Recorded(root, pins_kept)),
+            overwritten=lambda saves: self._tell(Overwritten(root, saves)),
+            notify=self._notify,
         )
 
     def _deliver(self, changes: Changes) -> None:
@@ -339,10 +214,9 @@ class HomeEngine(Workbench, HomeCalls):
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
         """See `HomeCalls`."""
         view = super().status(context)
-        running = view.running
-        if running is None or not self._is_for_another(running.owner.pid, client):
+        if view.running is None or not self._is_for_another(view.running.owner.pid, client):
             return view
-        return replace(view, running=replace(running, ours=False))
+        return replace(view, running=replace(view.running, ours=False))
 
     def _is_for_another(self, pid: int, client: ClientConnection) -> bool:
         return self._workers is not None and self._workers.is_for_another(pid, client)
@@ -411,9 +285,9 @@ class HomeEngine(Workbench, HomeCalls):
         except UpdateStopped:
             raise CallStopped from None
 
-    def names(self, context: ScopeContext) -> NamesUpdate:
+    def names(self, context: ScopeContext) -> MemoryView:
         """See `HomeCalls`."""
-        return names_of(self.view(context, names_only=True))
+        return self.view(context, names_only=True)
 
     def refresh(
         self,
@@ -510,15 +384,13 @@ class HomeEngine(Workbench, HomeCalls):
         self, context: ScopeContext, *, client: ClientConnection = NOBODY
     ) -> Mapping[str, LoadState] | None:
         """See `HomeCalls`."""
-        # Late, as above.
-        from reverie.context.recipes import AGENTS, loaded
+        from reverie.context.recipes import AGENTS, loaded  # late, as above
 
         if self.parts.home.kind not in AGENTS:
             return None
         now = self.parts.clock()
         with self._gathering:
-            facts = self._gather(context, (now,), client)
-        return loaded(facts, now)
+            return loaded(self._gather(context, (now,), client), now)
 
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
@@ -571,12 +443,12 @@ class ProfileEngine:
         self._homes: WeakValueDictionary[tuple[Path, str], HomeEngine] = WeakValueDictionary()
         self._opening: dict[Path, threading.Lock] = {}
         self._clients: set[ClientConnection] = set()
-        self._debugging: set[ClientConnection] = set()
         self._lock = threading.Lock()
         self._left = threading.Event()
         self._left.set()
         self._ends = False
         self.index = EngineSearch(self._tell, workers)
+        self.services = EngineServices(self)
 
     def join(self, client: ClientConnection) -> bool:
         """Add a client; return False if the engine is ending."""
@@ -597,9 +469,16 @@ class ProfileEngine:
         """Remove a client; release the resources held for it."""
         try:
             # All at the same time, because the services of a home may take a while to end.
-            _in_each(self._open_homes(), lambda home: home.forget_client(client=client))
+            threads = [
+                threading.Thread(target=home.forget_client, kwargs={"client": client}, daemon=True)
+                for home in self.open_homes()
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
             self.index.forget_client(client)
-            self.set_debug(client, on=False)
+            self.services.set_debug(False, client=client)
         finally:
             with self._lock:
                 self._clients.discard(client)
@@ -622,7 +501,7 @@ class ProfileEngine:
         The home is kept open for the client. Raises `UserError`.
         """
         if not home_id:
-            return EngineServices(self)
+            return self.services
         found = self.home(root, home_id)
         found.keep_for(client)
         return found
@@ -638,7 +517,11 @@ class ProfileEngine:
         if self._is_worker:
             # Only the variables that the settings name, whatever the client sent.
             for name in home.models.variables() & call.environment.keys():
-                _put(name, call.environment[name])
+                value = call.environment[name]
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
         if self._workers is None:
             return None
         return self._workers.run(control, home.parts.run_dependencies)
@@ -660,29 +543,6 @@ class ProfileEngine:
             )
         return found
 
-    def read_settings(self) -> Settings:
-        """Read the settings file."""
-        # Late, because it loads pydantic, and clients import this module.
-        from reverie.settings import load_settings
-
-        return load_settings(self.profile.settings_file)[0]
-
-    def set_debug(self, client: ClientConnection, *, on: bool) -> None:
-        """Turn the debug log on or off for this client.
-
-        The log is on while any client has turned it on.
-        """
-        with self._lock:
-            before = bool(self._debugging)
-            (self._debugging.add if on and not client.is_gone else self._debugging.discard)(client)
-            if bool(self._debugging) != before:
-                set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
-
-    def forget_settings(self) -> None:
-        """Make every home read the settings again."""
-        for home in self._open_homes():
-            home.follow_settings()
-
     def close(self) -> None:
         """Disconnect every client, and wait until their homes are no longer watched."""
         for client in list(self._clients):
@@ -703,15 +563,8 @@ class ProfileEngine:
             with self._lock:
                 return self._homes.setdefault(key, found)
 
-    def opened(self, home_ids: Collection[str]) -> list[HomeContainer]:
-        """Return those of these homes that are open.
-
-        If a home was moved, the one at its latest path is returned.
-        """
-        found = {home.home_id: home.parts for home in self._open_homes() if home.home_id in home_ids}
-        return list(found.values())
-
-    def _open_homes(self) -> list[HomeEngine]:
+    def open_homes(self) -> list[HomeEngine]:
+        """Return the homes that are open now."""
         with self._lock:
             return list(self._homes.values())
 
@@ -722,28 +575,20 @@ class ProfileEngine:
             client.tell(event)
 
 
-def _put(name: str, value: str | None) -> None:
-    """Set a variable of this process, or remove it if `value` is None."""
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
-
-
-def _in_each(homes: Iterable[HomeEngine], act: Callable[[HomeEngine], None]) -> None:
-    """Call `act` with all of these homes at the same time; wait until all calls end."""
-    threads = [threading.Thread(target=act, args=(home,), daemon=True) for home in homes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 class EngineServices(EngineCalls):
     """The calls that concern the engine itself, not one home."""
 
     def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine
+        self._debugging: set[ClientConnection] = set()
+        self._lock = threading.Lock()
+
+    def _read_settings(self) -> Settings:
+        """Read the settings file."""
+        # Late, because it loads pydantic, and clients import this module.
+        from reverie.settings import load_settings
+
+        return load_settings(self._engine.profile.settings_file)[0]
 
     def open(self, path: Path, *, client: ClientConnection = NOBODY) -> Opened:
         """See `EngineCalls`."""
@@ -757,11 +602,16 @@ class EngineServices(EngineCalls):
 
     def forget_settings(self) -> None:
         """See `EngineCalls`."""
-        self._engine.forget_settings()
+        for home in self._engine.open_homes():
+            home.follow_settings()
 
     def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
         """See `EngineCalls`."""
-        self._engine.set_debug(client, on=on)
+        with self._lock:
+            before = bool(self._debugging)
+            (self._debugging.add if on and not has_left(client) else self._debugging.discard)(client)
+            if bool(self._debugging) != before:
+                set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
 
     def find_homes(self) -> DiscoveredHomes:
         """See `EngineCalls`."""
@@ -787,10 +637,11 @@ class EngineServices(EngineCalls):
         client: ClientConnection = NOBODY,
     ) -> SearchAnswer:
         """See `EngineCalls`."""
-        opened = self._engine.opened(homes)
+        # By id: if a home was moved, the one at its latest path is searched.
+        opened = {home.home_id: home.parts for home in self._engine.open_homes() if home.home_id in homes}
         try:
             answer = self._engine.index.search(
-                text, opened, place=place, client=client, stop=cancel.is_set, report=progress
+                text, opened.values(), place=place, client=client, stop=cancel.is_set, report=progress
             )
         except SearchStopped:
             raise CallStopped from None

@@ -24,13 +24,10 @@ from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.watch import Changes, WatchState
 from reverie.memory.listing import (
     FileChanges,
-    MemoryFile,
     ScopeListing,
+    apply_changes,
     changes_between,
-    in_order,
-    name_only,
     no_check,
-    position,
 )
 from reverie.runs.parts import Parts
 from reverie.runs.record import Progress, RunResult
@@ -88,63 +85,7 @@ def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
     scopes = dict(update.view.scopes)
     for scope, changes in update.changes.items():
         had = before.scopes[scope].files if before is not None else ()
-        scopes[scope] = replace(scopes[scope], files=_changed(had, changes))
-    return replace(update.view, scopes=scopes)
-
-
-# A listing may hold a hundred thousand files, so a few changes are inserted one by one.
-_FEW = 1000
-
-
-def _changed(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:
-    if not changes.changed and not changes.gone:
-        return before
-    if len(changes.changed) + len(changes.gone) > _FEW:
-        files = {file.rel: file for file in before}
-        for rel in changes.gone:
-            files.pop(rel, None)
-        files.update((file.rel, file) for file in changes.changed)
-        return tuple(in_order(tuple(files.values())))
-    listed = list(before)
-    for rel in changes.gone:
-        index, is_there = position(listed, rel)
-        if is_there:
-            del listed[index]
-    for file in changes.changed:
-        index, is_there = position(listed, file.rel)
-        listed[index : index + is_there] = [file]
-    return tuple(listed)
-
-
-class NamesUpdate(Struct, frozen=True):
-    """The trees with the names of the files only, which are quick to list."""
-
-    view: MemoryView
-    """The trees, without their files."""
-    names: Mapping[Scope, tuple[str, ...]]
-    others: Mapping[Scope, tuple[MemoryFile, ...]]
-    """The files that have more data than their path."""
-
-
-def names_of(view: MemoryView) -> NamesUpdate:
-    """Convert a view of names to the form that is sent."""
-    names: dict[Scope, tuple[str, ...]] = {}
-    others: dict[Scope, tuple[MemoryFile, ...]] = {}
-    scopes = {scope: replace(listing, files=()) for scope, listing in view.scopes.items()}
-    for scope, listing in view.scopes.items():
-        names[scope] = tuple(file.rel for file in listing.files if file == name_only(file.rel))
-        others[scope] = tuple(file for file in listing.files if file != name_only(file.rel))
-    return NamesUpdate(replace(view, scopes=scopes), names, others)
-
-
-def named(update: NamesUpdate) -> MemoryView:
-    """Convert a sent `update` back to the view."""
-    scopes = {
-        scope: replace(
-            listing, files=tuple(in_order((*map(name_only, update.names[scope]), *update.others[scope])))
-        )
-        for scope, listing in update.view.scopes.items()
-    }
+        scopes[scope] = replace(scopes[scope], files=apply_changes(had, changes))
     return replace(update.view, scopes=scopes)
 
 
@@ -196,7 +137,7 @@ class HomeCalls(HomeServices):
         An argument of None means that there is no such part.
         """
 
-    def names(self, context: ScopeContext) -> NamesUpdate:
+    def names(self, context: ScopeContext) -> MemoryView:
         """Return the trees of the three scopes, made without opening a file."""
 
     def refresh(
@@ -314,7 +255,7 @@ class HomeCalls(HomeServices):
 class EngineCalls:
     """The calls that concern the engine itself, not one home."""
 
-    @service_made_by(lambda services, kind: kind(services._engine.read_settings))
+    @service_made_by(lambda services, kind: kind(services._read_settings))
     def models() -> type[ModelsWithoutHome]:
         """Return the service for models that can be used without an open home."""
         from reverie.services import models as module

@@ -249,6 +249,31 @@ def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
     return min(len(one), len(other))
 
 
+# A listing may hold a hundred thousand files, so a few changes are inserted one by one.
+_FEW = 1000
+
+
+def apply_changes(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:
+    """Return the ordered listing that results from applying `changes` to `before`."""
+    if not changes.changed and not changes.gone:
+        return before
+    if len(changes.changed) + len(changes.gone) > _FEW:
+        files = {file.rel: file for file in before}
+        for rel in changes.gone:
+            files.pop(rel, None)
+        files.update((file.rel, file) for file in changes.changed)
+        return tuple(in_order(tuple(files.values())))
+    listed = list(before)
+    for rel in changes.gone:
+        index, is_there = position(listed, rel)
+        if is_there:
+            del listed[index]
+    for file in changes.changed:
+        index, is_there = position(listed, file.rel)
+        listed[index : index + is_there] = [file]
+    return tuple(listed)
+
+
 def scope_usage(
     root: ScopeRoot, usage: Mapping[str, MemoryUsage], key_of: KeyOf, previous: ScopeUsage | None = None
 ) -> ScopeUsage | None:

@@ -24,7 +24,7 @@ from reverie.agents.scopes import Caps, ScopeContext
 from reverie.engine.asking import ask
 from reverie.engine.channel import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded
 from reverie.engine.client import EngineClient
-from reverie.engine.interface import TreesUpdate, named, updated
+from reverie.engine.interface import TreesUpdate, updated
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
@@ -285,7 +285,7 @@ class HomeSession(QObject):
 
         async def work(_control: JobControl) -> TreeUpdate:
             context = await ask(workbench.context, choice.workspace_id, choice.project_path)
-            view = named(await ask(workbench.names, context))
+            view = await ask(workbench.names, context)
             return TreeUpdate(context, build_tree(view, names_only=True), view, other=True, names_only=True)
 
         return work

@@ -18,10 +18,7 @@ from reverie.engine import search
 from reverie.engine.channel import IndexChanged
 from reverie.engine.codec import encode
 from reverie.engine.engine import (
-    VIEWS_FIRST_S,
-    HistoryRecorder,
     HomeEngine,
-    Listener,
     ProfileEngine,
 )
 from reverie.engine.interface import updated
@@ -31,6 +28,7 @@ from reverie.errors import Unavailable
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
+from reverie.services.recorder import VIEWS_FIRST_S, HistoryRecorder
 from reverie.services.search import feed_catalogue
 from reverie.services.workbench import Workbench
 
@@ -229,8 +227,12 @@ class Bench:
 
 
 def recorder_of(bench: Bench, done: threading.Event) -> HistoryRecorder:
-    listener = Listener(lambda _count: done.set(), lambda _lost: None, lambda _sentence: None)
-    return HistoryRecorder(cast(Workbench, bench), listener)
+    return HistoryRecorder(
+        cast(Workbench, bench),
+        recorded=lambda _count: done.set(),
+        overwritten=lambda _lost: None,
+        notify=lambda _sentence: None,
+    )
 
 
 def test_what_was_noted_before_the_first_full_scan_is_not_scanned_for_again() -> None:

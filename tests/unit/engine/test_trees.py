@@ -15,7 +15,7 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import HomeEngine, ProfileEngine
-from reverie.engine.interface import named, updated
+from reverie.engine.interface import updated
 from reverie.engine.process import inline_channel
 from reverie.profile import Profile
 from unit.engine.test_run_workers import until
@@ -208,4 +208,4 @@ def test_a_home_that_is_watched_again_while_its_watch_ends_is_recorded(served: S
 
 def test_a_first_look_crosses_as_it_is(served: Served) -> None:
     home = served.home()
-    assert named(home.names(GLOBAL)) == home.view(GLOBAL, names_only=True)
+    assert home.names(GLOBAL) == home.view(GLOBAL, names_only=True)
