@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,11 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine.client import EngineClient
 from reverie.engine.process import LINGER_S
-from reverie.engine.reach import reach
-from reverie.errors import UserError
+from reverie.engine.reach import running_channel
 from reverie.files.locks import is_running
 from reverie.profile import Profile
 from reverie.services.host import Host
+from reverie.services.views import HostStatus
 
 ACME = "a1f3c9e2b7"
 KEY = "tk-0123456789-abcdefghij-KEY"
@@ -45,6 +46,29 @@ from pathlib import Path
 from helpers.turns import say_turns
 say_turns(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:], at=time.time_ns() // 1_000_000)
 """
+
+
+@dataclass
+class Watching:
+    """A command that runs the services, and the process that hosts them for it."""
+
+    process: subprocess.Popen[str]
+    host: int
+
+    def kill(self) -> None:
+        """Kill the command; what it hosted ends with it."""
+        self.process.kill()
+        self.process.wait(60)
+        wait_until(lambda: not is_running(self.host))
+
+
+def hosting_pid(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.stderr.read() if process.stderr else ""
+    told = json.loads(line)
+    assert told["state"] == "hosting"
+    return int(told["pid"])
 
 
 @dataclass
@@ -86,7 +110,7 @@ class Place:
         say_turns(self.session, first, list(texts), at=system_clock())
 
     @contextmanager
-    def watching(self, **env: str) -> Iterator[subprocess.Popen[str]]:
+    def watching(self, **env: str) -> Iterator[Watching]:
         """The process, once it follows every transcript; killed if a test leaves it running."""
         process = subprocess.Popen(
             [sys.executable, "-m", "reverie", *self._options(), "watch", "--json"],
@@ -96,11 +120,7 @@ class Place:
             env={**os.environ, **env},
         )
         try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line, process.stderr.read() if process.stderr else ""
-            assert json.loads(line)["state"] == "hosting"
-            yield process
+            yield Watching(process, hosting_pid(process))
         finally:
             process.kill()
             process.communicate(timeout=60)
@@ -135,50 +155,66 @@ def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
 def test_it_ends_with_a_sentence_once_another_home_is_in_the_place_of_this_one(
     place: Place, tmp_path: Path
 ) -> None:
-    with place.watching() as process:
+    with place.watching() as watching:
         place.home.rename(tmp_path / "away")
         shutil.copytree(tmp_path / "away", place.home)
-        _out, err = process.communicate(timeout=60)
-        assert process.returncode == 1
+        _out, err = watching.process.communicate(timeout=60)
+        assert watching.process.returncode == 1
         assert "now contains a different home" in err
         assert len(err.splitlines()) == 1
 
 
-def test_it_keeps_one_engine_for_commands_also_after_that_died_and_takes_it_along(place: Place) -> None:
+def test_it_hosts_again_after_its_engine_or_the_process_of_the_services_died(place: Place) -> None:
     profile = Profile.under(place.profile)
 
     def engine() -> int:
-        try:
-            channel = reach(profile)
-        except OSError:
-            return 0
-        client = EngineClient(lambda: channel)
+        client = EngineClient(partial(running_channel, profile))
         try:
             client.connect()
             return client.pid
-        except UserError:
-            return 0
         finally:
             client.stop()
 
-    with place.watching() as process:
-        wait_until(lambda: engine() not in (0, process.pid))
+    with place.watching() as watching:
         first = engine()
         time.sleep(LINGER_S + 0.5)  # else it would end a moment after its last client
         assert engine() == first
         os.kill(first, signal.SIGKILL)
-        wait_until(lambda: engine() not in (0, first))
+        second = hosting_pid(watching.process)
+        assert second != watching.host
+        wait_until(lambda: not is_running(watching.host))
         last = engine()
-        stop(process)
+        assert last != first
+        os.kill(second, signal.SIGKILL)
+        assert hosting_pid(watching.process) not in (watching.host, second)
+        assert engine() == last
+        place.append(40, "Always run the linter with --strict before you push.", "Good.")
+        wait_until(lambda: place.runs() == 1, "a run of the third")
+        stop(watching.process)
     wait_until(lambda: not is_running(last))
+
+
+def test_with_a_clock_of_its_own_it_hosts_in_its_own_process(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[HostStatus] = []
+
+    def note(_session: object, _parts: object, status: HostStatus) -> None:
+        told.append(status)
+        if status.state == "hosting":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(watch, "_print_status", note)
+    assert place.command("--now", "1700000000000", "watch") == 0
+    assert [(each.state, each.pid) for each in told] == [("hosting", os.getpid()), ("stopped", os.getpid())]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_stops_it_cleanly_and_the_home_is_free_again(place: Place, number: int) -> None:
-    with place.watching() as process:
-        assert json.loads(stop(process, number))["state"] == "stopped"
-    with place.watching() as process:
-        stop(process)
+    with place.watching() as watching:
+        assert json.loads(stop(watching.process, number))["state"] == "stopped"
+    with place.watching() as watching:
+        stop(watching.process)
 
 
 def test_a_signal_that_another_thread_was_handed_stops_it_too(
@@ -202,19 +238,19 @@ def test_a_signal_that_another_thread_was_handed_stops_it_too(
 
 
 def test_a_second_one_says_who_hosts_and_exits_1(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    with place.watching() as process:
+    with place.watching() as watching:
         assert place.command("watch") == 1
-        assert f"Process {process.pid}" in capsys.readouterr().err
+        assert f"Process {watching.host}" in capsys.readouterr().err
         place.command("doctor", "--workspace", ACME, "--json")
         findings = {item["check"]: item for item in json.loads(capsys.readouterr().out)}
         assert findings["services"]["state"] == "pass"
-        assert f"process {process.pid}" in findings["services"]["evidence"]
-        stop(process)
+        assert f"process {watching.host}" in findings["services"]["evidence"]
+        stop(watching.process)
 
 
 def test_by_rules_it_runs_after_every_second_turn_without_any_server(place: Place) -> None:
     before = place.memory
-    with place.watching() as process:
+    with place.watching() as watching:
         place.append(40, "Always run the linter with --strict before you push.")
         wait_until(lambda: place.state().get("turnsSinceLastRun") == 1, "the first turn to be counted")
         assert (place.memory, place.runs()) == (before, 0)
@@ -223,7 +259,7 @@ def test_by_rules_it_runs_after_every_second_turn_without_any_server(place: Plac
         assert "--strict" in place.memory
         place.append(60, "Never commit to the main branch directly.", "Good.")
         wait_until(lambda: place.runs() == 2, "the second run")
-        stop(process)
+        stop(watching.process)
     assert "main branch" in place.memory
     assert place.state()["turnsSinceLastRun"] == 0
 
@@ -238,10 +274,10 @@ def test_by_a_model_it_writes_what_the_model_says(place: Place) -> None:
     with ModelServer() as server:
         server.answer = answer
         settle(place, server.settings_toml("test", "openai"), "test:test-model")
-        with place.watching(TEST_KEY=KEY) as process:
+        with place.watching(TEST_KEY=KEY) as watching:
             place.append(40, "Where is the pipeline?", "Thanks.")
             wait_until(lambda: place.state().get("lastRunCompletedAt"), "the run")
-            stop(process)
+            stop(watching.process)
         assert server.requests
     assert "ci/pipeline.yml" in place.memory
     assert KEY.encode() not in b"".join(
@@ -257,20 +293,19 @@ def test_killed_in_the_middle_the_next_one_runs_at_the_next_turn(place: Place) -
     with ModelServer() as server:
         server.answer = lambda _request: Reply(fault="hang")
         settle(place, server.settings_toml("test", "openai"), "test:test-model")
-        with place.watching(TEST_KEY=KEY) as process:
+        with place.watching(TEST_KEY=KEY) as watching:
             place.append(40, "One.", "Two.")
             wait_until(lambda: server.requests, "the run to ask the model")
-            process.kill()
-            process.wait(60)
+            watching.kill()
     state = place.state()
     assert state["turnsSinceLastRun"] == 0
     assert "lastRunStartedAt" in state
     assert "lastRunCompletedAt" not in state
     settle(place)
-    with place.watching() as process:
+    with place.watching() as watching:
         place.append(50, "Always name the ticket in the commit message.")
         wait_until(lambda: place.state().get("lastRunCompletedAt"), "the run after the crash")
-        stop(process)
+        stop(watching.process)
     assert "ticket" in place.memory
 
 
@@ -278,24 +313,24 @@ def test_a_stop_ends_a_run_that_is_at_work_and_the_next_turn_finds_it_due(place:
     with ModelServer() as server:
         server.answer = lambda _request: Reply(fault="hang")
         settle(place, server.settings_toml("test", "openai"), "test:test-model")
-        with place.watching(TEST_KEY=KEY) as process:
+        with place.watching(TEST_KEY=KEY) as watching:
             place.append(40, "One.", "Two.")
             wait_until(lambda: server.requests, "the run to ask the model")
-            stop(process)
+            stop(watching.process)
     state = place.state()
     assert "lastRunStartedAt" in state
     assert "lastRunCompletedAt" not in state
     settle(place)
-    with place.watching() as process:
+    with place.watching() as watching:
         place.append(50, "Always name the ticket.")
         wait_until(lambda: place.state().get("lastRunCompletedAt"), "the run that was due")
-        stop(process)
+        stop(watching.process)
 
 
 def test_nothing_runs_where_nothing_is_switched_on(place: Place) -> None:
     (place.profile / "config" / "config.toml").write_text("")
     before = place.memory
-    with place.watching() as process:
+    with place.watching() as watching:
         place.append(40, "Always use tabs.", "Yes.", "And spaces.", "No.")
         parts = open_parts(place.home, Profile.under(place.profile), system_clock)
 
@@ -303,7 +338,7 @@ def test_nothing_runs_where_nothing_is_switched_on(place: Place) -> None:
             return {entry.event for entry in parts.activity.read()}
 
         wait_until(lambda: "writer.disabled" in told(), "the gate")
-        stop(process)
+        stop(watching.process)
     assert (place.memory, place.state(), place.runs()) == (before, {}, 0)
 
 
@@ -311,14 +346,13 @@ def test_two_processes_never_run_twice_for_one_turn(place: Place) -> None:
     """One hosts and is killed half-way, the other takes over; both saw the same transcript."""
     parts = open_parts(place.home, Profile.under(place.profile), system_clock)
     host, turns = Host(parts, purpose="a window", retry_s=0.05), 20
-    with place.watching() as process:
+    with place.watching() as watching:
         try:
             assert host.start().state == "viewing"
             for number in range(turns // 2):
                 place.say(40 + 2 * number, f"Always note {number}.")
             wait_until(lambda: place.runs() >= 2, "runs of the first")
-            process.kill()
-            process.wait(60)
+            watching.kill()
             wait_until(lambda: host.wait_until_ready(0.05), "the second to take over")
             before = place.runs()
             for number in range(turns // 2, turns):
@@ -336,5 +370,5 @@ def test_the_systemd_unit_starts_it_and_stops_it_by_sigterm() -> None:
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read(PROJECT / "packaging" / "reverie-watch.service", encoding="utf-8")
     assert unit["Service"]["ExecStart"].split()[-2:] == ["%h/.local/bin/reverie", "watch"]
-    assert unit["Service"]["KillSignal"] == "SIGTERM"
+    assert (unit["Service"]["KillSignal"], unit["Service"]["KillMode"]) == ("SIGTERM", "mixed")
     assert unit["Install"]["WantedBy"] == "default.target"

@@ -45,6 +45,12 @@ def holder(windows: Windows, driver: Any) -> LeaseHolder | None:
     return Leases(windows.profile.leases_database).holder(host_lease_name(driver.session.info.id))
 
 
+def is_ready(driver: Any) -> bool:
+    """Whether new turns start runs."""
+    status = driver.services.host.status(driver.session.info.id)
+    return status is not None and bool(status.is_ready)
+
+
 def idle(driver: Any) -> None:
     driver.until(lambda: not driver.services.host.busy)
 
@@ -120,8 +126,7 @@ def test_a_run_of_the_services_is_in_the_log_and_cancel_pauses_them(windows: Win
         windows.settings(f"{ON}interval = 1\nmodel = {model}\n{server.settings_toml('test', 'openai')}")
         driver = windows.open(home)
         driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
-        host = driver.served._hosting._host
-        driver.until(lambda: host.wait_until_ready(0.0))
+        driver.until(lambda: is_ready(driver))
         driver.do("view.log")
         running = driver.traces.log.running
         say_turns(home / "sessions" / ACME, 40, ["Hello."], at=system_clock())
@@ -229,8 +234,7 @@ def test_turns_on_disk_lead_to_a_run_in_the_window_and_the_tree_shows_what_it_wr
     windows.settings(f'{ON}interval = 2\nmodel = "rules"\n')
     driver = windows.open(home)
     driver.until(lambda: label(driver) == "Services on" and driver.session.is_recorded)
-    host = driver.served._hosting._host
-    driver.until(lambda: host.wait_until_ready(0.0))
+    driver.until(lambda: is_ready(driver))
     assert not is_shown(driver, memory)
     driver.do("view.log")
     texts = ["Always run the linter with --strict before you push.", "And what is the time?"]

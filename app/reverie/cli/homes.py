@@ -171,7 +171,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
         from reverie.engine.reach import running_channel
 
         channel = partial(running_channel, session.profile)
-        client = EngineClient(channel, environment=partial(_environment, parts))
+        client = EngineClient(channel, environment=partial(run_environment, parts))
     except UserError as error:
         log.info("no engine: %s", error)
         return None
@@ -194,7 +194,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
     return None
 
 
-def _environment(parts: HomeContainer) -> dict[str, str | None]:
+def run_environment(parts: HomeContainer) -> dict[str, str | None]:
     """Return the variables of this process that a run in the engine needs."""
     # Late: pydantic.
     from reverie.services.models import Models

@@ -10,7 +10,6 @@ Late imports: each command imports its own job. Engines load pydantic and asynci
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import threading
@@ -18,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import loaded_next_from, signed_names
@@ -40,31 +39,32 @@ from reverie.cli.homes import (
     every_home,
     from_each,
     require_workspace,
+    run_environment,
     the_context,
     the_home,
     the_workbench,
 )
 from reverie.cli.main import Invocation
+from reverie.clock import system_clock
 from reverie.compose import open_parts
+from reverie.engine.asking import CallCancelled
 from reverie.errors import Ambiguous, Busy, Unavailable, UserError
 from reverie.jobs.consolidate.triggers import SKIP_WORDS
-from reverie.llm.keys import never_unlock
 from reverie.memory.diff import unified
 from reverie.runs.card import card_from_json, sentence
 from reverie.runs.parts import numbers_taken, taken_as_json
-from reverie.services.host import Host
+from reverie.services.views import HostStatus
 from reverie.text.summaries import some
 from reverie.values import as_dict
 
 if TYPE_CHECKING:
+    from reverie.engine.client import EngineClient
     from reverie.jobs.consolidate.triggers import SweepResult
     from reverie.jobs.extraction.state import ExtractProgress
-    from reverie.profile import Profile
     from reverie.runs.record import RunResult
     from reverie.services.background import ExtractCandidate
     from reverie.services.container import HomeContainer
     from reverie.services.traces import TraceDetail, TraceSummary
-    from reverie.services.views import HostStatus
 
 log = logging.getLogger("reverie.engine")
 
@@ -136,8 +136,8 @@ def _harvest_json(result: RunResult) -> dict[str, Any]:
 
 
 @contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Context manager: yield an event that Ctrl+C sets.
+def interruptible(*signals: signal.Signals) -> Iterator[threading.Event]:
+    """Context manager: yield an event that Ctrl+C and these signals set.
 
     Thus a run ends as cancelled, not in the middle.
     """
@@ -152,11 +152,15 @@ def interruptible() -> Iterator[threading.Event]:
 
     relaying = threading.Thread(target=relay, name="interrupt")
     relaying.start()
-    previous = signal.signal(signal.SIGINT, lambda _number, _frame: interrupts.put(True))
+    previous = {
+        number: signal.signal(number, lambda _number, _frame: interrupts.put(True))
+        for number in (signal.SIGINT, *signals)
+    }
     try:
         yield cancel
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
         interrupts.put(False)
         relaying.join()
 
@@ -537,13 +541,8 @@ def _detail_lines(detail: TraceDetail) -> list[str]:
     return [printable(line) for line in lines]
 
 
-_LOST, _SIGNAL = "lost", "signal"
-_READY_S = 0.2
-# The system may deliver a signal to any thread, and then nothing wakes the thread that runs the handlers.
-_LOOK_S = 0.5
-# The intervals for checking the engine, and for retrying after it could not be started.
-_KEPT_S = 2.0
-_NO_ENGINE_S = 60.0
+_NO_ENGINE_S = 2.0
+"""The seconds until the services are started again after their process, or its engine, has died."""
 
 
 def watch(session: Invocation) -> int:
@@ -551,100 +550,73 @@ def watch(session: Invocation) -> int:
 
     If another process holds the lease of this home, the command reports that process and exits with 1. With
     `--json` each change of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`;
-    `hosting` follows once every transcript has been read, so that new turns count from then on. The services
-    run in this process; the engine of the profile is kept running beside it.
+    `hosting` follows once every transcript has been read, so that new turns count from then on. `pid` is the
+    process in which the services run, a child of the profile's engine. If it dies, it is started again, and
+    another line has its successor.
     """
-    never_unlock()
     parts = the_home(session)
-    # The reasons to stop. A signal handler may call `put` during `get` on the same thread; an Event would
-    # wait for its own lock.
-    reasons: SimpleQueue[str] = SimpleQueue()
+    hosted = HostStatus("stopped")
+    lost: HostStatus | None = None
 
-    def on_status(status: HostStatus) -> None:
-        if status.state in ("viewing", "waiting"):
-            reasons.put(_LOST)
+    with _engine_client(session, parts) as client, interruptible(signal.SIGTERM) as cancel:
+        home = client.home(parts.home.root, parts.home_id)
 
-    host = Host(parts, purpose="reverie watch", on_status=on_status)
-    with _until_signal(reasons), _engine_kept(session.profile):
-        try:
-            status = host.start()
-            if status.state != "hosting":
-                raise Busy(
-                    "Another process runs the background services of this home.",
-                    cause=_why(status),
-                    next_step="End that process first, or let it run them.",
-                )
-            while reasons.empty() and not host.wait_until_ready(_READY_S):
-                pass
-            _print_status(session, parts, host.status)
-            reason = _first(reasons)
-        finally:
-            taken = host.status
-            host.stop()
-    if reason == _LOST:
-        answers.trouble(
-            taken.message
-            if taken.holder is None
-            else f"Another process took over the background services. {_why(taken)}"
+        def report(status: HostStatus) -> None:
+            nonlocal hosted, lost
+            if status.holder is not None and status.holder.owner.pid == hosted.pid:
+                return  # the process before this one still ends
+            if status.state in ("viewing", "waiting"):
+                lost = lost or status
+                cancel.set()
+            elif status.is_ready and status.pid != hosted.pid:
+                hosted = status
+                _print_status(session, parts, status)
+
+        while not cancel.is_set():
+            try:
+                home.run_host("reverie watch", progress=report, cancel=cancel)
+            except CallCancelled:
+                break
+            except Unavailable as error:
+                if not hosted.pid and not cancel.is_set():
+                    raise
+                log.info("the background services ended: %s", error)
+                cancel.wait(_NO_ENGINE_S)
+    if lost is None:
+        _print_status(session, parts, HostStatus("stopped", pid=hosted.pid))
+        return DONE
+    if not hosted.pid:
+        raise Busy(
+            "Another process runs the background services of this home.",
+            cause=_why(lost),
+            next_step="End that process first, or let it run them.",
         )
-        return FAILED
-    _print_status(session, parts, host.status)
-    return DONE
+    trouble(
+        lost.message
+        if lost.holder is None
+        else f"Another process took over the background services. {_why(lost)}"
+    )
+    return FAILED
 
 
 @contextmanager
-def _engine_kept(profile: Profile) -> Iterator[None]:
-    """Context manager: keep the engine of the profile running for occasional commands.
+def _engine_client(session: Invocation, parts: HomeContainer) -> Iterator[EngineClient]:
+    """Context manager: yield a client of the profile's engine, which is started if necessary.
 
-    Without this, the engine would end with its last client. An engine that dies or cannot be started is
-    retried; the services do not need it.
+    The engine is in this process if the command has a clock of its own.
     """
     # Late: no other command here starts an engine.
-    from reverie.engine.client import EngineClient
-    from reverie.engine.reach import connect
+    from reverie.engine import client, engine, process, reach
 
-    client, over = EngineClient(partial(connect, profile)), threading.Event()
-
-    def keep() -> None:
-        wait_s = 0.0
-        while not over.wait(wait_s):
-            wait_s = _KEPT_S
-            if client.is_connected:
-                continue
-            try:
-                client.connect()
-            except UserError as error:
-                log.info("no engine: %s", error)
-                wait_s = _NO_ENGINE_S
-
-    thread = threading.Thread(target=keep, name="reverie-keep-engine", daemon=True)
-    thread.start()
+    if session.clock is system_clock:
+        channel = partial(reach.connect, session.profile)
+    else:
+        channel = partial(process.inline_channel, engine.ProfileEngine(session.profile, session.clock))
+    made = client.EngineClient(channel, environment=partial(run_environment, parts))
     try:
-        yield
+        yield made
     finally:
-        over.set()
-        client.stop()
-        thread.join(_KEPT_S)
-
-
-def _first(reasons: SimpleQueue[str]) -> str:
-    while True:
-        try:
-            return reasons.get(timeout=_LOOK_S)
-        except Empty:
-            continue
-
-
-@contextmanager
-def _until_signal(reasons: SimpleQueue[str]) -> Iterator[None]:
-    """Context manager: put a reason to stop into `reasons` on SIGTERM and SIGINT."""
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, lambda _number, _frame: reasons.put(_SIGNAL)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+        made.stop()
 
 
 def _why(status: HostStatus) -> str:
@@ -656,8 +628,7 @@ def _why(status: HostStatus) -> str:
 def _print_status(session: Invocation, parts: HomeContainer, status: HostStatus) -> None:
     root = str(parts.home.root)
     if session.as_json:
-        pid = os.getpid()
-        print_json_line({"state": status.state, "home": root, "sessions": status.sessions, "pid": pid})
+        print_json_line({"state": status.state, "home": root, "sessions": status.sessions, "pid": status.pid})
     elif status.state == "hosting":
         print_text(f"The background services of {root} run here; {status.sessions} transcripts are followed.")
     else:

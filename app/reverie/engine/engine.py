@@ -26,7 +26,7 @@ from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.engine.channel import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
-from reverie.engine.hosting import HomeHost, host_until
+from reverie.engine.hosting import PURPOSE, HomeHost, host_until
 from reverie.engine.interface import (
     RUNS,
     EngineCalls,
@@ -244,12 +244,15 @@ class HomeEngine(Workbench, HomeCalls):
         self.parts.forget_settings()
         self._hosting.apply_settings()
 
-    def run_host(self, *, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-        """Host the background services until `cancel` is set; report each state.
+    def run_host(
+        self, purpose: str = PURPOSE, *, progress: Callable[[HostStatus], None], cancel: threading.Event
+    ) -> None:
+        """Host the background services until `cancel` is set, whatever the settings enable.
 
-        This runs in a process of its own. Clients call `host` instead.
+        Each state is reported. This runs in a process of its own, with the caller's keys; `purpose` describes
+        it to other processes. Windows share a host instead; see `host`.
         """
-        host_until(self.parts, progress, cancel)
+        host_until(self.parts, purpose, progress, cancel)
 
     def rescan(self, reason: str) -> None:
         """See `HomeCalls`."""

@@ -1,9 +1,12 @@
 """Hosts the background services of a home for all clients that request them.
 
 Services run while at least one client has requested them, none of these clients has paused them, and the
-settings enable them; they end with the last of these clients. The host is a process of its own (`HostApart`),
-so that a busy run does not slow down views or searches; it has its own watcher for the files that it needs,
-such as transcripts. If the process dies, its unfinished runs are recovered, and it is started again.
+settings enable them; they end with the last of these clients. The host is a process of its own, so that a
+busy run does not slow down views or searches; it has its own watcher for the files that it needs, such as
+transcripts. If the process dies, its unfinished runs are recovered, and it is started again.
+
+`reverie watch` hosts a home by itself: it calls `run_host`, as this module does, and so gets a process of its
+own, for which the settings need not enable a service. The lease of the home decides between the two.
 
 Threading: starting a host returns at once, stopping one blocks for up to about three seconds, and they
 exclude each other; a client gets the states in their order. Failure: a problem of the host is in its status
@@ -15,11 +18,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from reverie.engine.channel import CallMessage, HostChanged
 from reverie.engine.codec import decode
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses
 from reverie.errors import UserError
+from reverie.llm.keys import never_unlock
 from reverie.services.container import HomeContainer
 from reverie.services.host import RETRY_S, Host, services_wanted
 from reverie.services.views import HostStatus
@@ -35,9 +40,16 @@ PURPOSE = "the window"
 _CHECK_S = 0.2
 
 
-def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
-    """Host the services of a home in this process until `cancel` is set; report each state."""
-    host = Host(parts, purpose=PURPOSE)
+def host_until(
+    parts: HomeContainer, purpose: str, progress: Callable[[HostStatus], None], cancel: threading.Event
+) -> None:
+    """Host the services of a home in this process until `cancel` is set; report each state.
+
+    `purpose` describes the host to other processes.
+    """
+    if purpose != PURPOSE:
+        never_unlock()  # nobody may be there to answer the keyring
+    host = Host(parts, purpose=purpose)
     reported: HostStatus | None = None
     try:
         host.start()
@@ -51,72 +63,6 @@ def host_until(parts: HomeContainer, progress: Callable[[HostStatus], None], can
         host.stop()
 
 
-class HostApart:
-    """The host of one home, in a process of its own.
-
-    `on_status` is called with each state.
-    """
-
-    def __init__(
-        self, parts: HomeContainer, workers: RunProcesses, *, on_status: Callable[[HostStatus], None]
-    ) -> None:
-        self._parts = parts
-        self._workers = workers
-        self._on_status = on_status
-        self._control: CallControl | None = None
-        self._thread: threading.Thread | None = None
-        self.status = HostStatus("stopped")
-
-    def start(self) -> HostStatus:
-        """Start the host if it is not started; return its state for now."""
-        if self._control is None:
-            home = self._parts.home
-            call = CallMessage(0, home.root, self._parts.home_id, "run_host")
-            control = self._control = CallControl(
-                NOBODY, call, lambda value: self._update(control, decode(value, HostStatus))
-            )
-            self._set(HostStatus("waiting", message=STARTING))
-            self._thread = threading.Thread(
-                target=self._run, args=(control,), name="reverie-host", daemon=True
-            )
-            self._thread.start()
-        return self.status
-
-    def stop(self) -> None:
-        """End the host and its runs. Repeated calls are harmless."""
-        control, self._control = self._control, None
-        if control is not None:
-            control.cancel.set()
-            assert self._thread is not None
-            self._thread.join()
-        if self.status.state != "stopped":
-            self._set(HostStatus("stopped"))
-
-    def _run(self, control: CallControl) -> None:
-        while not control.cancel.is_set():
-            try:
-                self._workers.run(control, self._parts.run_dependencies)
-            except CallStopped:
-                return
-            except UserError as error:
-                # Also where its process had to be ended because it did not stop in time.
-                log.info("the background services ended: %s", error)
-                self._update(control, HostStatus("waiting", message=plain(str(error))))
-            except Exception:
-                log.exception("the background services failed")
-                self._update(control, HostStatus("waiting", message=FAILED))
-            control.cancel.wait(RETRY_S)
-
-    def _update(self, control: CallControl, status: HostStatus) -> None:
-        if not control.cancel.is_set() and status.state != "stopped":
-            self._set(status)
-
-    def _set(self, status: HostStatus) -> None:
-        if status != self.status:
-            self.status = status
-            self._on_status(status)
-
-
 class HomeHost:
     """The host of one home for the clients that request it.
 
@@ -125,14 +71,13 @@ class HomeHost:
 
     def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
         self._parts = parts
+        self._workers = workers
         self._paused: dict[ClientConnection, bool] = {}
         self._held_up = False
         self._lock = threading.Lock()
-        self._host: Host | HostApart = (
-            Host(parts, purpose=PURPOSE, on_status=self._report)
-            if workers is None
-            else HostApart(parts, workers, on_status=self._report)
-        )
+        self._control: CallControl | None = None
+        self._thread: threading.Thread | None = None
+        self._status = HostStatus("stopped")
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
         """Host the services for this client from now on, or pause them while `paused`.
@@ -144,7 +89,7 @@ class HomeHost:
             if not client.is_gone:
                 self._paused[client] = paused
             self._apply()
-            return self._seen_by(client, self._host.status)
+            return self._seen_by(client, self._status)
 
     def forget(self, client: ClientConnection) -> None:
         """Stop hosting for this client; if it has paused the services, end that pause."""
@@ -169,17 +114,61 @@ class HomeHost:
             log.info("the background services wait: %s", error)
 
     def _apply(self) -> None:
-        is_paused, was_held_up = any(self._paused.values()), self._held_up
-        wanted = bool(self._paused) and services_wanted(self._parts)
-        self._held_up = wanted and is_paused
-        if is_paused or not wanted:
-            self._host.stop()
+        was_held_up = self._held_up
+        is_wanted = bool(self._paused) and services_wanted(self._parts)
+        self._held_up = is_wanted and any(self._paused.values())
+        if self._held_up or not is_wanted:
+            self._stop()
             if self._held_up != was_held_up:
-                self._report(self._host.status)
-            return
-        if self._host.status.state == "stopped":
-            self._parts.forget_settings()  # while nobody hosted, nobody watched them
-        self._host.start()
+                self._report(self._status)
+        elif self._control is None:
+            self._start()
+
+    def _start(self) -> None:
+        self._parts.forget_settings()  # while nobody hosted, nobody watched them
+        call = CallMessage(0, self._parts.home.root, self._parts.home_id, "run_host")
+        control = self._control = CallControl(
+            NOBODY, call, lambda value: self._update(control, decode(value, HostStatus))
+        )
+        self._set(HostStatus("waiting", message=STARTING))
+        self._thread = threading.Thread(target=self._run, args=(control,), name="reverie-host", daemon=True)
+        self._thread.start()
+
+    def _stop(self) -> None:
+        """End the host and its runs, if it is started."""
+        control, self._control = self._control, None
+        if control is not None:
+            control.cancel.set()
+            assert self._thread is not None
+            self._thread.join()
+            self._set(HostStatus("stopped"))
+
+    def _run(self, control: CallControl) -> None:
+        while not control.cancel.is_set():
+            try:
+                if self._workers is None:
+                    host_until(self._parts, PURPOSE, partial(self._update, control), control.cancel)
+                else:
+                    self._workers.run(control, self._parts.run_dependencies)
+            except CallStopped:
+                return
+            except UserError as error:
+                # Also where its process had to be ended because it did not stop in time.
+                log.info("the background services ended: %s", error)
+                self._update(control, HostStatus("waiting", message=plain(str(error))))
+            except Exception:
+                log.exception("the background services failed")
+                self._update(control, HostStatus("waiting", message=FAILED))
+            control.cancel.wait(RETRY_S)
+
+    def _update(self, control: CallControl, status: HostStatus) -> None:
+        if not control.cancel.is_set() and status.state != "stopped":
+            self._set(status)
+
+    def _set(self, status: HostStatus) -> None:
+        if status != self._status:
+            self._status = status
+            self._report(status)
 
     def _report(self, status: HostStatus) -> None:
         for client in list(self._paused):

@@ -1,8 +1,8 @@
 """The background services of one home.
 
 One process hosts a home; it holds the home's lease. Other processes only view, and one of them takes over
-when the lease is free. The time from acquiring the lease to its release is one `HostSession`. The engine and
-`reverie watch` use the same `Host`.
+when the lease is free. The time from acquiring the lease to its release is one `HostSession`. The engine
+starts such a process for its windows, and for `reverie watch`.
 
 A change of a transcript marks its workspace; a worker reads the appended part and passes each ended turn to
 the memory writer and each compaction to the triggers of consolidation. A workspace has one worker at a time,
@@ -20,6 +20,7 @@ the status and in Activity, and tried again.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -467,7 +468,8 @@ class Host:
         session, status = self._session, self._status
         if session is None or status.state != "hosting":
             return status
-        return HostStatus("hosting", None, session.sessions)
+        is_ready = session.ready.is_set()
+        return HostStatus("hosting", sessions=session.sessions, pid=os.getpid(), is_ready=is_ready)
 
     def start(self) -> HostStatus:
         """Start hosting, or view until the lease is free. Return the state for now."""

@@ -576,14 +576,17 @@ class LostSave(Struct, frozen=True):
 class HostStatus(Struct, frozen=True):
     """The state of the background services of a home.
 
-    `hosting`: this process hosts them; `viewing`: the process `holder` does; `waiting`: none does, and
-    `message` is the reason why this one does not. `sessions`: the number of transcripts that are watched.
+    `hosting`: the process `pid` hosts them for the caller; `viewing`: the process `holder` does for another
+    purpose; `waiting`: none does, and `message` is the reason. `sessions`: the number of transcripts that are
+    watched. `is_ready`: each of them has been read once, so that new turns start runs.
     """
 
     state: Literal["stopped", "hosting", "viewing", "waiting"]
     holder: LeaseHolder | None = None
     sessions: int = 0
     message: Phrase = NOTHING
+    pid: int = 0
+    is_ready: bool = False
 
 
 DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from reverie.engine.channel import Event, HomeChanged, HostChanged
 from reverie.engine.client import EngineBug, EngineClient
 from reverie.engine.codec import encode
 from reverie.engine.engine import HomeEngine, ProfileEngine
-from reverie.engine.hosting import PAUSED_ELSEWHERE, HostApart
+from reverie.engine.hosting import FAILED, PAUSED_ELSEWHERE, STARTING
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
 from reverie.engine.server import CallControl, CallStopped
@@ -103,8 +104,10 @@ def test_one_host_serves_all_who_ask_and_ends_with_the_last(
     window: Callable[[], Window], profile: Profile
 ) -> None:
     first, second = window(), window()
-    assert first.home.host(False).state == "hosting"
-    assert second.home.host(False).state == "hosting"
+    assert first.home.host(False) == HostStatus("waiting", message=STARTING)
+    second.home.host(False)
+    until(lambda: first.last.state == second.last.state == "hosting")
+    assert first.last.pid == os.getpid()
     held = holder(profile, first.home)
     assert held is not None
     assert activity(first.home, "host.started") == 1
@@ -123,6 +126,7 @@ def test_a_client_that_leaves_ends_what_it_asked_for(window: Callable[[], Window
     shown = window()
     home_id = shown.home.home_id
     shown.home.host(False)
+    until(lambda: shown.last.state == "hosting")
     shown.client.stop()
     until(lambda: Leases(profile.leases_database).holder(host_lease_name(home_id)) is None)
 
@@ -152,10 +156,10 @@ def test_the_settings_begin_and_end_it_without_another_question(
     assert shown.home.host(False).state == "stopped"
     write_settings(profile.config.parent, ON)
     shown.client.services.forget_settings()
-    until(lambda: shown.states == ["hosting"])
+    until(lambda: shown.states == ["waiting", "hosting"])
     write_settings(profile.config.parent, "")
     shown.client.services.forget_settings()
-    until(lambda: shown.states == ["hosting", "stopped"])
+    until(lambda: shown.states == ["waiting", "hosting", "stopped"])
     assert holder(profile, shown.home) is None
 
 
@@ -164,22 +168,21 @@ def test_where_another_process_hosts_all_are_told_and_the_engine_takes_over(
 ) -> None:
     shown = window()
     with Leases(profile.leases_database).acquire(host_lease_name(shown.home.home_id), purpose="another"):
-        status = shown.home.host(False)
-        assert status.state == "viewing"
-        assert status.holder is not None
-        assert status.holder.purpose == "another"
+        shown.home.host(False)
+        until(lambda: shown.last.state == "viewing")
+        assert shown.last.holder is not None
+        assert shown.last.holder.purpose == "another"
     until(lambda: shown.states[-1:] == ["hosting"])
 
 
 def test_what_only_the_host_follows_goes_to_no_client(
-    window: Callable[[], Window], home_dir: Path, engine: ProfileEngine, profile: Profile
+    window: Callable[[], Window], home_dir: Path, profile: Profile
 ) -> None:
     write_settings(profile.config.parent, f'{ON}model = "rules"\n')
     shown = window()
     shown.home.watch_for(shown.home.context(None, None))
-    assert shown.home.host(False).state == "hosting"
-    info = shown.client.services.open(home_dir).info
-    assert engine.home(info.root, info.id)._hosting._host.wait_until_ready(30)
+    shown.home.host(False)
+    until(lambda: shown.last.is_ready)
     say_turns(home_dir / "sessions" / ACME, 40, ["Always lint with --strict."], at=system_clock())
     until(lambda: any(run.kind == "writer" for run in shown.home.runs(limit=5)))
     changed = [
@@ -191,6 +194,7 @@ def test_what_only_the_host_follows_goes_to_no_client(
 def test_a_home_that_is_put_away_ends_its_services(window: Callable[[], Window], profile: Profile) -> None:
     shown = window()
     shown.home.host(False)
+    until(lambda: shown.last.state == "hosting")
     shown.home.forget_client()
     assert holder(profile, shown.home) is None
 
@@ -268,6 +272,12 @@ class Failing:
     def __init__(self) -> None:
         self.begun = 0
 
+    def warm_up(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
     def run(self, control: CallControl, _home: object) -> bytes:
         self.begun += 1
         if self.begun == 1:
@@ -278,17 +288,45 @@ class Failing:
 
 
 def test_a_host_that_fails_of_a_bug_is_told_logged_and_started_again(
-    engine: ProfileEngine, home_dir: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
+    profile: Profile, home_dir: Path, monkeypatch: pytest.MonkeyPatch, expect_log: ExpectLog
 ) -> None:
     expect_log("the background services failed")
-    monkeypatch.setattr(hosting, "RETRY_S", 0.01)
+    monkeypatch.setattr(hosting, "RETRY_S", 0.2)
+    write_settings(profile.config.parent, ON)
+    engine = ProfileEngine(profile, system_clock, workers=cast(Workers, Failing()))
+    shown = Window(home_dir, lambda: inline_channel(engine))
+    assert shown.home.host(False).message == STARTING
+    until(lambda: shown.last.message == FAILED)
+    until(lambda: shown.last == HostStatus("hosting"))
+    assert shown.home.host(True) == HostStatus("stopped")
+    shown.client.stop()
+    engine.close()
+
+
+def test_one_that_hosts_by_itself_needs_no_setting_and_tells_a_window_who_it_is(
+    profile: Profile, home_dir: Path
+) -> None:
+    shown = Window(home_dir, partial(connect, profile, command=short_lived(profile)))
     heard: list[HostStatus] = []
-    host = HostApart(engine.open(home_dir).parts, cast(Workers, Failing()), on_status=heard.append)
-    host.start()
-    until(lambda: host.status.state == "hosting")
-    assert [status.message for status in heard] == [hosting.STARTING, hosting.FAILED, ""]
-    host.stop()
-    assert host.status.state == "stopped"
+    cancel = threading.Event()
+    hosting_ = threading.Thread(
+        target=partial(shown.home.run_host, "reverie watch", progress=heard.append, cancel=cancel)
+    )
+    hosting_.start()
+    until(lambda: bool(heard) and heard[-1].is_ready)
+    held = holder(profile, shown.home)
+    assert held is not None
+    assert held.owner.pid == heard[-1].pid not in (shown.client.pid, os.getpid())
+    write_settings(profile.config.parent, ON)
+    shown.home.host(False)
+    until(lambda: shown.last.state == "viewing")
+    assert shown.last.holder is not None
+    assert shown.last.holder.purpose == "reverie watch"
+    cancel.set()
+    hosting_.join()
+    until(lambda: shown.last.state == "hosting")
+    shown.client.stop()
+    until(lambda: not is_running(shown.client.pid))
 
 
 def test_the_log_of_the_engine_and_of_its_runs_tells_more(profile: Profile, home_dir: Path) -> None:
