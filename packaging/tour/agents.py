@@ -356,10 +356,6 @@ def show_loki(camera: Camera, directory: Path) -> None:
     tab.bar.setCurrentIndex(1)
     tab.goal.setText("import feeds")
     camera.picture("83-anti-patterns")
-    tab.merge.click()
-    if control.dialog is not None:
-        camera.picture("84-merge-anti-patterns", control.dialog)
-        control.dialog.reject()
     tab.goal.clear()
     tab.bar.setCurrentIndex(2)
     camera.picture("85-crashes")

@@ -1057,10 +1057,6 @@
 <context>
     <name>FailuresControl</name>
     <message>
-        <source>The records were merged into one.</source>
-        <translation>Zusammengeführt; eines bleibt.</translation>
-    </message>
-    <message>
         <source>The resolution was saved.</source>
         <translation>Die Lösung ist gesichert.</translation>
     </message>
@@ -1094,14 +1090,6 @@
     <message>
         <source>Lessons that a failed iteration leaves for the next one appear here.</source>
         <translation>Was eine fehlgeschlagene Iteration der nächsten hinterlässt, steht hier.</translation>
-    </message>
-    <message>
-        <source>Merge the duplicate records into one</source>
-        <translation>Aus denen, die dasselbe sagen, eines machen</translation>
-    </message>
-    <message>
-        <source>Merge…</source>
-        <translation>Zusammenführen …</translation>
     </message>
     <message>
         <source>Next &amp;goal:</source>
@@ -1387,6 +1375,10 @@
     <message>
         <source>select a workspace or a project</source>
         <translation>einen Workspace oder ein Projekt wählen</translation>
+    </message>
+    <message>
+        <source>the agent alone changes its records</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2069,21 +2061,6 @@
     <message>
         <source>Merged text</source>
         <translation>Der zusammengeführte Text</translation>
-    </message>
-</context>
-<context>
-    <name>MergeRecordsDialog</name>
-    <message>
-        <source>&amp;Merge</source>
-        <translation>&amp;Zusammenführen</translation>
-    </message>
-    <message>
-        <source>Merge anti-patterns</source>
-        <translation>Anti-Patterns zusammenführen</translation>
-    </message>
-    <message>
-        <source>No text is lost: conditions, sources and links are combined. These ids are removed: {ids}.</source>
-        <translation>Kein Wort geht verloren: Bedingungen, Quellen und Verweise werden zusammengelegt. Diese Kennungen entfallen: {ids}.</translation>
     </message>
 </context>
 <context>
@@ -4331,18 +4308,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message numerus="yes">
         <source>%n drafts are damaged and were moved to separate files in Reverie's state directory.</source>
         <translation><numerusform>%n beschädigter Entwurf wurde im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform><numerusform>%n beschädigte Entwürfe wurden im Zustandsverzeichnis von Reverie beiseitegelegt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n duplicate records</source>
-        <translation><numerusform>%n Aufzeichnung sagt dasselbe</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n duplicate records are merged into one.</source>
-        <translation><numerusform>%n Aufzeichnung sagt dasselbe; eine davon bleibt.</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe; eine davon bleibt.</numerusform></translation>
-    </message>
-    <message numerus="yes">
-        <source>%n duplicate records:</source>
-        <translation><numerusform>%n Aufzeichnung sagt dasselbe:</numerusform><numerusform>%n Aufzeichnungen sagen dasselbe:</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>%n entries</source>
@@ -8323,10 +8288,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>by your undo</source>
         <translation>durch Ihr Rückgängigmachen</translation>
-    </message>
-    <message>
-        <source>can be merged</source>
-        <translation>zusammenzuführen</translation>
     </message>
     <message>
         <source>cancelled</source>

@@ -5,12 +5,13 @@ That process follows the agent's lock protocol with nothing but the standard lib
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 from helpers.loki_home import LokiMaker
 from reverie.services.failures import RecordEdits
-from reverie.services.views import PatternsChange
+from reverie.services.views import FieldChange
 
 PATTERNS = "semantic/patterns.json"
 
@@ -30,17 +31,15 @@ for number in range(count):
 
 
 def write_in_two_processes(maker: LokiMaker, edits: RecordEdits, count: int) -> list[str]:
-    """Each adds `count` patterns, and ours changes one as often; what is missing at the end, in words."""
-    path = maker.patterns({"id": "mine", "pattern": "ours", "confidence": 0.0})
+    """Theirs adds `count` patterns, and ours changes one as often; what is missing at the end, in words."""
+    path = maker.patterns({"id": "mine", "pattern": "ours", "confidence": 0})
     other = subprocess.Popen([sys.executable, "-c", OTHER_WRITER, str(path), str(count)])
     for number in range(count):
-        (ours,) = (each for each in edits.patterns() if each["id"] == "mine")
-        edits.change(PatternsChange(PATTERNS, (ours,), ({**ours, "confidence": number + 1},)))
-        edits.change(PatternsChange(PATTERNS, (), ({"id": f"ours-{number}", "pattern": "new"},)))
+        edits.change(FieldChange(PATTERNS, ("patterns", 0, "confidence"), number, number + 1))
     problems = [] if other.wait(600) == 0 else ["The other writer failed."]
-    listed = edits.patterns()
+    listed = json.loads(path.read_bytes())["patterns"]
     found = {each["id"]: each for each in listed}
-    wanted = {"mine", *(f"{who}-{number}" for who in ("ours", "other") for number in range(count))}
+    wanted = {"mine", *(f"other-{number}" for number in range(count))}
     problems += [f"{name} is lost" for name in sorted(wanted - set(found))]
     problems += [f"{name} is nobody's" for name in sorted(set(found) - wanted)]
     if len(listed) != len(found):

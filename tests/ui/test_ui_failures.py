@@ -16,13 +16,12 @@ from ui_windows import ACME, Driver, Windows
 from helpers.audit import problems
 from helpers.loki_home import FINGERPRINT, NOON, LokiMaker, error
 from reverie.agents.capabilities import AntiPattern
-from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.profile import Profile
-from reverie.services.failures import FailuresView, LessonView, Repeated
+from reverie.services.failures import FailuresView, LessonView
 from reverie.services.workbench import Workbench
-from reverie.ui.failures_tab import FailuresTab, MergeRecordsDialog, ResolutionDialog
+from reverie.ui.failures_tab import FailuresTab, ResolutionDialog
 from reverie.ui.icons import Icons
 from reverie.values import replace
 
@@ -111,7 +110,7 @@ def test_lessons_come_newest_first_and_what_is_told_is_marked(tab: FailuresTab, 
     assert QGuiApplication.clipboard().text() == text
 
 
-def test_a_goal_tells_anti_patterns_and_repeated_ones_are_to_merge(
+def test_a_goal_tells_anti_patterns_and_where_they_are(
     tab: FailuresTab, view: FailuresView, qtbot: Any
 ) -> None:
     tab.show_view(view, NOON)
@@ -119,15 +118,10 @@ def test_a_goal_tells_anti_patterns_and_repeated_ones_are_to_merge(
     assert tab.list.shown[0].look.below == "3 lessons · 1 anti-pattern"
     assert "- (prior) guessing" in tab.text.toPlainText()
     tab.bar.setCurrentIndex(1)
-    first, *single = tab.list.shown
-    assert (first.look.below, first.look.right) == ("3 duplicate records", "can be merged")
-    assert [row.look.below.partition(" · ")[0] for row in single][-1] == "sent for this goal"
+    tab.list.pick(tab.list.shown[-1].key)
+    assert [row.look.below.partition(" · ")[0] for row in tab.list.shown][-1] == "sent for this goal"
     assert "Do: read the log" in tab.text.toPlainText()
-    assert tab.merge.isVisible()
     assert not tab.resolve.isVisible()
-    with qtbot.waitSignal(tab.merge_wanted) as asked:
-        tab.merge.click()
-    assert asked.args == [view.repeated[0]]
     with qtbot.waitSignal(tab.open_wanted) as opened:
         tab.open.click()
     assert opened.args == ["semantic/patterns.json"]
@@ -226,16 +220,13 @@ def test_nothing_is_cut_pale_or_nameless(
         tab.bar.setCurrentIndex(index)
         QGuiApplication.processEvents()
         assert problems(tab) == []
-    for dialog in (
-        ResolutionDialog(view.lessons[0], view, "guessing", Icons()),
-        MergeRecordsDialog(view.repeated[0], Icons()),
-    ):
-        qtbot.addWidget(dialog)
-        dialog.show()
-        dialog.resize(width, 600)
-        QGuiApplication.processEvents()
-        assert problems(dialog) == []
-        dialog.reject()
+    dialog = ResolutionDialog(view.lessons[0], view, "guessing", Icons())
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.resize(width, 600)
+    QGuiApplication.processEvents()
+    assert problems(dialog) == []
+    dialog.reject()
 
 
 def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresView, qtbot: Any) -> None:
@@ -249,17 +240,6 @@ def test_a_resolution_is_asked_with_the_block_before_and_after(view: FailuresVie
         dialog.accept_button.click()
     assert asked.args == [view.lessons[0], "the token had run out"]
     assert not dialog.accept_button.isEnabled()
-
-
-def test_a_merge_shows_what_stays_and_what_goes(view: FailuresView, qtbot: Any) -> None:
-    (group,) = view.repeated
-    assert isinstance(group, Repeated)
-    dialog = MergeRecordsDialog(group, Icons())
-    qtbot.addWidget(dialog)
-    assert dialog.before.toPlainText().count("Avoid: IterationError") == 3
-    assert dialog.after.toPlainText().count("Avoid: IterationError") == 1
-    assert "read the log" in dialog.after.toPlainText()
-    assert dialog.note.text().endswith("sem-00000002, sem-00000003.")
 
 
 def settled(driver: Driver) -> FailuresTab:
@@ -298,18 +278,15 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     tab.message.button("undo").click()
     driver.until(lambda: "resolved" not in tab.list.shown[1].look.below)
     assert path.read_bytes() == before
-    # A merge, taken back by the window's own Undo.
-    patterns = maker.memory / "semantic" / "patterns.json"
-    before = patterns.read_bytes()
-    tab.bar.setCurrentIndex(1)
-    tab.merge.click()
+    # The window's own Undo takes it back too.
+    tab.resolve.click()
+    control.dialog.field.setPlainText("asked Ada")
     control.dialog.accept_button.click()
-    driver.until(lambda: tab.view is not None and not tab.view.repeated)
-    assert len(json.loads(patterns.read_bytes())["patterns"]) == 1
+    driver.until(lambda: "resolved" in tab.list.shown[1].look.below)
     driver.until(undo.isEnabled)
     driver.do("memory.undo")
-    driver.until(lambda: tab.view is not None and len(tab.view.repeated) == 1)
-    assert patterns.read_bytes() == before
+    driver.until(lambda: "resolved" not in tab.list.shown[1].look.below)
+    assert path.read_bytes() == before
     # What another writes: a crash, and a change between look and merge.
     maker.crash(system_clock() // 1000, stack_signature=["run", "fetch"])
     driver.until(lambda: tab.bar.tabText(2) == "Crashes · 3")
@@ -335,21 +312,16 @@ def test_a_window_shows_changes_and_takes_back_what_was_learnt(
     assert not window.actions_["view.failures"].isEnabled()
 
 
-def test_the_consolidate_button_merges_what_says_the_same_and_its_undo_brings_it_back(
+def test_records_are_read_only_and_an_episode_can_be_deleted_all_the_same(
     windows: Windows, maker: LokiMaker, home: Path
 ) -> None:
     filled(maker, system_clock())
     driver = windows.open(maker.project, "")
-    patterns = maker.memory / "semantic" / "patterns.json"
-    before = patterns.read_bytes()
-    assert driver.consolidate() == "completed"
-    driver.until(lambda: driver.row(Scope.PROJECT).text.startswith("just\u00a0now"))
-    assert len(json.loads(patterns.read_bytes())["patterns"]) == 1
-    panel = driver.footer.panel
-    assert panel.result.keys == ("review", "revert")
-    assert driver.review().choices.count_of_all > 0
-    panel.result.button("revert").click()
-    driver.until(lambda: patterns.read_bytes() == before)
+    # Consolidate is off, with the reason beside it.
+    driver.until(lambda: driver.footer.engine.text() == "the agent alone changes its records")
+    assert not driver.window.actions_["dream.run"].isEnabled()
+    driver.open("/memories/project/semantic/patterns.json")
+    assert driver.pane.text.isReadOnly()
     # An episode is not edited, and can be deleted all the same.
     episode = next(maker.memory.glob("episodic/2026-01-01/*.json"))
     path = f"/memories/project/{episode.relative_to(maker.memory).as_posix()}"

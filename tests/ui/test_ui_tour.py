@@ -117,7 +117,6 @@ def test_it_shows_everything_and_touches_a_copy_only(tmp_path: Path) -> None:
         "81-lessons-dark.png",
         "82-resolution.png",
         "83-anti-patterns.png",
-        "84-merge-anti-patterns.png",
         "85-crashes.png",
         "86-lessons-narrow.png",
         "87-crashes-narrow-dark.png",

@@ -21,13 +21,16 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 96_876,
+    "code lines": 95_850,
     "banners": 3,
-    "value classes per 1,000 lines": 7.15,
-    "forwarders": 111,
+    "value classes": 686,
+    "forwarders": 105,
     "late imports": 196,
 }
-"""Measures of the source tree that may only fall: lower them with the numbers."""
+"""Measures of the source tree that may only fall: lower them with the numbers.
+
+The ratio of value classes to lines is printed, but has no ceiling: it rises when lines go.
+"""
 DIALECT = re.compile(
     r"(?:^|_)(?:stint|desk|desks|wish|wishes|deed|deeds|unsaid|essence|sound|voice|told|untold|furnish|furnished"
     r"|mend|mends|mended|late_tabs)(?:_|$)"

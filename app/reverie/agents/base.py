@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         MemoryKinds,
         ModelService,
         NotesPlace,
-        Records,
         RootChange,
         SessionMeter,
         StatusLine,
@@ -92,8 +91,6 @@ class Home(ABC):
     """Notes that the agent keeps of each session."""
     jobs: AgentJobs | None = None
     """The state of the agent's own background jobs."""
-    records: Records | None = None
-    """Files that contain many memories each, one per record."""
     consolidation: ConsolidationRules | None = None
     """Rules for consolidations beyond those for every file."""
     store_rules: StoreRules | None = None
@@ -106,6 +103,8 @@ class Home(ABC):
     """A store of failures and the lessons learnt from them."""
     orphans: OrphanedStores | None = None
     """Stores that no project or workspace points at."""
+    consolidates: bool = True
+    """Whether a consolidation can change its memories."""
     lists_descriptions: bool = False
     """Whether the agent starts a session with a list of all memories and their descriptions."""
 

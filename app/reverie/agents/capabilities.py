@@ -9,8 +9,7 @@ Threading: the values are immutable; an `AgentLock` belongs to the run that take
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -325,65 +324,6 @@ class AntiPattern:
     legacy: bool
     record: dict[str, Any] = dataclasses.field(repr=False, compare=False, default_factory=dict)
     """The record as it was read."""
-
-
-class RecordText(Struct, frozen=True):
-    """One record as a memory."""
-
-    name: str
-    text: str
-    place: int
-    """Its position in the file's list, from 0."""
-    said: str = ""
-    """Its subject, in one line."""
-    stays: bool = False
-    """Whether it must not be deleted now, because its name would then refer to another record."""
-
-
-class Records(Protocol):
-    """The records of one home that a consolidation may change.
-
-    For files with many memories each; for a consolidation one record is one memory. A record's path is the
-    path of the file with the record's name below it, so it cannot be the path of a real file. Every writer
-    holds `lock` and compares first (`memory.scope_files`).
-    """
-
-    @property
-    def sentence(self) -> str:
-        """Return instructions for a model about records."""
-
-    def is_holder(self, rel: str) -> bool:
-        """Return whether this file of a memory root contains such records."""
-
-    def holder(self, rel: str) -> str:
-        """Return the path of the file that contains the record `rel`; empty if `rel` is no record."""
-
-    def split(self, data: bytes) -> tuple[RecordText, ...]:
-        """Return the records in a file's bytes that a consolidation may change, in their order."""
-
-    def one(self, data: bytes, name: str) -> RecordText | None:
-        """Return the record of `split` with this name; None: there is none."""
-
-    def folded(self, data: bytes, name: str, text: str | None, place: int | None) -> bytes:
-        """Return the file's bytes with this record set to `text`; None removes it.
-
-        A new record is put at `place`, or last.
-        """
-
-    def check(self, name: str, before: str, after: str) -> None:
-        """Raise `StoreError` if this record may not change from `before` to `after`."""
-
-    def alike(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """Return groups of equivalent texts, each as the positions of its members in `texts`."""
-
-    def order(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Return the positions of `texts` in order, those with the most evidence first."""
-
-    def merged(self, texts: Sequence[str]) -> str | None:
-        """Return the first text with the content that the others add; None if that would lose content."""
-
-    def lock(self, path: Path) -> AbstractContextManager[None]:
-        """Return the lock that the agent itself takes to write this file."""
 
 
 ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]

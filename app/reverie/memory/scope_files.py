@@ -111,8 +111,6 @@ class FileChange(Struct, frozen=True):
     """The content after the change; None: the file is deleted."""
     mode: int | None = None
     """Permission bits of a file that is created; None: the default, or unchanged."""
-    place: int | None = None
-    """For a record: its position in the file that contains it, or will contain it."""
 
     @property
     def path(self) -> str:
@@ -133,21 +131,19 @@ def in_order(changes: Iterable[FileChange]) -> list[FileChange]:
 
     Writes come before deletes, so that a reader in between finds a merged line twice rather than not at all.
     But if one path contains another (a file becomes a folder, or a folder a file), the delete comes first.
-    Records are inserted in ascending order of their positions and deleted in descending order, so that each
-    ends at the right position.
     """
     changes = list(changes)
     written = {(each.root.key, each.rel) for each in changes if each.after is not None}
     above_written = {(key, above) for key, rel in written for above in _folders_above(rel)}
 
-    def turn(change: FileChange) -> tuple[int, int]:
-        key, place = change.root.key, change.place or 0
+    def turn(change: FileChange) -> int:
+        key = change.root.key
         if change.after is not None:
-            return 1, place
+            return 1
         is_in_the_way = (key, change.rel) in above_written or any(
             (key, above) in written for above in _folders_above(change.rel)
         )
-        return 0 if is_in_the_way else 2, -place
+        return 0 if is_in_the_way else 2
 
     return sorted(changes, key=turn)
 
@@ -168,18 +164,8 @@ class Savepoint(Struct, frozen=True):
 class OverlayFiles:
     """A copy-on-write view of `base`. Writes are kept in memory; `changes()` returns their net result."""
 
-    def __init__(
-        self,
-        base: ScopeFiles,
-        check: Callable[[str, bytes | None, bytes], None] = lambda _rel, _before, _after: None,
-    ) -> None:
-        """Create an empty overlay.
-
-        `check` may raise to refuse a file's new content. Its arguments are the path, the current content
-        (None: no file) and the new content.
-        """
+    def __init__(self, base: ScopeFiles) -> None:
         self._base = base
-        self._check = check
         self._seen: dict[str, bytes | None] = {}
         self._written: dict[str, bytes | None] = {}
         self._modes: dict[str, int] = {}
@@ -225,7 +211,6 @@ class OverlayFiles:
             raise Conflict(f"{rel} exists already.")
         current = self._current(rel)
         self._refuse_protected(rel, "written")
-        self._check(rel, current, data)
         if before_replace is not None:
             before_replace(current)
         self._written[rel] = data
@@ -272,7 +257,7 @@ class OverlayFiles:
             self._refuse_protected(old, "renamed")
         for old, new in moved.items():
             data, mode = self._current(old), self._mode(old)
-            self._check(new, self._current(new), data or b"")
+            self._current(new)
             if mode is not None:
                 self._modes[new] = mode
             self._written[old] = None

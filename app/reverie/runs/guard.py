@@ -46,8 +46,6 @@ class Rails(Struct, frozen=True):
 
     The result is empty if the command may change it.
     """
-    of_records: str = ""
-    """A sentence for the prompt about notes that are records; empty without such notes."""
 
 
 class JournalEntry(Struct, frozen=True):

@@ -62,7 +62,7 @@ def merged(
         return None
     root, untouched = transaction.root_of(intent), current == version_without(before, after, taken)
     if untouched:
-        return FileChange(root, intent.rel, current, becomes, intent.mode, intent.place)
+        return FileChange(root, intent.rel, current, becomes, intent.mode)
     return FileChange(root, intent.rel, current, becomes)
 
 
@@ -147,7 +147,7 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
             plan.conflicts.append(intent)
         elif found != intent.before:
             root, before = transaction.root_of(intent), transaction.images.get(intent.before)
-            plan.changes.append(FileChange(root, intent.rel, current, before, intent.mode, intent.place))
+            plan.changes.append(FileChange(root, intent.rel, current, before, intent.mode))
     leave_blocked(transaction, plan)
     return plan
 

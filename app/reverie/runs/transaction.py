@@ -43,12 +43,11 @@ from reverie.files.atomic import checkpoint, make_mark, refuse_write_protected, 
 from reverie.files.directory import SwappedError, own_is_there
 from reverie.files.rooted import RootedDirectory, opened_below
 from reverie.memory.paths import is_hidden, memory_path
-from reverie.memory.record_files import RecordFiles
 from reverie.memory.scope_files import FileChange, ScopeFiles, in_order, sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.fence import fenced
 from reverie.runs.journal import Contents, FileIntent, Journal, UsageDelta, load_journal, save_journal
-from reverie.values import Struct, replace
+from reverie.values import Struct
 
 _log = logging.getLogger("reverie.runs")
 
@@ -162,7 +161,7 @@ class Transaction:
             mode = None if change.before is None else self._mode_now(change)
             if mode is not None and not (removes_protected and change.after is None):
                 refuse_write_protected(str(memory_path(change.root.scope, change.rel)), mode, "changed")
-        changes = in_order(self._placed(change) for change in changes)
+        changes = in_order(changes)
         journal = Journal(
             intents=tuple(self.intent(change) for change in changes),
             emptied=(*((self._place_of(root), rel) for root, rel in emptied), *removed),
@@ -189,14 +188,7 @@ class Transaction:
             before=self.images.put(change.before),
             after=self.images.put(change.after),
             mode=change.mode if change.mode is not None else self._mode_now(change),
-            place=self._placed(change).place,
         )
-
-    def _placed(self, change: FileChange) -> FileChange:
-        """Return the change with the position of the record in its file, if that record exists."""
-        if change.before is None:
-            return change
-        return replace(change, place=self._place_in_file(change.root, change.rel))
 
     def load(self) -> Journal | None:
         """Read the journal; None if the run wrote none and therefore changed nothing."""
@@ -352,8 +344,7 @@ class Transaction:
 
     def paths(self, journal: Journal) -> list[Path]:
         """Return the files on disk that a journal changes."""
-        rels = ((intent, self._holder(self.root_of(intent), intent.rel)) for intent in journal.intents)
-        paths = (self._home_root / intent.directory / (holder or intent.rel) for intent, holder in rels)
+        paths = (self._home_root / intent.directory / intent.rel for intent in journal.intents)
         return list(dict.fromkeys(paths))
 
     def current(self, intent: FileIntent) -> bytes | None:
@@ -392,15 +383,6 @@ class Transaction:
         entry = self._files_of(change.root).entry(change.rel)
         return None if entry is None else entry.mode & 0o777
 
-    def _holder(self, root: ScopeRoot, rel: str) -> str:
-        """Return the path of the file that contains the record `rel`; empty if `rel` is a file of its own."""
-        files = self._files_of(root)
-        return files.holder(rel) if isinstance(files, RecordFiles) else ""
-
-    def _place_in_file(self, root: ScopeRoot, rel: str) -> int | None:
-        files = self._files_of(root)
-        return files.place(rel) if isinstance(files, RecordFiles) else None
-
     def _hash_now(self, intent: FileIntent) -> str | None:
         return sha256_of_bytes(self.current(intent))
 
@@ -429,9 +411,6 @@ class Transaction:
         self._require_home()
         root = self.root_of(intent)
         files = self._files_of(root)
-        if isinstance(files, RecordFiles) and files.holder(intent.rel):
-            self._swap_record(files, intent, expected=expected, wanted=wanted)
-            return
         if wanted is None:
             self._delete(root, files, intent, expected)
             return
@@ -448,15 +427,6 @@ class Transaction:
             RootedDirectory(root.directory).remove_bare_folder(intent.rel)
         mode = intent.mode if expected is None else None
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
-
-    def _swap_record(
-        self, files: RecordFiles, intent: FileIntent, *, expected: str | None, wanted: str | None
-    ) -> None:
-        def compare(current: bytes | None) -> None:
-            if sha256_of_bytes(current) != expected:
-                raise self._overtaken(intent.path)
-
-        files.swap(intent.rel, self.images.get(wanted), compare, place=intent.place)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
         """Delete one file by compare-and-swap.
@@ -517,8 +487,6 @@ class Transaction:
         stays in the home.
         """
         files = self._files_of(self.root_of(intent))
-        if isinstance(files, RecordFiles) and files.holder(intent.rel):
-            return False
         aside = self._aside(intent)
         try:
             files.rename(aside, intent.rel)
@@ -539,7 +507,7 @@ class Transaction:
         found: dict[Path, tuple[str, str]] = {}
         freed = {each.root.directory / each.rel for each in changes if each.after is None}
         for change in changes:
-            if change.after is None or self._holder(change.root, change.rel):
+            if change.after is None:
                 continue
             missing = []
             for directory in (change.root.directory / change.rel).parents:

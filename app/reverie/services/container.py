@@ -32,9 +32,7 @@ from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.memory.catalogue import FileCatalogue
 from reverie.memory.history.history import History
-from reverie.memory.record_files import run_files
 from reverie.memory.recording import DiskChangeListener, Snapshots
-from reverie.memory.scope_files import ScopeFiles
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
 from reverie.memory.write_guard import PERMISSIONS, WriteGuard, write_locks
@@ -370,22 +368,14 @@ class HomeContainer:
 
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
             self.actors.record(root.directory / rel, sha256, actor=actor, run_id=run_id, at_ms=self.clock())
-            if rel.endswith(".md"):  # a record is a part of its file
+            if rel.endswith(".md"):
                 self._writing(None, root, rel, images.get(sha256))
-
-        known: dict[ScopeRoot, ScopeFiles] = {}
-
-        def files_of(root: ScopeRoot) -> ScopeFiles:
-            if root not in known:
-                wrote = partial(attribute, root)
-                known[root] = run_files(self.home, root, lock_dir=self.profile.locks, wrote=wrote)
-            return known[root]
 
         return Transaction(
             self.runs.directory_of(run_id),
             self.home.root,
             images=images,
-            files_of=files_of,
+            files_of=rooted_files,
             apply_usage=self.usage.apply_delta,
             attribute=attribute,
             keep=self.snapshots.keep,

@@ -47,10 +47,10 @@ from reverie.services.changes import ChangeSet, all_steps_or_none, joined
 from reverie.services.container import HomeContainer
 from reverie.services.views import (
     CompanionRestored,
+    FieldChange,
     FilesChanged,
     FileText,
     HandChange,
-    RecordChange,
     Renamed,
     RunReverted,
     Undo,
@@ -250,7 +250,7 @@ class UserEdits:
 
     def _take_back(
         self,
-        step: FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange,
+        step: FilesChanged | Renamed | RunReverted | CompanionRestored | FieldChange,
         warnings: list[str],
     ) -> None:
         """Undo one step. `warnings` gets the problems that occur after the step is undone."""

@@ -1,9 +1,8 @@
-"""Lessons from failures of a loki-mode project: lessons, anti-patterns, crashes; edits of its records.
+"""Lessons from failures of a loki-mode project: lessons, anti-patterns, crashes; resolutions of errors.
 
 An edit names the value that the user saw. It is made under the agent's own lock file, so that the agent and
 Reverie wait for each other, and by compare-and-swap, because other writers take no lock. The history has the
-file before and after. When a skill's record changes, the text file beside it is updated too, unless the user
-has edited that text.
+file before and after.
 
 Threading: blocking, any thread but the GUI's; `FailuresView` is frozen and its methods are pure. Failure:
 files that cannot be read are listed in `problems`; an edit raises `UserError` (`Conflict` if the record
@@ -16,7 +15,6 @@ import copy
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,19 +22,14 @@ from typing import Any, Literal
 
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import AntiPattern
-from reverie.agents.loki.duplicates import repeated, united
 from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
 from reverie.agents.loki.records import (
     anti_patterns_of,
     errors_of,
     parse_to_write,
-    patterns_of,
     read_object,
-    read_record,
-    text_of,
 )
 from reverie.agents.loki.rendering import rendered
-from reverie.agents.reading import texts_of
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.failures.crash import CrashGroup, crashes, groups
@@ -57,12 +50,12 @@ from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.services.container import HomeContainer, rooted_files
-from reverie.services.views import FieldChange, PatternsChange, RecordChange, Undo
+from reverie.services.views import FieldChange, Undo
 from reverie.values import Struct, replace
 
 
 class RecordEdits:
-    """Edits of the records of one home: of one field, or a merge of patterns; and the undo of each."""
+    """Edits of single fields of the records of one home, and the undo of each."""
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
@@ -71,11 +64,7 @@ class RecordEdits:
         self._root: ScopeRoot = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
         self._files = rooted_files(self._root)
 
-    def patterns(self, rel: str = "semantic/patterns.json") -> tuple[dict[str, Any], ...]:
-        """Read the patterns of a store from disk. Raises `StoreError`."""
-        return patterns_of(parsed(self._files.read(rel), rel))
-
-    def change(self, change: RecordChange, warnings: list[str] | None = None) -> RecordChange:
+    def change(self, change: FieldChange, warnings: list[str] | None = None) -> FieldChange:
         """Make a change; return the change that undoes it.
 
         `warnings` gets the problems that occur after it is made. Raises `Conflict` if the record does not
@@ -89,15 +78,12 @@ class RecordEdits:
             before = self._files.read(rel)
             document = parsed(before, rel)
             changed = made_in(change, document)
-            images = {rel: (before, spelled(changed, before))}
-            with ExitStack() as held:
-                images |= self._rendering(rel, document, changed, held)
-                images = {name: pair for name, pair in images.items() if pair[0] != pair[1]}
-                if images:
-                    self._write(images, [] if warnings is None else warnings)
-        return taking_back(change, document)
+            after = spelled(changed, before)
+            if after != before:
+                self._write(rel, before, after, [] if warnings is None else warnings)
+        return FieldChange(rel, change.place, change.after, change.before, change.is_there, change.was_there)
 
-    def apply(self, change: RecordChange) -> Undo:
+    def apply(self, change: FieldChange) -> Undo:
         """Make `change` as an ordinary change by hand; return its `Undo`. Raises `Conflict`."""
         warnings: list[str] = []
         back = self.change(change, warnings)
@@ -106,13 +92,12 @@ class RecordEdits:
         sentence = f"Undid the change in {path}."
         return Undo(context, path, (back,), sentence, warning=" ".join(warnings))
 
-    def _write(self, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
-        paths = [self._root.directory / rel for rel in images]
+    def _write(self, rel: str, before: bytes, after: bytes, warnings: list[str]) -> None:
+        paths = [self._root.directory / rel]
         self._parts.snapshots.observe(source="before a change", dirty=paths)
         try:
-            for rel, (before, after) in images.items():
-                with undurable_as_warning(warnings):
-                    self._replace(rel, before, after)
+            with undurable_as_warning(warnings):
+                self._replace(rel, before, after)
         finally:
             try:  # what is changed is changed; the next snapshot takes it in
                 self._parts.snapshots.record(
@@ -136,23 +121,6 @@ class RecordEdits:
             )
 
         self._files.write(rel, after, before_replace=compare)
-
-    def _rendering(
-        self, rel: str, before: Any, after: Any, held: ExitStack
-    ) -> dict[str, tuple[bytes, bytes]]:
-        """Return the text file beside a skill's record, as file name -> (old text, new text).
-
-        Empty unless the old text is exactly the agent's own rendering of the record. The lock of the file is
-        added to `held`.
-        """
-        folders, name = rel.split("/")[:-1], rel.removesuffix(".json") + ".md"
-        if "skills" not in folders or not isinstance(before, dict) or self._files.entry(name) is None:
-            return {}
-        held.enter_context(file_lock(self._parts.profile.locks, self._root.directory / name))
-        current = self._files.read(name)
-        if current.decode("utf-8", "replace").strip() != skill_text(before).strip():
-            return {}
-        return {name: (current, skill_text(after).encode("utf-8", "surrogatepass"))}
 
     def _refuse_others(self, rel: str) -> None:
         parts = Path(rel).parts
@@ -182,23 +150,6 @@ class LessonView(Struct, frozen=True):
     rel: str
 
 
-class Repeated(Struct, frozen=True):
-    """Anti-patterns of the store in `rel` that say the same, in the order of the store."""
-
-    rel: str
-    records: tuple[dict[str, Any], ...]
-
-    @property
-    def title(self) -> str:
-        """The text of the first anti-pattern."""
-        return text_of(self.records[0].get("pattern"))
-
-    @property
-    def change(self) -> PatternsChange:
-        """The change that merges them into one; its `after` holds the result."""
-        return merged(self.rel, self.records)
-
-
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
     """Render patterns as Markdown, one below the other, without the headings of the store."""
     told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
@@ -215,7 +166,6 @@ class FailuresView:
 
     lessons: tuple[LessonView, ...]
     anti_patterns: tuple[AntiPattern, ...]
-    repeated: tuple[Repeated, ...]
     crashes: tuple[CrashGroup, ...]
     on: bool
     recorded: bool
@@ -294,16 +244,12 @@ class FailureService:
             for each in found.lessons
         }
         lessons: list[LessonView] = []
-        alike: list[Repeated] = []
         for name in ("", *namespaces(home.memory)):
             memory = home.memory / name if name else home.memory
             for each in all_lessons(memory, now, problems):
                 state = states.get((each.path, each.index), "elsewhere" if name else "older")
                 rel = each.path.relative_to(home.memory).as_posix()
                 lessons.append(LessonView(replace(each, injected=state == "injected"), state, rel))
-            rel = f"{name}/{_PATTERNS}" if name else _PATTERNS
-            records = patterns_of(read_record(home.memory / rel, problems))
-            alike += [Repeated(rel, group) for group in repeated(records)]
         turns = {(each.path, each.index): turn for turn, each in enumerate(found.lessons)}
         last = len(turns)
         lessons.sort(key=lambda each: -1 if each.lesson.at is None else each.lesson.at, reverse=True)
@@ -315,7 +261,6 @@ class FailureService:
                 *anti_patterns_in(home.memory, problems),
                 *anti_patterns_of(list(home.database_patterns(problems)), None),
             ),
-            tuple(alike),
             groups(crashes(home.crashes, problems)),
             on,
             not is_switched_off(self._parts.home.root),
@@ -339,10 +284,6 @@ class FailureService:
         error = record["errors_encountered"][lesson.index]
         return self._records.apply(resolution(view.rel, lesson.index, error, text))
 
-    def merge(self, group: Repeated) -> Undo:
-        """Merge anti-patterns that say the same. Raises `Conflict` if one is no longer as it was shown."""
-        return self._records.apply(group.change)
-
 
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
     """Build the change that sets the resolution of an error in an episode.
@@ -352,17 +293,6 @@ def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> Fi
     """
     place = ("errors_encountered", index, "resolution")
     return FieldChange(rel, place, error.get("resolution"), after, was_there="resolution" in error)
-
-
-def merged(rel: str, records: Sequence[dict[str, Any]]) -> PatternsChange:
-    """Build the change that merges patterns that say the same.
-
-    The result is the first of them with the content of the others added (`agents.loki.anti_patterns.united`).
-    Raises `StoreError` for fewer than two.
-    """
-    if len(records) < 2:
-        raise StoreError("Nothing is selected.", next_step="Select at least two patterns.")
-    return PatternsChange(rel, tuple(records), (united(records),))
 
 
 def spelled(document: Any, like: bytes) -> bytes:
@@ -388,24 +318,7 @@ def parsed(data: bytes, rel: str) -> Any:
         ) from None
 
 
-def skill_text(record: dict[str, Any]) -> str:
-    """Render the text file of a skill as the agent does."""
-    lines = [f"# Skill: {text_of(record.get('name'))}", "", text_of(record.get("description")), ""]
-    if prerequisites := texts_of(record.get("prerequisites")):
-        lines += ["## Prerequisites", *(f"- {item}" for item in prerequisites), ""]
-    if steps := texts_of(record.get("steps")):
-        lines += ["## Steps", *(f"{number}. {step}" for number, step in enumerate(steps, 1)), ""]
-    listed = record.get("common_errors")
-    errors = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    if errors:
-        lines += ["## Common Errors and Fixes"]
-        lines += [f"- {text_of(each.get('error'))}: {text_of(each.get('fix'))}" for each in errors] + [""]
-    if criteria := texts_of(record.get("exit_criteria")):
-        lines += ["## Exit Criteria", *(f"- {item}" for item in criteria), ""]
-    return "\n".join(lines)
-
-
-def made_in(change: RecordChange, document: Any) -> Any:
+def made_in(change: FieldChange, document: Any) -> Any:
     """Return `document` with `change` applied.
 
     `document` is the content of the file at that moment, so that changes by others are preserved. Unknown
@@ -413,77 +326,27 @@ def made_in(change: RecordChange, document: Any) -> Any:
     expects.
     """
     changed = copy.deepcopy(document)
-    if isinstance(change, FieldChange):
-        _change_field(change, changed)
-    else:
-        _change_patterns(change, _list_of(changed))
-    return changed
-
-
-def taking_back(change: RecordChange, document: Any) -> RecordChange:
-    """Return the change that undoes `change`, to be called before it is made in `document`.
-
-    Each pattern is restored to its earlier position.
-    """
-    if isinstance(change, FieldChange):
-        return FieldChange(
-            change.rel, change.place, change.after, change.before, change.is_there, change.was_there
-        )
-    places = _places(change, _list_of(copy.deepcopy(document)))
-    return PatternsChange(change.rel, change.after, change.before, tuple(places))
-
-
-def _change_field(change: FieldChange, document: Any) -> None:
     *above, last = change.place
-    inside = document
+    inside = changed
     for step in above:
         inside = _inside(inside, step)
     now = _inside(inside, last)
     if _same(now, change.after if change.is_there else _ABSENT):
-        return
-    if not _same(now, change.before if change.was_there else _ABSENT):
-        raise _overtaken(change.rel)
-    if not change.is_there:
-        del inside[last]
-    elif isinstance(inside, dict | list):
+        return changed
+    if not _same(now, change.before if change.was_there else _ABSENT) or not isinstance(inside, dict | list):
+        raise Conflict(
+            f"{change.rel} was not changed:",
+            cause="the records no longer exist or have changed.",
+            next_step="Check the records, then try again.",
+        )
+    if change.is_there:
         inside[last] = change.after  # type: ignore[index]
     else:
-        raise _overtaken(change.rel)
-
-
-def _change_patterns(change: PatternsChange, listed: list[Any]) -> None:
-    places = _places(change, listed)
-    first = min(places, default=len(listed))
-    kept = [each for at, each in enumerate(listed) if at not in places]
-    new = copy.deepcopy(change.after)
-    if len(change.places) == len(new):
-        for place, record in sorted(zip(change.places, new, strict=True), key=lambda pair: pair[0]):
-            kept.insert(place, record)
-        listed[:] = kept
-    else:
-        listed[:] = [*kept[:first], *new, *kept[first:]]
-
-
-def _places(change: PatternsChange, listed: list[Any]) -> list[int]:
-    """Return the position of each pattern of `change.before` in `listed`. Raises `Conflict`."""
-    places: list[int] = []
-    for record in change.before:
-        found = (at for at, each in enumerate(listed) if at not in places and _same(each, record))
-        place = next(found, None)
-        if place is None:
-            raise _overtaken(change.rel)
-        places.append(place)
-    return places
+        del inside[last]  # type: ignore[arg-type]
+    return changed
 
 
 _ABSENT = object()
-
-
-def _list_of(document: Any) -> list[Any]:
-    listed = document.setdefault("patterns", []) if isinstance(document, dict) else document
-    if not isinstance(listed, list):
-        raise StoreError("The store was not changed.", cause="The store contains no list of patterns.")
-    return listed
 
 
 def _inside(value: Any, step: str | int) -> Any:
@@ -499,11 +362,3 @@ def _same(one: Any, other: Any) -> bool:
     if one is _ABSENT or other is _ABSENT:
         return one is other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _overtaken(rel: str) -> Conflict:
-    return Conflict(
-        f"{rel} was not changed:",
-        cause="the records no longer exist or have changed.",
-        next_step="Check the records, then try again.",
-    )

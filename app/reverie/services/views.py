@@ -58,8 +58,8 @@ class HomeFacts(Struct, frozen=True):
 
     takes_notes: bool = False
     """Whether a person can leave a note for the agent."""
-    keeps_records: bool = False
-    """Whether it stores many memories as records in one file."""
+    consolidates: bool = True
+    """Whether a consolidation can change its memories."""
     extracts: bool = False
     """Whether it keeps rollouts from which memories can be extracted."""
     has_failures: bool = False
@@ -400,8 +400,9 @@ class CompanionRestored(Struct, frozen=True, tag=True):
 
 
 class FieldChange(Struct, frozen=True, tag=True):
-    """A change of one field of the record in `rel` (path below the memory root).
+    """A change of one field of the record of loki-mode in `rel` (path below the memory root).
 
+    It has the value that it expects, so that changes that others made meanwhile are preserved.
     `place`: the keys and list positions that lead to the field.
     """
 
@@ -415,37 +416,16 @@ class FieldChange(Struct, frozen=True, tag=True):
     """Whether the field exists after the change; if not, `after` has no meaning."""
 
 
-class PatternsChange(Struct, frozen=True, tag=True):
-    """A change of patterns in the store at `rel`.
-
-    `after` replaces `before`; each pattern of `before` must exist exactly as given here. `places`: the
-    position of each of `after`; if empty, all are put at the position of the first one of `before`.
-    """
-
-    rel: str
-    before: tuple[dict[str, Any], ...]
-    after: tuple[dict[str, Any], ...]
-    places: tuple[int, ...] = ()
-
-
-RecordChange = FieldChange | PatternsChange
-"""A change of a record of loki-mode.
-
-It can be reversed. It has the values that it expects, so that changes that others made meanwhile are
-preserved.
-"""
-
-
 class Undo(Struct, frozen=True):
     """The information needed to undo a change that a person made."""
 
     context: ScopeContext
     path: str
     """The path that a window shows after the undo."""
-    steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | RecordChange, ...]
+    steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | FieldChange, ...]
     """The steps of the change, in the order in which they were made.
 
-    A `RecordChange` is already the reverse change: a value inside a record is restored in the present version
+    A `FieldChange` is already the reverse change: a value inside a record is restored in the present version
     of the record, which the bytes of a file could not express.
     """
     sentence: str

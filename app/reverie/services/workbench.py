@@ -231,7 +231,7 @@ class Workbench(HomeServices):
         agent = self.parts.home
         return HomeFacts(
             takes_notes=agent.store_rules is not None,
-            keeps_records=agent.records is not None,
+            consolidates=agent.consolidates,
             extracts=agent.extraction is not None,
             has_failures=agent.failures is not None,
             keeps_session_notes=agent.notes is not None,

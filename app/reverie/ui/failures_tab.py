@@ -1,8 +1,7 @@
 """The Failures tab: lessons, anti-patterns and crashes of the agent, with details and actions.
 
-Lessons that the next attempt gets are marked, and anti-patterns with the same meaning are grouped.
-`FailuresTab` shows the data and emits requests as signals; `FailuresControl` reads the data and makes the two
-kinds of changes: it saves resolutions and merges anti-patterns.
+Lessons that the next attempt gets are marked. `FailuresTab` shows the data and emits requests as signals;
+`FailuresControl` reads the data and saves resolutions.
 
 Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
 """
@@ -23,7 +22,7 @@ from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.failures.crash import Crash, CrashGroup
 from reverie.memory.paths import memory_path
-from reverie.services.failures import FailuresView, LessonState, LessonView, Repeated, patterns_in_words
+from reverie.services.failures import FailuresView, LessonState, LessonView, patterns_in_words
 from reverie.ui import display_text
 from reverie.ui.appearance import GAP
 from reverie.ui.display_text import age, as_tooltip, counted, tr, visible, visible_lines
@@ -66,7 +65,7 @@ class FailureRow(Struct, frozen=True):
 
     key: str
     look: TwoLines
-    what: LessonView | Repeated | AntiPattern | CrashGroup | None
+    what: LessonView | AntiPattern | CrashGroup | None
     """The subject of the row; None for the block that the next attempt gets."""
 
     @property
@@ -158,11 +157,6 @@ def _lesson_rows(view: FailuresView, goal: str, now: int) -> Iterator[FailureRow
 
 
 def _pattern_rows(view: FailuresView, goal: str) -> Iterator[FailureRow]:
-    for group in view.repeated:
-        first = group.records[0]
-        count = counted("1 duplicate record", "%n duplicate records", len(group.records))
-        look = TwoLines(_short(group.title), count, tr("can be merged"), sign="warning")
-        yield FailureRow(f"same {group.rel} {first.get('id')} {first.get('pattern')}", look, group)
     told = {id(each) for each in view.lessons_for(goal)}
     seen_ids: dict[str, int] = {}
     for each in view.anti_patterns:
@@ -223,9 +217,6 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
         return visible_lines(view.block(goal)).strip("\n") or tr("Nothing is sent.")
     if isinstance(what, LessonView):
         return _text(_lesson_lines(what, view))
-    if isinstance(what, Repeated):
-        head = counted("1 duplicate record:", "%n duplicate records:", len(what.records))
-        return _text((head, "", *(records(what.records).splitlines())))
     if isinstance(what, CrashGroup):
         return _text(_crash_lines(what))
     return records((what.record,)) if not what.legacy else _text(_legacy_lines(what))
@@ -362,13 +353,12 @@ _SHOWN_PROBLEMS = 20
 class FailuresTab(PartTab):
     """The view of the failures: parts, rows and details.
 
-    Signals: `resolve_wanted(LessonView)` and `merge_wanted(Repeated)`, requests for a change;
+    Signals: `resolve_wanted(LessonView)`, request for a change;
     `open_wanted(str)`, request to open a file below the memory root; `transcript_wanted(str)`, request to
     open the transcript of the source with this id.
     """
 
     resolve_wanted = Signal(object)
-    merge_wanted = Signal(object)
     open_wanted = Signal(str)
     transcript_wanted = Signal(str)
 
@@ -403,7 +393,6 @@ class FailuresTab(PartTab):
         self.resolve = FitPushButton(
             self.tr("Edit the resolution…"), self.tr("Write down how this error was resolved")
         )
-        self.merge = FitPushButton(self.tr("Merge…"), self.tr("Merge the duplicate records into one"))
         self.other = FitPushButton()
         self.open = FitPushButton()
         self.transcript = FitPushButton(
@@ -421,7 +410,7 @@ class FailuresTab(PartTab):
         self.lay_out(
             (self.state,),
             (self._goal_row, self.none),
-            (self.resolve, self.merge, self.other, self.open, self.transcript, self.copy),
+            (self.resolve, self.other, self.open, self.transcript, self.copy),
             self.list,
             self.text,
             (320, 280),
@@ -433,7 +422,6 @@ class FailuresTab(PartTab):
         self.list.picked.connect(self._on_picked)
         self.list.opened.connect(self._on_opened)
         self.resolve.clicked.connect(self._on_resolve)
-        self.merge.clicked.connect(self._on_merge)
         self.other.clicked.connect(self._on_other)
         self.open.clicked.connect(self._on_open)
         self.transcript.clicked.connect(self._on_transcript)
@@ -456,7 +444,7 @@ class FailuresTab(PartTab):
         for index, key in enumerate(PARTS):
             self.bar.setTabText(index, part_title(key, view))
         self.transcript.setVisible(view.source is not None)
-        if not (view.lessons or view.anti_patterns or view.repeated or view.crashes):
+        if not (view.lessons or view.anti_patterns or view.crashes):
             sentence = self.tr("Lessons that a failed iteration leaves for the next one appear here.")
             self.nothing.say(self.tr("Nothing has failed here yet"), f"{sentence} {state(view)}")
             self.turn_to(self.nothing)
@@ -501,7 +489,6 @@ class FailuresTab(PartTab):
         self.copy.setVisible(bool(text))
         what = row.what if row is not None else None
         self.resolve.setVisible(isinstance(what, LessonView))
-        self.merge.setVisible(isinstance(what, Repeated))
         other = self._other_row(row)
         self.other.setVisible(other is not None)
         if isinstance(what, CrashGroup):
@@ -534,8 +521,6 @@ class FailuresTab(PartTab):
         """Start the most likely action for the row that was activated by Enter or a double click."""
         if isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)
-        elif isinstance(row.what, Repeated):
-            self.merge_wanted.emit(row.what)
         elif row.what is not None:
             self._on_open()
 
@@ -544,12 +529,6 @@ class FailuresTab(PartTab):
         row = self.list.current
         if row is not None and isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)
-
-    @Slot()
-    def _on_merge(self) -> None:
-        row = self.list.current
-        if row is not None and isinstance(row.what, Repeated):
-            self.merge_wanted.emit(row.what)
 
     @Slot()
     def _on_other(self) -> None:
@@ -565,7 +544,7 @@ class FailuresTab(PartTab):
             if not self.is_here:
                 return
             self._opener(QUrl.fromLocalFile(str(what.newest.path)))
-        elif isinstance(what, LessonView | Repeated):
+        elif isinstance(what, LessonView):
             self.open_wanted.emit(what.rel)
         elif isinstance(what, AntiPattern):
             name = "anti-patterns" if what.legacy else "patterns"
@@ -680,47 +659,12 @@ class ResolutionDialog(_Dialog):
         self.wanted.emit(self._lesson, self.resolution)
 
 
-class MergeRecordsDialog(_Dialog):
-    """A dialog that shows anti-patterns with the same meaning, and the result of merging them.
-
-    Signal: `wanted(Repeated)`, request to merge them.
-    """
-
-    wanted = Signal(object)
-
-    def __init__(self, group: Repeated, icons: Icons, parent: QWidget | None = None) -> None:
-        super().__init__(icons, parent)
-        self._group = group
-        self.buttons.accepted.connect(self._on_accepted)
-        self.accept_button.setText(self.tr("&Merge"))
-        self.setWindowTitle(self.tr("Merge anti-patterns"))
-        count = len(group.records)
-        self.about.say(
-            counted("1 duplicate record is merged.", "%n duplicate records are merged into one.", count)
-        )
-        self.before.setPlainText(records(group.records))
-        after = group.change.after
-        self.after.setPlainText(records(after))
-        kept = {record.get("id") for record in after}
-        gone = [str(each.get("id")) for each in group.records if each.get("id") not in kept]
-        self.note.say(
-            self.tr(
-                "No text is lost: conditions, sources and links are combined. These ids are removed: {ids}."
-            ).format(ids=visible(", ".join(gone)) or "–")
-        )
-
-    @Slot()
-    def _on_accepted(self) -> None:
-        self.accept_button.setEnabled(False)
-        self.wanted.emit(self._group)
-
-
 def _block(block: str) -> str:
     return visible_lines(block).strip("\n") or tr("Nothing is sent.")
 
 
 class FailuresControl(QObject):
-    """Controller of the Failures tab: reads the failures, saves resolutions and merges anti-patterns.
+    """Controller of the Failures tab: reads the failures and saves resolutions.
 
     It reads when the tab is shown, and when something changes while it is visible. Its changes are edits by
     the user like any other; they are shown after the watcher has seen them.
@@ -743,10 +687,9 @@ class FailuresControl(QObject):
         self._session: HomeSession | None = None
         self._stale = True
         self._back = TakeBack(tab.message, edits)
-        self.dialog: ResolutionDialog | MergeRecordsDialog | None = None
+        self.dialog: ResolutionDialog | None = None
         tab.shown.connect(self._look)
         tab.resolve_wanted.connect(self._ask_resolution)
-        tab.merge_wanted.connect(self._ask_merge)
         tab.open_wanted.connect(self._on_open)
         edits.undone.connect(self._on_undone)
         edits.failed.connect(self._on_failed)
@@ -816,16 +759,6 @@ class FailuresControl(QObject):
             return
         dialog = ResolutionDialog(lesson, self.tab.view, self.tab.goal.text(), self._icons, self.tab.window())
         dialog.wanted.connect(self._resolve)
-        self._open_dialog(dialog)
-
-    @Slot(object)
-    def _ask_merge(self, group: Repeated) -> None:
-        if self.dialog is None:
-            dialog = MergeRecordsDialog(group, self._icons, self.tab.window())
-            dialog.wanted.connect(self._merge)
-            self._open_dialog(dialog)
-
-    def _open_dialog(self, dialog: ResolutionDialog | MergeRecordsDialog) -> None:
         self.dialog = dialog
         dialog.finished.connect(self._on_dialog_gone)
         dialog.open()
@@ -846,26 +779,10 @@ class FailuresControl(QObject):
 
         self._edits.apply(self._session, "write a resolution", job, self._on_resolved, self._on_refused)
 
-    @Slot(object)
-    def _merge(self, group: Repeated) -> None:
-        if self._session is None:
-            return
-        workbench = self._session.workbench
-
-        job = ask(workbench.failures.merge, group)
-
-        self._edits.apply(self._session, "merge anti-patterns", job, self._on_merged, self._on_refused)
-
     def _on_resolved(self, undo: Undo) -> None:
-        self._offer_undo(undo, self.tr("The resolution was saved."))
-
-    def _on_merged(self, undo: Undo) -> None:
-        self._offer_undo(undo, self.tr("The records were merged into one."))
-
-    def _offer_undo(self, undo: Undo, sentence: str) -> None:
         if self.dialog is not None:
             self.dialog.accept()
-        self._back.offer(undo, sentence)
+        self._back.offer(undo, self.tr("The resolution was saved."))
         self.changed.emit()
 
     def _on_refused(self, error: UserError) -> None:

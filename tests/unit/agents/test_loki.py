@@ -25,6 +25,8 @@ from reverie.cli import main
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.errors import Unavailable
+from reverie.jobs.consolidate.engine import RulesEngine
+from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.listing import names_only, scan_scope
 from reverie.profile import Profile
 from reverie.services.edits import UserEdits
@@ -568,3 +570,13 @@ def test_the_samples_records_are_told_in_words(tmp_path: Path) -> None:
         assert ("Also in the record" in text) is (path.name == "index.json"), text
     partial = said(EPISODE, (memory / "episodic/2026-08-19/task-ep-2026-08-19-b8f707b4.json").read_bytes())
     assert "naïve layout first (日本語 stop names)" in partial
+
+
+def test_only_the_agent_consolidates_its_records(tmp_path: Path) -> None:
+    maker = LokiMaker(tmp_path / "project")
+    path = maker.patterns(maker.anti_pattern(1), maker.anti_pattern(2))
+    before = path.read_bytes()
+    parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock)
+    with pytest.raises(Unavailable, match="alone changes its records"):
+        parts.dreams.run(DreamRequest(parts.home.context()), RulesEngine())
+    assert (path.read_bytes(), parts.runs.all()) == (before, ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,6 @@ def test_every_case_of_the_checklist_is_shown_and_problems_are_told(maker: LokiM
     assert len(view.lessons) == 6
     assert len(view.problems) == 6
     assert [len(group.crashes) for group in view.crashes] == [1, 2]
-    assert [len(group.records) for group in view.repeated] == [3]
     assert len(view.anti_patterns) == 4
     assert view.priors("guessing all") == ("guessing", "collect all rows")
     assert "- (prior) guessing\n" in view.block("guessing")
@@ -128,24 +126,6 @@ def test_an_error_that_is_another_by_now_is_left(maker: LokiMaker, tmp_path: Pat
     path.unlink()
     with pytest.raises(Conflict):
         made.failures.resolve(first, "x")
-
-
-def test_a_merge_and_its_undo_leave_all_else_where_it_stands(maker: LokiMaker, tmp_path: Path) -> None:
-    plain = {"id": "sem-plain", "pattern": "Stream tables"}
-    path = maker.patterns(
-        maker.anti_pattern(1), plain, 7, maker.anti_pattern(2), maker.anti_pattern(3, correct="read")
-    )
-    before = path.read_bytes()
-    made = bench(maker, tmp_path)
-    (group,) = made.failures.look().repeated
-    undo = made.failures.merge(group)
-    kept = json.loads(path.read_bytes())["patterns"]
-    assert kept == [{**maker.anti_pattern(1), "correct_approach": "read"}, plain, 7]
-    assert made.failures.look().repeated == ()
-    with pytest.raises(Conflict):
-        made.failures.merge(group)
-    made.undo(undo)
-    assert path.read_bytes() == before
 
 
 def test_the_sample_has_lessons_of_all_days(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from reverie.failures.lessons import retrieve
 from reverie.files.locks import lock_beside
 from reverie.memory.history.reader import HistoryPlace
 from reverie.profile import Profile
-from reverie.services.failures import RecordEdits, merged, parsed, resolution, spelled
-from reverie.services.views import FieldChange, PatternsChange
+from reverie.services.failures import RecordEdits, parsed, resolution, spelled
+from reverie.services.views import FieldChange
 from reverie.services.workbench import Workbench
 
 EPISODE = "episodic/2026-08-19/task-ep-2026-08-19-1.json"
@@ -84,12 +84,10 @@ def test_a_file_keeps_its_spelling(maker: LokiMaker, edits: RecordEdits, tmp_pat
         resolution(EPISODE, -1, {"resolution": ""}, "x"),
         FieldChange(EPISODE, ("importance",), 0.5, 0.7),
         FieldChange(EPISODE, ("task_id", "deep"), "x", "y"),
-        PatternsChange("semantic/anti-patterns.json", ({"id": "gone"},), ()),
+        FieldChange("semantic/anti-patterns.json", ("patterns", 0, "id"), "gone", "x"),
     ],
 )
-def test_what_is_not_as_expected_is_left(
-    change: FieldChange | PatternsChange, maker: LokiMaker, edits: RecordEdits
-) -> None:
+def test_what_is_not_as_expected_is_left(change: FieldChange, maker: LokiMaker, edits: RecordEdits) -> None:
     maker.patterns(name="anti-patterns")
     before = (maker.memory / EPISODE).read_bytes()
     with pytest.raises(Conflict):
@@ -123,7 +121,7 @@ def test_what_cannot_be_read_whole_is_never_written(
 ) -> None:
     maker.file(f"memory/{PATTERNS}", content)
     with pytest.raises(StoreError):
-        edits.change(PatternsChange(PATTERNS, (), ({"id": "x"},)))
+        edits.change(FieldChange(PATTERNS, ("id",), "x", "y"))
     assert (maker.memory / PATTERNS).read_bytes() == content
 
 
@@ -137,13 +135,13 @@ def test_a_writer_without_a_lock_is_not_overwritten(
     path = maker.patterns({"id": "a"})
     whole = RecordEdits._write
 
-    def late(self: RecordEdits, images: dict[str, tuple[bytes, bytes]], warnings: list[str]) -> None:
+    def late(self: RecordEdits, rel: str, before: bytes, after: bytes, warnings: list[str]) -> None:
         path.write_text('{"patterns": ["theirs"]}')
-        whole(self, images, warnings)
+        whole(self, rel, before, after, warnings)
 
     monkeypatch.setattr(RecordEdits, "_write", late)
     with pytest.raises(Conflict):
-        edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
+        edits.change(FieldChange(PATTERNS, ("patterns", 0, "id"), "a", "b"))
     assert path.read_text() == '{"patterns": ["theirs"]}'
 
 
@@ -157,57 +155,9 @@ def test_a_store_that_its_agent_holds_is_waited_for(
 
     monkeypatch.setattr("reverie.services.failures.lock_beside", soon)
     with lock_beside(path), pytest.raises(UserError, match="locked by its agent"):
-        edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
-    edits.change(PatternsChange(PATTERNS, ({"id": "a"},), ()))
-    assert edits.patterns() == ()
-
-
-def test_duplicates_become_one_with_what_all_know_and_come_back(maker: LokiMaker, edits: RecordEdits) -> None:
-    one = maker.anti_pattern(1, source_episodes=["e1"], mine="kept", confidence=0.97)
-    two = maker.anti_pattern(2, source_episodes=["e1", "e2"], what="guess", importance=0.9, theirs=[1])
-    three = maker.anti_pattern(3, source_episodes=["e3"], conditions=["When tired"])
-    path = maker.patterns({"id": "first"}, one, "scalar", two, {"id": "last"}, three)
-    before = path.read_bytes()
-    back = edits.change(merged(PATTERNS, (one, two, three)))
-    listed = record(maker, PATTERNS)["patterns"]
-    assert [each if isinstance(each, str) else each["id"] for each in listed] == [
-        "first",
-        one["id"],
-        "scalar",
-        "last",
-    ]
-    assert listed[1] == {
-        **one,
-        "source_episodes": ["e1", "e2", "e3"],
-        "conditions": ["When encountering: IterationError", "When tired"],
-        "incorrect_approach": "guess",
-        "confidence": 0.99,
-        "importance": 0.9,
-        "theirs": [1],
-    }
-    edits.change(back)
-    assert sorted(map(str, record(maker, PATTERNS)["patterns"])) == sorted(
-        map(str, json.loads(before)["patterns"])
-    )
-    with pytest.raises(StoreError):
-        merged(PATTERNS, (one,))
-
-
-def test_the_text_of_a_skill_follows_its_record_unless_a_person_wrote_it(
-    maker: LokiMaker, edits: RecordEdits, tmp_path: Path
-) -> None:
-    sample = copy_sample("loki-project", tmp_path) / ".loki" / "memory" / "skills"
-    for name in ("import-a-gtfs-feed.json", "import-a-gtfs-feed.md"):
-        maker.file(f"memory/skills/{name}", (sample / name).read_bytes())
-    rel, text = "skills/import-a-gtfs-feed.json", maker.memory / "skills" / "import-a-gtfs-feed.md"
-    before = text.read_text()
-    back = edits.change(FieldChange(rel, ("description",), "Load, validate and index a feed", "Load a feed"))
-    assert text.read_text() == before.replace("Load, validate and index a feed", "Load a feed")
-    edits.change(back)
-    assert text.read_text() == before
-    text.write_text("# Mine\n")
-    edits.change(FieldChange(rel, ("description",), "Load, validate and index a feed", "Load it"))
-    assert text.read_text() == "# Mine\n"
+        edits.change(FieldChange(PATTERNS, ("patterns", 0, "id"), "a", "b"))
+    edits.change(FieldChange(PATTERNS, ("patterns", 0, "id"), "a", "b"))
+    assert record(maker, PATTERNS)["patterns"] == [{"id": "b"}]
 
 
 def test_the_history_has_the_record_before_and_after(maker: LokiMaker, tmp_path: Path) -> None:

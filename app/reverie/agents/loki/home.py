@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,10 @@ from reverie.agents.base import Home, HomeContents, Project, TranscriptSource, W
 from reverie.agents.capabilities import (
     AgentCheck,
     AgentJob,
-    AgentLock,
-    ComparableText,
-    RootChange,
     StatusLine,
 )
 from reverie.agents.claude.messages import ClaudeReadable
 from reverie.agents.known_layouts import loki_database, loki_root, refusals
-from reverie.agents.loki.anti_patterns import AntiPatternRecords, comparable_text, index_updates
 from reverie.agents.loki.database import database_patterns, rendered_database
 from reverie.agents.loki.locations import DERIVED, FOLDERS, KIND, STORE
 from reverie.agents.loki.records import (
@@ -40,7 +35,6 @@ from reverie.agents.loki.records import (
 from reverie.agents.loki.rendering import rendered
 from reverie.agents.reading import directory_names
 from reverie.agents.scopes import (
-    EDITABLE,
     Caps,
     FileRole,
     FileRule,
@@ -75,7 +69,6 @@ _DERIVED_FROM = "The agent regenerates this file from its records, so a change w
 _RENDERING = "The agent makes this file from the skill's record beside it; a change would be lost."
 _KEPT = "The agent uses this file internally."
 _DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
-_RECORDS = AntiPatternRecords()
 
 
 class LokiHome(Home):
@@ -83,6 +76,7 @@ class LokiHome(Home):
 
     kind = KIND
     caps = CAPS
+    consolidates = False
 
     def __init__(
         self,
@@ -101,9 +95,7 @@ class LokiHome(Home):
         super().__init__(root)
         self.transcripts = self
         self.jobs = self
-        self.records = _RECORDS
         self.failures = self
-        self.consolidation = self
         self._claude = claude
         self._cache = cache
         self._own = root / "memory"
@@ -147,8 +139,6 @@ class LokiHome(Home):
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Return the rule of formats/loki.md section 13; notes and unknown files are editable."""
-        if _RECORDS.holder(rel):
-            return EDITABLE
         parts = rel.split("/")
         if parts[-1] in DERIVED and len(parts) <= 2:
             return FileRule("generated", _DERIVED_FROM)
@@ -167,21 +157,8 @@ class LokiHome(Home):
         return FileRule()
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        """Return "memory" for consolidated anti-patterns, and "kept" for everything else."""
-        return "memory" if _RECORDS.holder(rel) else "kept"
-
-    def comparable(self, text: str) -> ComparableText:
-        return comparable_text(text)
-
-    def agent_lock(self, context: ScopeContext) -> AgentLock | None:
-        return None  # each write takes the lock of its file (`Records.lock`)
-
-    def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        return index_updates(change)
-
-    def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """Return None for a record, because a record contains its own usage."""
-        return None if _RECORDS.holder(rel) else super().usage_key(root, rel)
+        """Return "kept": loki-mode consolidates its memories itself, so no consolidation changes them."""
+        return "kept"
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
         """Render a record or the database as Markdown.

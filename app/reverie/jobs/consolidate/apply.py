@@ -62,7 +62,6 @@ REJECTED = "rejected in review"
 """The note of an op that the person rejected."""
 CAME_TO_NOTHING = "came to nothing"
 """The note of an op without an effect on any file."""
-Check = Callable[[ScopeRoot, str, bytes | None, bytes], None]
 """A function that raises `UserError` if a file must not change from the first content to the second."""
 _CHANGED_SINCE = "changed since the preview; both versions are kept"
 
@@ -111,19 +110,18 @@ def plan_apply(
     *,
     file_bytes: int,
     essence: Callable[[str], str] = str,
-    check: Check = lambda _root, _rel, _before, _after: None,
 ) -> ApplyPlan:
     """Return the plan of an apply to the files in their present state; nothing on disk is changed.
 
     `source` holds the contents of the reviewed run, and `others` are the context's other memories now. No
     memory may become larger than `file_bytes`. `essence` returns the content of a text that must be
-    preserved. `check` raises if a file must not get the chosen content.
+    preserved.
     """
     plan = ApplyPlan(left=dict(resolution.blocked))
     intents = {intent.path: intent for intent in journal.intents}
     for group in review.groups:
         try:
-            changes = _of_group(group, resolution, source, intents, file_bytes, check)
+            changes = _of_group(group, resolution, source, intents, file_bytes)
         except UserError as error:
             for file in group.files:
                 chosen = chosen_change(file, resolution)
@@ -174,12 +172,10 @@ def _of_group(
     source: Transaction,
     intents: Mapping[str, FileIntent],
     file_bytes: int,
-    check: Check,
 ) -> dict[str, FileChange]:
     """Return the changes of one group, by memory path.
 
-    Raises `Conflict` if a file changed on the same lines, and `UserError` if it would be too large or
-    invalid.
+    Raises `Conflict` if a file changed on the same lines, and `UserError` if it would be too large.
     """
     changes = {}
     for file in group.files:
@@ -191,8 +187,6 @@ def _of_group(
                 raise UserError(f"{path} would be larger than the agent reads ({file_bytes} bytes).")
             if after != current:
                 mode = intent.mode if current is None else None
-                if after is not None:
-                    check(source.root_of(intent), intent.rel, current, after)
                 changes[path] = FileChange(source.root_of(intent), intent.rel, current, after, mode)
     return changes
 
@@ -510,7 +504,6 @@ class ApplyJob(Job[LoadedReview]):
             loaded.others,
             file_bytes=overlay.caps.file_bytes,
             essence=lambda text: comparable(parts.home, text).text,
-            check=overlay.check,
         )
         run.limits.check()
         self._done = ops_as_done(reviewed.ops, loaded.review, plan)

@@ -166,8 +166,6 @@ def rails_text(rails: Rails, caps: Caps) -> str:
         lines.append(f"- Nothing may be deleted from {' or '.join(kept)} memory.")
     if not caps.descriptions:
         lines.append("- This agent reads no front matter: write no description, and add no front matter.")
-    if rails.of_records:
-        lines.append(f"- {rails.of_records}")
     if rails.dry_run:
         lines.append("- This is a rehearsal: your changes are shown to a person and not carried out.")
     return "\n".join(lines)
@@ -210,9 +208,7 @@ def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
 
 def _line(note: Note, caps: Caps) -> str:
     """Return the line of one note in the list."""
-    described = (
-        note.said or description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
-    )
+    described = description(note.text.encode("utf-8")[: caps.description_prefix_bytes], caps).text
     facts = f"{len(note.text.encode('utf-8')):,} bytes" + (", pinned" if note.protected else "")
     facts += ", index" if note.index else ", document" if note.document else ""
     return f"{note.path} ({facts})" + (f": {described}" if described else "")

@@ -27,6 +27,7 @@ from reverie.agents.scopes import Caps, FrontMatterRules, Scope, ScopeContext, S
 from reverie.claims.checking import CheckedClaim
 from reverie.errors import UserError
 from reverie.files.atomic import is_write_protected
+from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.findings import RelatedKind
 from reverie.jobs.consolidate.review import renamed_files
@@ -41,7 +42,6 @@ from reverie.memory.front_matter_rules import block_of
 from reverie.memory.hot_set import escaped
 from reverie.memory.listing import unseen_reason
 from reverie.memory.paths import ROOT, MemoryPath, memory_path, parse_memory_path
-from reverie.memory.record_files import RecordFiles, run_files
 from reverie.memory.scope_files import FileChange, OverlayFiles, Savepoint, ScopeFiles, in_order
 from reverie.memory.store import MemoryStore
 from reverie.memory.usage import UsageLog
@@ -287,16 +287,6 @@ class _ScopeOverlay(Struct, frozen=True):
     files: OverlayFiles
     base: ScopeFiles
 
-    def said(self, rel: str) -> str | None:
-        """Return the subject of a record; None if `rel` is not a record."""
-        if not isinstance(self.base, RecordFiles) or not self.base.holder(rel):
-            return None
-        return self.base.said(rel)
-
-    def stays(self, rel: str) -> bool:
-        """Return whether `rel` is a record that must not be deleted now."""
-        return isinstance(self.base, RecordFiles) and self.base.stays(rel)
-
 
 class DreamOverlay:
     """Copies of all memories that a consolidation may read and change.
@@ -318,9 +308,8 @@ class DreamOverlay:
         for scope in Scope:
             with contextlib.suppress(ScopeUnavailable):
                 root = home.scope_root(context, scope)
-                base = run_files(home, root, nothing_else=True)
-                check = base.check if isinstance(base, RecordFiles) else _anything_goes
-                self._scopes[root.key] = _ScopeOverlay(root, OverlayFiles(base, check), base)
+                base = RootedDirectory(root.directory, without=root.without, private=root.private)
+                self._scopes[root.key] = _ScopeOverlay(root, OverlayFiles(base), base)
         self._store = MemoryStore(home, context, self._files_of, NoChangeListener())
         self._before: dict[str, str] = {}
         self.noticed: Sequence[NoticedPair] = ()
@@ -350,7 +339,6 @@ class DreamOverlay:
             dry_run,
             undeletable,
             self._kept,
-            "" if (records := self._home.records) is None else records.sentence,
         )
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
@@ -399,8 +387,6 @@ class DreamOverlay:
                 self._before[str(path)] = text
                 protected = key in pinned or path.scope in self._undeletable
                 used, written = usage.access_count, usage.last_write_at
-                said = overlay.said(entry.rel)
-                records = None if said is None else self._home.records
                 notes.append(
                     Note(
                         str(path),
@@ -410,9 +396,6 @@ class DreamOverlay:
                         written,
                         role == "index",
                         self._comparable,
-                        records,
-                        said or "",
-                        overlay.stays(entry.rel),
                         role == "document",
                         is_write_protected(entry.mode),
                         entry.mtime_ns // 1_000_000,
@@ -464,12 +447,7 @@ class DreamOverlay:
         return before, after
 
     def graded_texts(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two mappings, before and after the run: memory path -> text, with line numbers as on disk.
-
-        For a home with records these are the texts of `texts_before_and_after`.
-        """
-        if self._home.records is not None:
-            return self.texts_before_and_after()
+        """Return two mappings, before and after the run: memory path -> text as on disk."""
         before = dict(self._before)
         after = dict(before)
         for change in self.changes():
@@ -522,7 +500,7 @@ class DreamOverlay:
         for overlay in self._scopes.values():
             if not overlay.files.changes(overlay.root):
                 continue
-            if rules is None or (self._home.records is None and not self._has_index(overlay)):
+            if rules is None or not self._has_index(overlay):
                 continue
             change = self._root_change(overlay, moved)
             for rel, text in rules.index_updates(overlay.root, change).items():
@@ -534,12 +512,6 @@ class DreamOverlay:
                     overlay.files.write(rel, data)
                     followed.append(path)
         return tuple(followed)
-
-    def check(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes) -> None:
-        """Raise `StoreError` if a file of this root must not change from `before` to `after`."""
-        base = self._scopes[root.key].base
-        if isinstance(base, RecordFiles):
-            base.check(rel, before, after)
 
     def adopt(self, changes: Iterable[FileChange]) -> None:
         """Apply changes that were planned elsewhere to this overlay."""
@@ -592,8 +564,6 @@ class DreamOverlay:
             return ""
         for entry in overlay.files.walk().entries:
             if entry.kind == "file" and (entry.rel == path.rel or entry.rel.startswith(f"{path.rel}/")):
-                if overlay.stays(entry.rel):
-                    return f"{path} stays for now: a later record has the same id, and that one goes first."
                 role = self._home.file_role(overlay.root, entry.rel)
                 if role != "memory":
                     what = _KEPT.get(role) or _ALSO_NEVER_DELETED[role]
@@ -676,10 +646,6 @@ class DreamOverlay:
         except (UnicodeDecodeError, UserError):
             return None
         return None if "\0" in text else text
-
-
-def _anything_goes(_rel: str, _before: bytes | None, _after: bytes) -> None:
-    """Do nothing, because a file that holds no records may have any content."""
 
 
 def _subtree(usage: Mapping[str, MemoryUsage | None], key: str) -> list[str]:

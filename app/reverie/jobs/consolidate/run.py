@@ -26,7 +26,7 @@ from reverie.agents.capabilities import AgentLock, LockBefore
 from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
 from reverie.claims.checking import CheckedClaim
 from reverie.clock import HOUR_MS, Clock
-from reverie.errors import Busy, Conflict, StoreError, UserError
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S
 from reverie.files.directory import ensure_private
 from reverie.files.rooted import RootedDirectory
@@ -599,8 +599,14 @@ class DreamService:
         """Run one consolidation on an event loop of its own, and return its result.
 
         For callers without an event loop. While another consolidation of this home is running, the result is
-        `skipped`, with the reason.
+        `skipped`, with the reason. Raises `Unavailable` if the agent consolidates its memories only itself.
         """
+        if not self._parts.home.consolidates:
+            raise Unavailable(
+                "Nothing was consolidated.",
+                cause=f"{self._parts.home.label} alone changes its records.",
+                next_step="Delete a record in the tree if it is wrong.",
+            )
         request = replace(request, context=request.context.for_dreams())
         job = DreamJob(self._parts, request, engine)
         return asyncio.run(Run(self._parts, job, cancel=cancel, progress=progress).go())

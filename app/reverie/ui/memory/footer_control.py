@@ -312,10 +312,12 @@ class FooterControl(QObject):
             return self.tr("running")
         if session is None or session.context is None or not self._available:
             return self.tr("not available")
+        if not session.facts.consolidates:
+            return self.tr("the agent alone changes its records")
         # The same rule as for the command line: homes with workspaces need a workspace or a project.
         has_workspaces = any(project.workspaces for project in session.info.contents.projects)
         is_named = session.context.workspace_id is not None or session.context.project_path
-        if has_workspaces and not is_named and not session.facts.keeps_records:
+        if has_workspaces and not is_named:
             return self.tr("select a workspace or a project")
         running = session.status.running if session.status is not None else None
         if running is not None and not running.ours:

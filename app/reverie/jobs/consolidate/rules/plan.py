@@ -1,12 +1,12 @@
 """The plan of a consolidation by rules: takes notes and returns groups of memory commands.
 
-The rules use up the budget in this order: records that say the same, exact duplicates, near-duplicates, paths
-of files that were moved, harvest inboxes that other notes contain, empty files, descriptions, noise. A group
-of commands is carried out completely or not at all. A group that does not fit the budget is left for the next
-run, while a later, cheaper group may still fit; of a group of records, as many are merged as the budget
-allows. Every command is valid on the text that results from the commands before it. Notes of different scopes
-are never merged, and protected notes are never deleted; a merge preserves both wordings, and bodies never
-grow in total (`merge`). Planning repeatedly on the result ends with "no changes needed".
+The rules use up the budget in this order: exact duplicates, near-duplicates, paths of files that were moved,
+harvest inboxes that other notes contain, empty files, descriptions, noise. A group of commands is carried out
+completely or not at all. A group that does not fit the budget is left for the next run, while a later,
+cheaper group may still fit. Every command is valid on the text that results from the commands before it.
+Notes of different scopes are never merged, and protected notes are never deleted; a merge preserves both
+wordings, and bodies never grow in total (`merge`). Planning repeatedly on the result ends with "no changes
+needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
 milliseconds of work and may raise to cancel.
@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from reverie.agents.capabilities import ComparableText, Records
+from reverie.agents.capabilities import ComparableText
 from reverie.agents.scopes import Caps
 from reverie.claims.checking import CheckedClaim, ClaimState, fixed
 from reverie.claims.finding import ClaimKind
@@ -41,7 +41,6 @@ from reverie.jobs.consolidate.rules.reading import (
 )
 from reverie.jobs.consolidate.rules.similarity import (
     UNSPACED,
-    SplitText,
     candidate_pairs,
     compare,
     folded_body,
@@ -68,86 +67,6 @@ from reverie.runs.retention import INBOX, folded_words, line_key
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
 from reverie.values import Struct, replace
-
-
-class RecordMerge(Struct, frozen=True):
-    """A merge of records of one file with the same meaning."""
-
-    records: Records
-    target: Note
-    """The record with the most evidence, which gets the additional facts of the others."""
-    others: tuple[Note, ...]
-    """The records to delete, those with the most evidence first."""
-
-    def text(self, count: int) -> str:
-        """Return the target's text with the additional facts of the first `count` others."""
-        return self.records.merged([self.target.text, *(note.text for note in self.others[:count])]) or ""
-
-
-class _RecordText(Struct, frozen=True):
-    """The text of a record, under a name that reveals nothing about it."""
-
-    text: str
-    path: str = "/memories/project/record.md"
-
-
-def record_merges(notes: Sequence[Note], check: Callable[[], None]) -> Iterator[RecordMerge]:
-    """Yield the possible merges of records.
-
-    First come records that count as equal in this home, across all files. Then come records with the same
-    meaning in different words (see `similarity`); the search for them starts only when the caller requests
-    the next item.
-    """
-    files: dict[str, list[Note]] = defaultdict(list)
-    for note in notes:
-        files[note.path.rpartition("/")[0]].append(note)
-    alone: list[tuple[Records, list[Note]]] = []
-    for found in files.values():
-        check()
-        records = found[0].records
-        assert records is not None
-        groups = [[found[at] for at in group] for group in records.alike([note.text for note in found])]
-        yield from (merge for group in groups if (merge := _merge(records, group)) is not None)
-        known = {note.path for group in groups for note in group}
-        alone.append((records, [note for note in found if note.path not in known]))
-    for records, rest in alone:
-        yield from _in_other_words(records, rest, check)
-
-
-def _merge(records: Records, group: Sequence[Note]) -> RecordMerge | None:
-    """Return the merge of a group of records.
-
-    None if the merge would lose something, or if none of the records may be deleted.
-    """
-    target, *others = (group[at] for at in records.order([note.text for note in group]))
-    goes = tuple(note for note in others if not note.protected and not note.stays)
-    if not goes or records.merged([target.text, *(note.text for note in goes)]) is None:
-        return None
-    return RecordMerge(records, target, goes)
-
-
-def _in_other_words(
-    records: Records, notes: Sequence[Note], check: Callable[[], None]
-) -> Iterator[RecordMerge]:
-    # The subject of a record becomes its title, where any doubt is a veto.
-    """Yield the merges of two records that have the same meaning in different words."""
-    texts = [f"# {note.said}\n\n{note.essence(note.text).text}" for note in notes]
-    readings: dict[int, NoteReading] = {}
-    joined: set[int] = set()
-    for pair in candidate_pairs([SplitText(text) for text in texts], check):
-        check()
-        both = (pair.first, pair.second)
-        if joined.intersection(both):
-            continue
-        for at in both:
-            if at not in readings:
-                readings[at] = read_note(_RecordText(texts[at]), check)
-        if compare(readings[both[0]], readings[both[1]], check).duplicate:
-            merge = _merge(records, [notes[at] for at in both])
-            if merge is not None:
-                joined.update(both)
-                yield merge
-
 
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
 _CANDIDATE = re.compile(
@@ -544,7 +463,7 @@ def _with_one_end(body: str, *, has_block: bool) -> str:
 
 NO_CHANGES = "no changes needed"
 
-GroupKind = Literal["record", "exact", "near", "moved", "harvest", "empty", "description", "noise"]
+GroupKind = Literal["exact", "near", "moved", "harvest", "empty", "description", "noise"]
 # A line in more notes than this is boilerplate, so sharing it is no evidence for duplicates.
 _COMMON = 3
 # The largest share of a note's lines that counts as a few removed lines; more is a different text.
@@ -570,12 +489,6 @@ class Note(Struct, frozen=True):
     """Whether it is an index: the run updates it from the other notes, so the rules leave it unchanged."""
     essence: Callable[[str], ComparableText] = ComparableText
     """A function that returns the content of a text which a merge must preserve."""
-    records: Records | None = None
-    """The records that the note is one of; None for an ordinary file."""
-    said: str = ""
-    """The subject of a record."""
-    stays: bool = False
-    """Whether it is a record that must not be deleted now."""
     document: bool = False
     """Whether it is a document: many memories in an order of their own.
 
@@ -631,7 +544,6 @@ def plan(
     `stale` are the statements in the notes that are no longer true.
     """
     planner = _Planner(notes, budget, caps, check)
-    planner.records()
     planner.exact()
     planner.near()
     planner.moved(stale)
@@ -647,8 +559,7 @@ class _Planner:
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))
         found = {note.path: note for note in sorted(usable, key=lambda note: utf16_key(note.path))}
-        self._records = [note for note in found.values() if note.records is not None]
-        self._notes = {path: note for path, note in found.items() if note.records is None}
+        self._notes = found
         self._remaining = budget
         self._stale: dict[str, set[str]] = defaultdict(set)
         self._caps = caps
@@ -670,22 +581,6 @@ class _Planner:
             self._line_keys.update(keys)
             counts.update(set(keys.values()))
         return counts
-
-    def records(self) -> None:
-        """Plan merges of records with the same meaning into the record with the most evidence."""
-        for found in record_merges(self._records, self._check):
-            others = found.others[: max(0, self._remaining - 1)]
-            self.left_over += len(others) < len(found.others)
-            if not others:
-                return  # The next run finds any further ones.
-            path, before, after = found.target.path, found.target.text, found.text(len(others))
-            edits = () if after == before else (_edit(path, before, after),)
-            operations = (*edits, *(_delete(note.path) for note in others))
-            said = _count(len(others), "{} record says", "{} records say")
-            self._remaining -= len(operations)
-            self.groups.append(
-                PlannedGroup("record", f"{said} the same as “{found.target.said}”.", operations)
-            )
 
     def exact(self) -> None:
         """Plan merges of notes with the same body except for white space.
@@ -1011,7 +906,6 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 _DONE: dict[GroupKind, tuple[str, str]] = {
-    "record": ("merged {} group of similar records", "merged {} groups of similar records"),
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
     "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
     "moved": (
