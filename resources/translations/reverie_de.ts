@@ -1378,7 +1378,7 @@
     </message>
     <message>
         <source>the agent alone changes its records</source>
-        <translation type="unfinished"></translation>
+        <translation>nur der Agent ändert seine Datensätze</translation>
     </message>
 </context>
 <context>

@@ -216,8 +216,8 @@ MUTATIONS = (
     Mutation(
         "reverting gives back every byte",
         "runs/revert.py",
-        "current, becomes, intent.mode, intent.place)",
-        'current, (becomes or b"") + b" ", intent.mode, intent.place)',
+        "current, becomes, intent.mode)",
+        'current, (becomes or b"") + b" ", intent.mode)',
         ("tests/unit/runs/test_revert.py",),
     ),
     Mutation(
