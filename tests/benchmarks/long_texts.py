@@ -1,4 +1,4 @@
-"""Time for which the window is blocked while a hundred texts of a megabyte are shown.
+"""Time for which the window is blocked while a hundred texts of a megabyte are shown, edited and reviewed.
 
 `PYTHONPATH=tests:tests/ui python tests/benchmarks/long_texts.py [characters] [kind]...`
 prints the worst blocks of each view: the processor time that the GUI thread used in one, which other
@@ -8,24 +8,47 @@ programs on the machine do not change, and beside it the time that passed.
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from PySide6.QtCore import QEventLoop
+from PySide6.QtCore import QEventLoop, QObject
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication, QWidget
 from ui_reviews import A, B, C, view
 
 from helpers.long_texts import long_texts
+from reverie.agents.scopes import ScopeContext
+from reverie.jobs.consolidate import review as reviews
 from reverie.memory.diff import unified, word_spans
 from reverie.memory.nearest_lines import nearest_lines
+from reverie.profile import Profile
 from reverie.services.traces import MissedEdit
+from reverie.services.views import FileText, ReviewView, file_text
+from reverie.ui.appearance import theme_of
 from reverie.ui.changes.diff import HunkView, MergeView
 from reverie.ui.changes.review import Choices, ReviewPart
+from reverie.ui.changes.rows import ChangeRow
+from reverie.ui.changes.tab import ChangesTab
+from reverie.ui.editor import buffer as state
+from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.pane import EditorPane
+from reverie.ui.editor.preview import PreviewPane
+from reverie.ui.editor.rendered import LIMIT as PREVIEW_CHARS
+from reverie.ui.editor.rendered import MOST_LINES as PREVIEW_LINES
+from reverie.ui.editor.text_merge import MERGE_CHARS
+from reverie.ui.icons import Icons
+from reverie.ui.jobs import Lane
 from reverie.ui.memory.duplicates import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
 from reverie.ui.widgets.text_views import DiffView, LoadedText, TextView
 
 MEGABYTE = 1_000_000
+PAUSE_S = 0.03
+"""Seconds between two turns of the event loop, so that what waits for a pause in typing happens too."""
+REF = state.FileRef.memory("home", "global", "a.md")
+ADDRESS = state.Address(ScopeContext("w", "/p"), A)
 
 
 def turned(text: str) -> str:
@@ -42,6 +65,7 @@ def worst_block(kind: str, show: Callable[[], None]) -> Block:
     """Show something and give the block in which the thread worked longest."""
 
     def events() -> None:
+        time.sleep(PAUSE_S)
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
 
     found = []
@@ -75,33 +99,132 @@ def views(text: str) -> dict[str, tuple[QWidget, Callable[[], None]]]:
     }
 
 
+Shown = tuple[QWidget, Callable[[], None]]
+"""A widget, and what does in it what is measured."""
+
+
+def found(content: str) -> FileText:
+    return file_text(A, content.encode(), mtime_ns=1, cap=None)
+
+
+class Editor:
+    """An editor pane, and a file in it once it is opened."""
+
+    def __init__(self, directory: Path) -> None:
+        self.pane = EditorPane(Icons(), Profile.under(directory))
+        self.owner = QObject(self.pane)
+
+    def open(self, text: str) -> OpenFile:
+        theme = theme_of(self.pane.palette())
+        file = OpenFile(state.opened(REF, ADDRESS, found(text)), theme, self.owner)
+        self.pane.show_file(file, None)
+        return file
+
+    def type(self, file: OpenFile) -> None:
+        cursor = QTextCursor(file.document)
+        cursor.setPosition(file.document.characterCount() // 2)
+        cursor.insertText("x")
+
+    def disturb(self, file: OpenFile, theirs: str) -> None:
+        """Do what happens when another program writes an edited file."""
+        file.buffer, effect = state.seen_on_disk(state.typed(file.buffer, True), found(theirs), file.content)
+        if effect == "merge":
+            file.merge("agent")
+        self.pane.refresh()
+
+
+def shown_in_full(file: OpenFile) -> OpenFile:
+    """Show all of the file's text, as the button does, so that it can be edited."""
+    file.show_whole()
+    while file.shortened:
+        QApplication.processEvents()
+    return file
+
+
+def editors(text: str, directory: Path) -> dict[str, Shown]:
+    """The editor and the preview by what happens in them, with as much of the text as each takes."""
+    opening, whole, typing, conflict = (Editor(directory) for _ in range(4))
+    preview = PreviewPane()
+    typed = shown_in_full(typing.open(text))
+    part = text[: MERGE_CHARS - 100]
+    disturbed = shown_in_full(conflict.open(part))
+    middle = len(part) // 2
+    conflict.type(disturbed)
+    theirs = f"theirs{part[:middle]}theirs{part[middle:]}\nend"
+    rendered = "\n".join(text[:PREVIEW_CHARS].split("\n")[:PREVIEW_LINES])
+    return {
+        "editor open": (opening.pane, lambda: opening.open(text) and None),
+        "show in full": (whole.pane, lambda: whole.open(text).show_whole()),
+        "typing": (typing.pane, lambda: typing.type(typed)),
+        "conflict": (conflict.pane, lambda: conflict.disturb(disturbed, theirs)),
+        "preview": (preview, lambda: preview.say_text(rendered, at_once=True)),
+    }
+
+
+def review_pane(lane: Lane, made: ReviewView) -> tuple[ChangesTab, Callable[[], None]]:
+    """A Changes tab, and what shows a review there as it arrives from the job that read it."""
+    tab = ChangesTab(lane, Icons(), lambda: 0)
+    read = Choices(made)
+
+    def show() -> None:
+        tab.files.begin(ChangeRow("r1", 1, made.run))
+        tab.files.show_review(read)
+
+    return tab, show
+
+
+def reviews_of(text: str, lane: Lane) -> dict[str, Shown]:
+    """The Changes tab when a review arrives, and at clicks there."""
+    other = turned(text)
+    edit = view({C: text}, {C: other})
+    merge = view({A: text, B: other}, {A: text + "\n" + other}, max_loss_percent=100)
+    back = view({C: text}, {C: other}, can_apply=False, can_take_back=True)
+    shown: dict[str, Shown] = {}
+    for name, made in (("edit", edit), ("merge", merge), ("undo", back)):
+        tab, show = review_pane(lane, made)
+        shown[f"review, {name}"] = tab, show
+        clicked, first = review_pane(lane, made)
+        first()
+        shown[f"click, {name}"] = clicked, lambda clicked=clicked: clicked.files.tree.tick(False)
+    reviews._folded.cache_clear()  # the window gets its reviews from another process
+    return shown
+
+
 def main(size: int, wanted: list[str]) -> None:
     application = QApplication(["long texts"])
     application.setStyle("Fusion")
     worst: dict[str, list[Block]] = {}
     slowest: list[tuple[float, str]] = []
-    for kind, text in long_texts(size):
-        if wanted and kind not in wanted:
-            continue
-        begin = time.perf_counter()
-        made = views(text)
-        slowest.append((time.perf_counter() - begin, kind))
-        for name, (widget, show) in made.items():
-            widget.resize(700, 500)
-            widget.show()
+    lane = Lane("reviews")
+    with tempfile.TemporaryDirectory() as directory:
+        for kind, text in long_texts(size):
+            if wanted and kind not in wanted:
+                continue
+            print(kind, file=sys.stderr, flush=True)
+            begin = time.perf_counter()
+            made = {**views(text), **editors(text, Path(directory)), **reviews_of(text, lane)}
+            slowest.append((time.perf_counter() - begin, kind))
+            for name, (widget, show) in made.items():
+                widget.resize(700, 500)
+                widget.show()
+                QApplication.processEvents()
+                worst.setdefault(name, []).append(worst_block(kind, show))
+                widget.close()
+                widget.deleteLater()
             QApplication.processEvents()
-            worst.setdefault(name, []).append(worst_block(kind, show))
-            widget.close()
-            widget.deleteLater()
-        QApplication.processEvents()
+    lane.stop()
+    report(worst)
+    top = ", ".join(f"{seconds:.1f} s {kind}" for seconds, kind in sorted(slowest)[-4:][::-1])
+    print(f"beside it, off the GUI thread: {top}")
+
+
+def report(worst: dict[str, list[Block]]) -> None:
     for name, found in worst.items():
         above = sum(worked > 50 for worked, _passed, _kind in found)
         top = ", ".join(
             f"{worked:.0f} ({passed:.0f}) ms {kind}" for worked, passed, kind in sorted(found)[-4:][::-1]
         )
         print(f"{name:14} {above:3} of {len(found)} above 50 ms; worst: {top}", flush=True)
-    top = ", ".join(f"{seconds:.1f} s {kind}" for seconds, kind in sorted(slowest)[-4:][::-1])
-    print(f"beside it, off the GUI thread: {top}")
 
 
 if __name__ == "__main__":

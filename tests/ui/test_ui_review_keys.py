@@ -16,6 +16,7 @@ from ui_reviews import A, B, C, merge, run
 from ui_windows import Driver, Windows
 
 from reverie.services.views import ReviewView
+from reverie.ui.changes.review import Choices
 from reverie.ui.changes.rows import ChangeRow
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.dialogs import ShortcutSheet
@@ -40,7 +41,7 @@ class Shown:
 
     def show(self, view: ReviewView) -> Shown:
         self.pane.begin(ChangeRow("r1", 1, view.run))
-        self.pane.show_view(view)
+        self.pane.show_review(Choices(view))
         return self
 
     def press(self, key: Qt.Key, modifier: Any = Qt.KeyboardModifier.NoModifier, *, on: Any = None) -> str:

@@ -316,8 +316,7 @@ class ReviewView(Struct, frozen=True):
 
     `refused` are the run's requests that the rails refused or that failed, one sentence each. If `can_apply`
     is False, `why_not` has the reason, and the choices are read-only. `plan` is the input of
-    `jobs.consolidate.review.resolve`, which is pure and fast enough to be called on every click. `run` is
-    None for a change set of the history that no run made.
+    `jobs.consolidate.review.resolve`. `run` is None for a change set of the history that no run made.
     """
 
     run: RunSummary | None

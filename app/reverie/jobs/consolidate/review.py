@@ -1,7 +1,7 @@
 """The review of a run, like a pull request: its changes by group and hunk, and a person's selection of them.
 
-Pure and fast enough for the GUI thread: a `Review` has all data that `resolve` needs to compute the files
-that result from a selection, and the files that the rails block:
+Pure: a `Review` has all data that `resolve` needs to compute the files that result from a selection, and the
+files that the rails block. Its time grows with the length of the texts:
 
 - A memory that was pinned meanwhile is neither deleted nor moved.
 - A memory is not deleted if some of its lines would then exist nowhere else, unless a person agreed to that
@@ -393,6 +393,8 @@ class Resolution(Struct, frozen=True):
     """Changed path -> its new content; None if no file is there afterwards."""
     blocked: Mapping[str, str]
     """`ReviewedFile.path` -> the reason why the rails leave the file unchanged."""
+    pinned: frozenset[str] = frozenset()
+    """The blocked paths that would stay blocked after an agreement to the loss, because they are pinned."""
 
 
 def text_of(data: bytes) -> str:
@@ -460,6 +462,7 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
                 blocked[file.path] = "It is pinned now: pinned memories neither go nor move."
                 effect = {}
             chosen[file.path] = effect
+    pinned = frozenset(blocked)
     # A file that the first rail leaves unchanged loses nothing under the second.
     for rail in (_deletes_with_a_loss, _edits_with_a_loss):
         for file, why in rail(review, selection, _lost_lines(review, selection, chosen), chosen):
@@ -470,7 +473,7 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
         for effect in chosen.values()
         for path, text in effect.items()
     }
-    return Resolution(files, blocked)
+    return Resolution(files, blocked, pinned)
 
 
 def chosen_change(file: ReviewedFile, resolution: Resolution) -> dict[str, bytes | None]:
@@ -727,9 +730,14 @@ def hunks_taken(file: ReviewedFile, taken: Parts) -> frozenset[int]:
     return frozenset(hunk.index for hunk in file.hunks) if found is None else found
 
 
-def to_take_back(review: Review, selection: ReviewSelection, taken: Parts) -> Parts:
-    """Return the parts to undo so that only the selection remains in effect; empty if there are none."""
-    blocked = resolve(review, selection).blocked
+def to_take_back(
+    review: Review, selection: ReviewSelection, taken: Parts, resolution: Resolution | None = None
+) -> Parts:
+    """Return the parts to undo so that only the selection remains in effect; empty if there are none.
+
+    `resolution` is that of the selection; None computes it.
+    """
+    blocked = (resolution or resolve(review, selection)).blocked
     parts: dict[str, frozenset[int] | None] = {}
     for group in review.groups:
         for file in group.files:

@@ -24,7 +24,7 @@ from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.memory.paths import ROOT
 from reverie.services.views import run_undone
 from reverie.ui.changes.diff import PaneReader, ShownFile
-from reverie.ui.changes.review import ReviewPart
+from reverie.ui.changes.review import Choices, ReviewPart
 from reverie.ui.changes.rows import DELETED, ChangeRow, change_rows, restored
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.display_text import as_tooltip, counted, tr, visible, when
@@ -383,7 +383,10 @@ class ChangesControl(QObject):
         workbench, run, change = session.workbench, row.run, row.change
         beside = target if target is not None and target.beside else None
 
-        async def work(_control: JobControl) -> ReviewView:
+        async def work(_control: JobControl) -> Choices:
+            return Choices(await read())
+
+        async def read() -> ReviewView:
             if run is not None and not (beside and change):
                 try:
                     return await ask(workbench.reviews.review, run.id)
@@ -393,10 +396,10 @@ class ChangesControl(QObject):
             assert change is not None
             return await ask(workbench.change_log.review, change)
 
-        def done(view: ReviewView) -> None:
+        def done(found: Choices) -> None:
             if self.tab.files.row is not None and self.tab.files.row.key == row.key:
                 self.tab.files.begin(row, self._path_in(row) if self.tab.files.choices is None else "")
-                self.tab.files.show_view(view)
+                self.tab.files.show_review(found)
 
         self._reader.read("read a change set", "review", work, done)
 

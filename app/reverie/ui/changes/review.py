@@ -8,7 +8,9 @@ Threading: GUI thread; no file is read here.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import (
@@ -319,9 +321,17 @@ def file_words(file: ReviewFile) -> str:
     return f"{name} · {folder}" if folder else name
 
 
+def _line_counts(hunk: ReviewHunk) -> tuple[int, int]:
+    """Return the numbers of removed and added lines, which lie in this order between lines of context."""
+    start = next((at for at, (kind, _text) in enumerate(hunk.lines) if kind != " "), 0)
+    removed = bisect_left(hunk.lines, True, start, key=lambda line: line[0] != "-")
+    added = bisect_left(hunk.lines, True, removed, key=lambda line: line[0] != "+")
+    return removed - start, added - removed
+
+
 def hunk_words(file: ReviewFile, hunk: ReviewHunk) -> str:
     """Return the position of a hunk in words: its old lines or, for a pure insertion, the line before it."""
-    count = sum(kind == "-" for kind, _text in hunk.lines)
+    count = _line_counts(hunk)[0]
     if not hunk.lines:
         return {
             "rename": tr("Renamed from {name}").format(name=file.old_path.rpartition("/")[2]),
@@ -393,8 +403,7 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
     found: dict[int, list[str]] = {}
     grown = 0
     for hunk in file.hunks:
-        removed = sum(kind == "-" for kind, _text in hunk.lines)
-        added = sum(kind == "+" for kind, _text in hunk.lines)
+        removed, added = _line_counts(hunk)
         start = hunk.start + grown
         notes = [said for path, line, said in before if path == was and 0 < line - hunk.start <= removed]
         notes += [said for path, line, said in after if path == now and 0 < line - start <= added]
@@ -462,7 +471,7 @@ class ReviewActions(QObject):
     open_wanted = Signal(str)
     """Emitted with the path of a memory to open."""
     take_back_wanted = Signal(object)
-    """Emitted with the `Parts` to undo at once."""
+    """Emitted with the `ReviewSelection` that is to remain, to undo the other parts at once."""
 
     def __init__(
         self, tree: ReviewTree, difference: QWidget, edit: Callable[[], None], can_edit: Callable[[], bool]
@@ -552,17 +561,17 @@ class ReviewActions(QObject):
             return ""
         return self._choices.path_now(part.file)
 
-    def _now(self, part: ReviewPart | None) -> object:
-        """Return the parts that the action to undo at once would undo: only `part`.
+    def _now(self, part: ReviewPart | None) -> ReviewSelection | None:
+        """Return the selection that the action to undo at once would leave: all but `part`.
 
-        The result is None or {} if there is nothing to undo. It is None too if other parts are marked,
-        because their marks would be lost.
+        The result is None if there is nothing to undo, or if other parts are marked, because their marks
+        would be lost.
         """
         choices = self._choices
         if choices is None or part is None or part.group is None or not self._tree.can_tick:
             return None
         wanted = choices.without(part.group, part.file, part.hunk)
-        return wanted if choices.to_take_back in ({}, wanted) else None
+        return wanted if choices.selection in (choices.first, wanted) else None
 
     def _take_back(self) -> None:
         wanted = self._now(self._tree.part)
@@ -605,6 +614,8 @@ def _native(key: str) -> str:
 
 
 Taken = Literal["all", "some", "none"]
+RESOLVED_AT_ONCE = 50_000
+"""The most characters of texts for which a click is resolved at once; longer ones would block the window."""
 
 
 class Choices:
@@ -617,21 +628,31 @@ class Choices:
     Rejecting a group rejects all of it; accepting one part of it again accepts only that part. Text that the
     user typed is never dropped: if a file is rejected and accepted again, the typed text is restored.
 
-    Fast enough for the GUI thread; uses neither Qt nor files.
+    What the rules of the review make of a selection takes time that grows with the texts. Up to
+    `RESOLVED_AT_ONCE` characters it is computed when it is asked for. For longer texts a job computes it
+    and sets `resolved`; until then the choices answer with what is known of the selection before. Uses
+    neither Qt nor files.
     """
 
     def __init__(self, view: ReviewView) -> None:
+        """Create the choices and resolve the first selection, so call it in a job."""
         self.view = view
         self.selection = standing(view.plan, view.taken_back) if view.can_take_back else ReviewSelection()
-        self._agreed = self.selection.agreed_losses
+        self.first = self.selection  # before the user chose anything
         self._aside: dict[str, str] = {}
-        self._resolved: tuple[ReviewSelection, Resolution] | None = None
-        self._leaving: tuple[ReviewSelection, Parts] | None = None
+        self.resolved = self.selection, resolve(view.plan, self.selection)
+        self._leaving: tuple[ReviewSelection, Resolution, Parts] | None = None
+        texts = (text for file in view.plan.files for text in (file.before, file.after) if text)
+        self.at_once = sum(map(len, texts)) <= RESOLVED_AT_ONCE
 
-    def renew(self, view: ReviewView) -> None:
-        """Set a newer view of the same changes, after the memories around them have changed."""
-        self.view = view
-        self._resolved = self._leaving = None
+    def renew(self, newer: Choices) -> None:
+        """Use the view of `newer`, the same changes read again after the memories around them changed."""
+        self.view, self.resolved = newer.view, newer.resolved
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether no job has to resolve the selection."""
+        return self.at_once or self.resolved[0] is self.selection
 
     # Accepted parts
 
@@ -701,24 +722,26 @@ class Choices:
     @property
     def to_take_back(self) -> Parts:
         """The parts that are marked to be undone, in the form of a request to undo."""
-        if self._leaving is None or self._leaving[0] is not self.selection:
-            parts = to_take_back(self.view.plan, self.selection, self.view.taken_back)
-            self._leaving = self.selection, parts
-        return self._leaving[1]
+        now = self._resolution
+        if self._leaving is None or self._leaving[0] is not self.selection or self._leaving[1] is not now:
+            parts = to_take_back(self.view.plan, self.selection, self.view.taken_back, now)
+            self._leaving = self.selection, now, parts
+        return self._leaving[2]
 
-    def without(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> Parts:
-        """Return the parts to undo if only this part is to be undone, whatever parts are marked.
+    def without(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> ReviewSelection:
+        """Return the selection in which only this part is to be undone, whatever parts are marked.
 
         The part is a group, or its `file`, or the hunk `index` of the file.
         """
-        alone = Choices(self.view)
+        alone = copy(self)
+        alone.selection, alone._aside = self.first, {}
         if file is None:
             alone.take_group(group, False)
         elif index is None:
             alone.take_file(group, file, False)
         else:
             alone.take_hunk(group, file, index, False)
-        return alone.to_take_back
+        return alone.selection
 
     def path_now(self, file: ReviewFile) -> str:
         """Return the file's current path, given the state of this run; empty if the file does not exist."""
@@ -793,18 +816,17 @@ class Choices:
 
         Such a file is unblocked if the user agrees to the loss.
         """
-        agreed = self.selection.with_agreed_loss(path, agreed=True)
-        return path in self.blocked and path not in resolve(self.view.plan, agreed).blocked
+        return path in self.blocked and path not in self._resolution.pinned
 
     def has_agreed(self, path: str) -> bool:
         """Return whether the user agreed to lose more lines of this file than the run itself removes."""
-        return path in self.selection.agreed_losses - self._agreed
+        return path in self.selection.agreed_losses - self.first.agreed_losses
 
     @property
     def _resolution(self) -> Resolution:
-        if self._resolved is None or self._resolved[0] is not self.selection:
-            self._resolved = self.selection, resolve(self.view.plan, self.selection)
-        return self._resolved[1]
+        if self.at_once and self.resolved[0] is not self.selection:
+            self.resolved = self.selection, resolve(self.view.plan, self.selection)
+        return self.resolved[1]
 
     # Accepting and rejecting
 
@@ -869,10 +891,12 @@ class Choices:
     def can_write(self, file: ReviewFile, index: int | None = None) -> bool:
         """Return whether the file, or the hunk `index`, can be edited.
 
-        A text that a text box cannot hold, and a hunk without lines, cannot be edited.
+        A text that a text box cannot hold, a hunk without lines, and a file of which the selected text is not
+        known yet cannot be edited.
         """
         text = self._text(file)
-        if not self.view.can_apply or not (_is_utf8(text) and fits_document(text)):
+        is_known = self.is_resolved or index is not None or self.is_written(file)
+        if not (is_known and self.view.can_apply and _is_utf8(text) and fits_document(text)):
             return False
         return index is None or any(hunk.lines for hunk in file.hunks if hunk.index == index)
 

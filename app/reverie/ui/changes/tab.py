@@ -10,12 +10,14 @@ Threading: GUI thread; nothing is read here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from reverie.jobs.consolidate.review import Resolution, ReviewSelection, resolve, to_take_back
 from reverie.ui.appearance import GAP, UNIT
 from reverie.ui.changes.diff import VersionPane
 from reverie.ui.changes.review import Choices, ReviewActions, ReviewPart, ReviewTree, card_words
@@ -154,12 +156,12 @@ class ChangeSetPane(Column):
             self._show_choices(None)
         self._say_chosen()
 
-    def show_view(self, view: ReviewView) -> None:
-        """Show the files of the change set.
+    def show_review(self, read: Choices) -> None:
+        """Show the files of the change set, of which a job has read the choices `read`.
 
         The user's choices are kept if the changes to which they refer are the same as before.
         """
-        row = self._row
+        row, view = self._row, read.view
         if view.card is not None:
             self._say_card(view.card.counts)
             if row is not None and row.change is not None and row.change.who == "agent" and view.card.lost:
@@ -169,10 +171,10 @@ class ChangeSetPane(Column):
         known = self.choices
         if known is not None and _chosen_from(known.view) == _chosen_from(view):
             if known.view != view:
-                known.renew(view)
+                known.renew(read)
                 self._on_worded()
         else:
-            self._show_choices(Choices(view))
+            self._show_choices(read)
         if not view.groups and not view.refused:
             self.detail.show_text(self.tr("No files were changed."))
         if self._wanted and self.tree.select_part(self._wanted, None):
@@ -227,6 +229,8 @@ class ChangeSetPane(Column):
     def _show_choices(self, choices: Choices | None) -> None:
         """Show the files for new choices; None clears them."""
         self.choices = choices
+        for group in ("choices", "parts"):
+            self._versions.reader.drop(group)
         self.detail.show_part(None, None)
         self.tree.show_choices(choices)
         self._say_chosen()
@@ -266,6 +270,22 @@ class ChangeSetPane(Column):
         else:
             choices.take_hunk(*found, hunk, what == "accept")
             self._on_worded()
+
+    def _resolve(self) -> None:
+        """Resolve the selection in a job if the texts are long, and show the result.
+
+        A newer selection replaces the job, and another review drops it.
+        """
+        choices = self.choices
+        if choices is None or choices.is_resolved:
+            return
+        plan, selection = choices.view.plan, choices.selection
+
+        def done(found: Resolution) -> None:
+            choices.resolved = selection, found
+            self._on_worded()
+
+        self._versions.reader.read("resolve", "choices", lambda _control: resolve(plan, selection), done)
 
     def _say_chosen(self) -> None:
         """Update the buttons and counts for the current choices."""
@@ -311,6 +331,7 @@ class ChangeSetPane(Column):
         self.undo.setEnabled(True)
         self.chosen.say(said)
         self.chosen.setVisible(bool(said))
+        self._resolve()
 
     # Asking
 
@@ -323,15 +344,30 @@ class ChangeSetPane(Column):
 
     @Slot()
     def _ask_undo(self) -> None:
-        if self._row is not None:
-            parts = self.choices.to_take_back if self.choices is not None else {}
-            self._begin(self.undo)
-            self.take_back.emit(self._row, parts or None)
+        self._begin(self.undo)
+        selection = self.choices.selection if self.choices is not None else ReviewSelection()
+        self._ask_take_back(selection, all_if_none=True)
 
     @Slot(object)
-    def _ask_take_back(self, parts: Parts) -> None:
-        if self._row is not None and parts:
-            self.take_back.emit(self._row, parts)
+    def _ask_take_back(self, selection: ReviewSelection, *, all_if_none: bool = False) -> None:
+        """Request to undo what a selection leaves out, found in a job if the texts are long.
+
+        If that is nothing, the request is for everything with `all_if_none`, and is not made without.
+        """
+
+        def done(parts: Parts) -> None:
+            if self._row is not None and (parts or all_if_none):
+                self.take_back.emit(self._row, parts or None)
+
+        choices = self.choices
+        if choices is None:
+            done({})
+            return
+        find = partial(to_take_back, choices.view.plan, selection, choices.view.taken_back)
+        if choices.at_once:
+            done(find())
+        else:
+            self._versions.reader.read("find what to undo", "parts", lambda _control: find(), done)
 
     @Slot()
     def _ask_discard(self) -> None:
