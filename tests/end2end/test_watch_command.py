@@ -31,7 +31,7 @@ from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine.client import EngineClient
 from reverie.engine.process import LINGER_S
-from reverie.engine.reach import running_channel
+from reverie.engine.reach import reach
 from reverie.files.locks import is_running
 from reverie.profile import Profile
 from reverie.services.host import Host
@@ -168,7 +168,7 @@ def test_it_hosts_again_after_its_engine_or_the_process_of_the_services_died(pla
     profile = Profile.under(place.profile)
 
     def engine() -> int:
-        client = EngineClient(partial(running_channel, profile))
+        client = EngineClient(partial(reach, profile))
         try:
             client.connect()
             return client.pid

@@ -20,7 +20,7 @@ from reverie.engine.client import EngineClient
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import serve
 from reverie.engine.reach import connect
-from reverie.engine.server import CallControl
+from reverie.engine.workers import CallControl
 from reverie.profile import Profile
 
 _RUN_ID = re.compile(r"\b1\d{12}-[0-9a-f]{8}\b")

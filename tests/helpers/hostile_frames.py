@@ -23,7 +23,6 @@ from reverie.engine.asking import CallCancelled, ask
 from reverie.engine.channel import (
     LARGEST_FRAME,
     PROTOCOL,
-    Bug,
     CallMessage,
     Cancel,
     ConnectionLost,
@@ -40,7 +39,6 @@ from reverie.engine.channel import (
     ProgressMessage,
     Recorded,
     Refused,
-    Stopped,
     WelcomeMessage,
 )
 from reverie.engine.client import EngineBug, EngineClient, RemoteService
@@ -75,8 +73,8 @@ _FROM_ENGINE = (
     Done(1, encode(HostStatus("viewing", _HOLDER))),
     Failed(1, Conflict("Not written.", cause="It changed.", next_step="Read it again.")),
     Failed(1, LeaseHeld(_HOLDER)),
-    Stopped(1),
-    Bug(1, "frames"),
+    Failed(1),
+    Failed(1, trace="frames"),
     HomeChanged(HOME, Changes(frozenset({HOME / "a.md"}), False, 1, ())),
     Recorded(HOME, 1),
     Overwritten(HOME, (LostSave("/memories/global/a.md", 1, "text", True),)),
@@ -286,7 +284,7 @@ def _one_to_engine(connection: socket.socket, rng: random.Random, tally: Hostile
     while answers:
         length = int.from_bytes(answers[:4], "big")
         message = decode(answers[4 : 4 + length], FromEngine)
-        if isinstance(message, Bug):
+        if isinstance(message, Failed) and message.trace:
             tally.problems.append(f"frame {number} to the engine: a bug: {message.trace}")
         answers = answers[4 + length :]
     if must_end and tally.sentences == said:

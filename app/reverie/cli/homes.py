@@ -168,9 +168,9 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
             return None
         # Late: only needed if there is an engine.
         from reverie.engine.client import EngineClient
-        from reverie.engine.reach import running_channel
+        from reverie.engine.reach import reach
 
-        channel = partial(running_channel, session.profile)
+        channel = partial(reach, session.profile)
         client = EngineClient(channel, environment=partial(run_environment, parts))
     except UserError as error:
         log.info("no engine: %s", error)

@@ -34,23 +34,17 @@ class Askable:
         raise NotImplementedError
 
 
-class _Threads(threading.local):
-    """The rules of the current thread: whether it may wait."""
-
-    never_waits = False
-
-
-_threads = _Threads()
+_thread = threading.local()
 
 
 def may_wait() -> bool:
     """Return whether the current thread may wait for the result of a call."""
-    return not _threads.never_waits
+    return not getattr(_thread, "never_waits", False)
 
 
 def never_wait() -> None:
     """Forbid the current thread to wait for results, because other work needs the thread."""
-    _threads.never_waits = True
+    _thread.never_waits = True
 
 
 class Request(Awaitable[T]):

@@ -4,8 +4,8 @@ A frame is four bytes of length and one message. Arguments, results and progress
 bytes inside a message: decoding them requires the method's signature, so a process in between passes them on
 undecoded. A connection begins with `Hello`; the reply is `WelcomeMessage`, or `Refused` and the end of the
 connection. Then the client sends `CallMessage` and `Cancel`; the engine sends for each call any number of
-`ProgressMessage`, then exactly one of `Done`, `Failed`, `Stopped`, `Bug`. The engine also sends events of the
-homes that the client watches; while a client does not read, events of the same kind are merged into one.
+`ProgressMessage`, then exactly one of `Done` and `Failed`. The engine also sends events of the homes that the
+client watches; while a client does not read, events of the same kind are merged into one.
 
 Threading: `Channel.send` from any thread, one frame at a time; `receive` from one. Failure: `WireError` if a
 frame is too large or is not a message; both ends then close the connection. `ConnectionLost` if the other end
@@ -27,7 +27,7 @@ from reverie.files.watch import Changes
 from reverie.services.views import HostStatus, LostSave
 from reverie.values import Struct, field, replace
 
-PROTOCOL = 4
+PROTOCOL = 5
 LARGEST_FRAME = 256 << 20
 """The largest size of a frame in bytes.
 
@@ -109,23 +109,17 @@ class Done(Struct, frozen=True, tag=True):
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """The end of a call that failed with an error that a person can fix."""
+    """The end of a call without a result; one with neither an error nor a trace was cancelled."""
 
     id: int
-    error: UserError
+    error: UserError | None = None
+    """An error that a person can fix."""
+    trace: str = ""
+    """The traceback of a bug of ours."""
 
 
-class Stopped(Struct, frozen=True, tag=True):
-    """The end of a call that was cancelled, without a result."""
-
-    id: int
-
-
-class Bug(Struct, frozen=True, tag=True):
-    """The end of a call that failed because of a bug of ours."""
-
-    id: int
-    trace: str
+Answer = ProgressMessage | Done | Failed
+"""Progress of a call, or its end, which comes exactly once."""
 
 
 class HomeEvent(Struct, frozen=True):
@@ -210,7 +204,7 @@ def _both(sentence: str, later: str) -> str:
     return sentence if later in sentence else f"{sentence} {later}"
 
 
-FromEngine = WelcomeMessage | Refused | ProgressMessage | Done | Failed | Stopped | Bug | Event
+FromEngine = WelcomeMessage | Refused | Answer | Event
 
 
 class Channel:

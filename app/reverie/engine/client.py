@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
@@ -29,7 +29,7 @@ from reverie import __version__
 from reverie.engine.asking import Askable, CallCancelled, may_wait
 from reverie.engine.channel import (
     PROTOCOL,
-    Bug,
+    Answer,
     CallMessage,
     Cancel,
     Channel,
@@ -40,10 +40,9 @@ from reverie.engine.channel import (
     Hello,
     ProgressMessage,
     Refused,
-    Stopped,
     WelcomeMessage,
 )
-from reverie.engine.codec import WireError, decode
+from reverie.engine.codec import WireError, decode, encode
 from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
 from reverie.engine.methods import Method, is_offered, is_service, method_of
 from reverie.errors import Unavailable, UserError
@@ -54,12 +53,6 @@ if TYPE_CHECKING:
     from reverie.engine.engine import EngineServices, HomeEngine
 
 log = logging.getLogger("reverie.engine")
-
-Answer = ProgressMessage | Done | Failed | Stopped | Bug | UserError
-"""Progress of a call, or its end, which comes exactly once.
-
-A `UserError` means that there is no engine.
-"""
 
 _CHECK_S = 0.05
 _SIGNAL_S = 0.5
@@ -172,40 +165,31 @@ class EngineClient:
         return call
 
     def _begin(self, call: RemoteCall, *, may_connect: bool = True) -> bool:
-        """Send a new call; open a connection if necessary.
+        """Give a new call its id and send it; open a connection if necessary.
 
-        Returns False only if there is no connection and `may_connect` is False; nothing is sent then. If
-        sending fails, the call ends with the error.
+        Returns False only if there is no connection and `may_connect` is False; nothing is sent then. Once
+        the call has its id, it is certain to get an end, whatever happens to the connection.
         """
         try:
             if may_connect and self._is_lost:
                 raise self._gone()  # without the lock, which is held while the machine is tried
-            channel = self._registered(call, may_connect)
-        except UserError as error:
-            call.accept(error)
-        except Exception:  # noqa: BLE001 - handed to whoever waits, which has the crash path
-            call.accept(Bug(0, traceback.format_exc()))
-        else:
-            if channel is None:
+            if not self._lock.acquire(blocking=may_connect):
                 return False
-            call.send(channel)
-        return True
-
-    def _registered(self, call: RemoteCall, may_connect: bool) -> Channel | None:
-        """Give the call its id; return its connection, or None if there is none and none may be opened.
-
-        From now on the call is certain to get an end, whatever happens to the connection.
-        """
-        if not self._lock.acquire(blocking=may_connect):
-            return None
-        try:
-            channel = self._connected() if may_connect else self._channel
-            if channel is not None:
+            try:
+                channel = self._connected() if may_connect else self._channel
+                if channel is None:
+                    return False
                 call.id = next(self._ids)
                 self._waiting[call.id] = call
-            return channel
-        finally:
-            self._lock.release()
+            finally:
+                self._lock.release()
+        except UserError as error:
+            call.accept(Failed(0, error))
+        except Exception:  # noqa: BLE001 - handed to whoever waits, which has the crash path
+            call.accept(Failed(0, trace=traceback.format_exc()))
+        else:
+            call.send(channel)
+        return True
 
     def end(self, call: RemoteCall, answer: Answer | None) -> None:
         """Cancel a call that has been sent.
@@ -266,47 +250,35 @@ class EngineClient:
         self._channel = channel
         self._is_lost = False
         self._connections += 1
-        again = self._connections > 1
         self._reader = threading.Thread(
-            target=self._read, args=(channel, again), name="reverie-engine-link", daemon=True
+            target=self._read, args=(channel, self._connections > 1), name="reverie-engine-link", daemon=True
         )
         self._reader.start()
         return channel
 
     def _welcomed(self) -> tuple[Channel, Any]:
-        """Connect as `_greeted` does; try again if the engine is just ending or was just killed."""
-        for pause_s in _AGAIN_S:
-            try:
-                return self._greeted()
-            except ConnectionLost:
-                self._stopping.wait(pause_s)
-        try:
-            return self._greeted()
-        except ConnectionLost as error:
-            raise self._gone(error) from error
-
-    def _greeted(self) -> tuple[Channel, Any]:
         """Connect; return the channel and the reply to the greeting.
 
-        Raises `UserError` and `ConnectionLost`.
+        Tries again if an engine of this machine is just ending or was just killed. Raises `UserError`.
         """
-        channel = self._greeting = self._connect()
-        if self._stopping.is_set():
-            channel.shut()
-        try:
-            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
-            return channel, channel.receive()
-        except ConnectionLost as error:
-            channel.close()
-            # Another machine says by itself why it cannot be reached.
-            if self._explain is not None or self._stopping.is_set():
-                raise self._gone(error) from error
-            raise
-        except WireError as error:
-            channel.close()
-            raise self._gone(error) from error
-        finally:
-            self._greeting = None
+        pauses = iter(_AGAIN_S)
+        while True:
+            channel = self._greeting = self._connect()
+            if self._stopping.is_set():
+                channel.shut()
+            try:
+                channel.send(Hello(PROTOCOL, __version__, os.getpid()))
+                return channel, channel.receive()
+            except (ConnectionLost, WireError) as error:
+                channel.close()
+                pause_s = next(pauses, None)
+                # Another machine says by itself why it cannot be reached.
+                is_last = pause_s is None or self._explain is not None or self._stopping.is_set()
+                if is_last or isinstance(error, WireError):
+                    raise self._gone(error) from error
+                self._stopping.wait(pause_s)
+            finally:
+                self._greeting = None
 
     def _read(self, channel: Channel, again: bool) -> None:
         first_pause_s = 0.0
@@ -317,7 +289,7 @@ class EngineClient:
                 message = channel.receive()
                 if isinstance(message, Event):
                     self._on_event(message)
-                elif isinstance(message, ProgressMessage | Done | Failed | Stopped | Bug):
+                elif isinstance(message, Answer):
                     is_end = not isinstance(message, ProgressMessage)
                     call = self._waiting.pop(message.id, None) if is_end else self._waiting.get(message.id)
                     if call is not None:
@@ -342,7 +314,7 @@ class EngineClient:
             # One at a time: a call that is cancelled meanwhile takes itself out.
             _id, call = lost.popitem()
             try:
-                call.accept(self._gone())
+                call.accept(Failed(0, self._gone()))
             except Exception:
                 log.exception("the end of a call could not be handled")  # the others end all the same
         if self._is_lost:
@@ -401,7 +373,7 @@ class RemoteCall:
         except ConnectionLost:
             channel.shut()  # whoever reads it ends every call
         except WireError:  # too large
-            self.cancel(Bug(self.id, traceback.format_exc()))
+            self.cancel(Failed(self.id, trace=traceback.format_exc()))
         if self._is_cancelled:
             self._client.end(self, self._at_once)
 
@@ -426,11 +398,8 @@ class RemoteCall:
         """
         try:
             while True:
-                try:
+                with contextlib.suppress(Empty):
                     answer = self._answers.get(timeout=_SIGNAL_S if check is None else _CHECK_S)
-                except Empty:
-                    pass
-                else:
                     if not isinstance(answer, ProgressMessage):
                         return result_of(answer)
                     report(answer.value)
@@ -438,7 +407,7 @@ class RemoteCall:
                 if check is not None:
                     check()
         finally:
-            self.cancel(Stopped(self.id))
+            self.cancel(Failed(self.id))
 
 
 def _home_engine() -> type:
@@ -448,8 +417,13 @@ def _home_engine() -> type:
     return engine.HomeEngine
 
 
-class RemoteService:
-    """The methods of a home, of the engine, or of one of their services."""
+class RemoteService(Askable):
+    """A home, the engine, or one of their services or methods.
+
+    `name` is its dotted name there; empty for the home or engine itself. An attribute is the service or
+    method of that name, or the value of a property. Calling a method waits for the result; `ask` makes a
+    `Request` of it. `rest` loads the class that has the methods which `interface` lacks.
+    """
 
     def __init__(
         self,
@@ -457,72 +431,45 @@ class RemoteService:
         interface: type,
         home: Path,
         home_id: str,
-        prefix: str = "",
+        name: str = "",
         *,
         rest: Callable[[], type] | None = None,
     ) -> None:
-        """Offer the methods of `interface` whose names begin with `prefix`.
-
-        `rest` loads the class that has the methods which `interface` lacks.
-        """
         self._client = client
         self._interface = interface
         self._home = home
         self._home_id = home_id
-        self._prefix = prefix
+        self._name = name
         self._rest = rest
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        full = f"{self._prefix}{name}"
-        is_first = self._rest is None or is_offered(self._interface, full)
-        # On a thread that others need nothing is loaded, and so a service has no services of its own there;
-        # the thread that asks looks the method up.
-        may_load = may_wait()
-        if is_first and (may_load or not self._prefix) and is_service(self._interface, full):
-            return RemoteService(self._client, self._interface, self._home, self._home_id, f"{full}.")
-        remote = RemoteMethod(self._client, (self._home, self._home_id, full), partial(self._found, full))
-        return remote() if may_load and remote.is_property else remote
-
-    def _found(self, full: str) -> Method:
-        """Return the method with this dotted name. Raises `AttributeError`."""
+        full = f"{self._name}.{name}" if self._name else name
         interface = self._interface
-        if self._rest is not None and not is_offered(interface, full):
+        # On a thread that others need nothing is loaded; the thread that calls the method looks it up.
+        if self._rest is not None and may_wait() and not is_offered(interface, full):
             interface = self._rest()
-        method = method_of(interface, full)
-        if method is None:
-            raise AttributeError(f"an engine cannot be asked for {full}")
-        return method
+        found = RemoteService(self._client, interface, self._home, self._home_id, full, rest=self._rest)
+        if may_wait() and not is_service(interface, full) and found._method().is_property:
+            return found()
+        return found
 
-
-class RemoteMethod(Askable):
-    """One method of a home, of the engine, or of one of their services.
-
-    Calling it waits for the result; `ask` makes a `Request` of it. `find` returns its signature, which may
-    import the module that defines it.
-    """
-
-    def __init__(
-        self, client: EngineClient, address: tuple[Path, str, str], find: Callable[[], Method]
-    ) -> None:
-        self._client = client
-        self._address = address
-        self._find = find
-
-    @cached_property
     def _method(self) -> Method:
-        return self._find()
-
-    @property
-    def is_property(self) -> bool:
-        """Whether it is a property of the remote object, so that its value is read without a call."""
-        return self._method.is_property
+        """Return the signature of the method of this name. Raises `AttributeError`."""
+        interface = self._interface
+        if self._rest is not None and not is_offered(interface, self._name):
+            interface = self._rest()
+        method = method_of(interface, self._name)
+        if method is None:
+            raise AttributeError(f"an engine cannot be asked for {self._name}")
+        return method
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the method; return its result. Raises the exceptions of the method."""
-        assert may_wait(), f"{self._address[2]} would hold up a thread that others need"
-        own, message, report = self._packed(arguments, named)
+        assert may_wait(), f"{self._name} would hold up a thread that others need"
+        method = self._method()
+        own, message, report = self._packed(method, arguments, named)
         call = self._client.post(message)
         cancel, check = own.get("cancel"), own.get("check")
 
@@ -534,7 +481,7 @@ class RemoteMethod(Askable):
 
         try:
             encoded = call.result(report, look if cancel is not None or check is not None else None)
-            return decode(encoded, self._method.result)
+            return decode(encoded, method.result)
         except WireError as error:
             raise self._client.leave(error) from error
 
@@ -548,14 +495,15 @@ class RemoteMethod(Askable):
 
         `ended` is called with the result or with the error, on another thread.
         """
-        _own, message, report = self._packed(arguments, named)
+        method = self._method()
+        _own, message, report = self._packed(method, arguments, named)
 
         def accept(answer: Answer) -> None:
             if isinstance(answer, ProgressMessage):
                 report(answer.value)
                 return
             try:
-                value = decode(result_of(answer), self._method.result)
+                value = decode(result_of(answer), method.result)
             except WireError as error:
                 ended(None, self._client.leave(error))
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits
@@ -565,35 +513,31 @@ class RemoteMethod(Askable):
 
         call = self._client.post(message, accept)
         # A method with `check` changes nothing, so nobody need wait until it has stopped.
-        return partial(call.cancel, Stopped(0) if "check" in self._method.local else None)
+        return partial(call.cancel, Failed(0) if "check" in method.local else None)
 
     def _packed(
-        self, arguments: tuple[Any, ...], named: dict[str, Any]
+        self, method: Method, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[dict[str, Any], CallMessage, Callable[[bytes], None]]:
         """Return three items: the local arguments, the message, and a function for encoded progress."""
-        named = self._method.named(arguments, named)
-        own = {key: named.pop(key) for key in self._method.local if key in named}
+        named = method.named(arguments, named)
+        own = {key: named.pop(key) for key in method.local if key in named}
         progress = own.get("progress")
 
         def report(value: bytes) -> None:
             if progress is not None:
-                progress(decode(value, self._method.progress))
+                progress(decode(value, method.progress))
 
-        environment = self._client.environment() if self._address[2] in RUNS else {}
-        message = CallMessage(0, *self._address, self._method.pack(named), environment=environment)
+        environment = self._client.environment() if self._name in RUNS else {}
+        message = CallMessage(
+            0, self._home, self._home_id, self._name, encode(method.arguments(**named)), environment
+        )
         return own, message, report
 
 
-def result_of(answer: Answer) -> bytes:
+def result_of(answer: Done | Failed) -> bytes:
     """Return the encoded result of a call that has ended, or raise its error."""
     if isinstance(answer, Done):
         return answer.value
-    if isinstance(answer, Failed):
-        raise answer.error
-    if isinstance(answer, Stopped):
-        raise CallCancelled
-    if isinstance(answer, Bug):
+    if answer.trace:
         raise EngineBug(answer.trace)
-    if isinstance(answer, UserError):
-        raise answer
-    raise EngineGone
+    raise answer.error or CallCancelled

@@ -204,26 +204,24 @@ def require_wirable(hint: Any) -> None:
 
     The fields of a class are not checked.
     """
-    origin = typing.get_origin(hint)
-    if isinstance(hint, typing.TypeAliasType if hasattr(typing, "TypeAliasType") else ()):
-        require_wirable(hint.__value__)
-    elif origin is typing.Literal or hint is Any or hint is object or hint is None or hint is ...:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal or hint is Any or hint is object or hint is None or hint is ...:
         return
-    elif origin in (typing.Annotated, typing.Final):
-        require_wirable(typing.get_args(hint)[0])
-    elif origin in (typing.Union, types.UnionType) or origin in _CONTAINERS:
-        for each in typing.get_args(hint):
-            require_wirable(each)
-    elif origin is not None or not isinstance(hint, type) or not _is_wirable(hint):
+    if origin in (typing.Annotated, typing.Final):
+        inner = inner[:1]
+    elif origin not in (typing.Union, types.UnionType, *_CONTAINERS) and (
+        origin is not None or not isinstance(hint, type) or not _is_wirable(hint)
+    ):
         raise TypeError(f"{hint!r} cannot cross the wire")
+    for each in inner:
+        require_wirable(each)
 
 
 def _is_wirable(kind: type) -> bool:
-    known = (enum.Enum, Path, UserError, Struct)
     return (
         kind in _PLAIN
         or kind in _CONTAINERS
-        or issubclass(kind, (*known, Phrase))
+        or issubclass(kind, (enum.Enum, Path, UserError, Struct, Phrase))
         or dataclasses.is_dataclass(kind)
         or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
     )

@@ -37,14 +37,8 @@ from reverie.engine.interface import (
     update_of,
 )
 from reverie.engine.search import EngineSearch
-from reverie.engine.server import (
-    NOBODY,
-    CallControl,
-    CallStopped,
-    ClientConnection,
-    RunProcesses,
-    has_left,
-)
+from reverie.engine.server import NOBODY, ClientConnection, has_left
+from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
 from reverie.files.watch import Changes, Watcher, WatchState
@@ -181,9 +175,7 @@ class HomeWatch:
 class HomeEngine(Workbench, HomeCalls):
     """One open home: the workbench that its clients share, its watcher and its background services."""
 
-    def __init__(
-        self, parts: HomeContainer, index: EngineSearch, workers: RunProcesses | None = None
-    ) -> None:
+    def __init__(self, parts: HomeContainer, index: EngineSearch, workers: Workers | None = None) -> None:
         super().__init__(parts)
         self._index = index
         self._workers = workers
@@ -270,7 +262,7 @@ class HomeEngine(Workbench, HomeCalls):
         ):
             call = CallMessage(0, self.parts.home.root, self.home_id, "start_history")
             try:
-                self._workers.run_aside(CallControl(NOBODY, call), self.parts.run_dependencies)
+                self._workers.run_aside(CallControl(call), self.parts.run_dependencies)
             except UserError as error:
                 log.info("the engine itself updates the history: %s", error)
             else:
@@ -434,7 +426,7 @@ class ProfileEngine:
         clock: Clock,
         *,
         on_idle: Callable[[], None] = lambda: None,
-        workers: RunProcesses | None = None,
+        workers: Workers | None = None,
         is_worker: bool = False,
     ) -> None:
         self.profile = profile

@@ -22,7 +22,8 @@ from functools import partial
 
 from reverie.engine.channel import CallMessage, HostChanged
 from reverie.engine.codec import decode
-from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses
+from reverie.engine.server import ClientConnection
+from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.errors import UserError
 from reverie.llm.keys import never_unlock
 from reverie.services.container import HomeContainer
@@ -69,7 +70,7 @@ class HomeHost:
     Without `workers` it runs in this process.
     """
 
-    def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
+    def __init__(self, parts: HomeContainer, workers: Workers | None = None) -> None:
         self._parts = parts
         self._workers = workers
         self._paused: dict[ClientConnection, bool] = {}
@@ -128,7 +129,7 @@ class HomeHost:
         self._parts.forget_settings()  # while nobody hosted, nobody watched them
         call = CallMessage(0, self._parts.home.root, self._parts.home_id, "run_host")
         control = self._control = CallControl(
-            NOBODY, call, lambda value: self._update(control, decode(value, HostStatus))
+            call, lambda value: self._update(control, decode(value, HostStatus))
         )
         self._set(HostStatus("waiting", message=STARTING))
         self._thread = threading.Thread(target=self._run, args=(control,), name="reverie-host", daemon=True)
@@ -138,7 +139,7 @@ class HomeHost:
         """End the host and its runs, if it is started."""
         control, self._control = self._control, None
         if control is not None:
-            control.cancel.set()
+            control.stop()
             assert self._thread is not None
             self._thread.join()
             self._set(HostStatus("stopped"))

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import msgspec
 
-from reverie.engine.codec import decode, encode, require_wirable
+from reverie.engine.codec import decode, require_wirable
 from reverie.services import LazyService
 from reverie.values import Struct
 
@@ -48,10 +48,6 @@ class Method(Struct, frozen=True):
         if len(arguments) > len(self.order):
             raise TypeError(f"{self.name} takes {len(self.order)} arguments")
         return dict(zip(self.order, arguments, strict=False)) | dict(named)
-
-    def pack(self, named: Mapping[str, Any]) -> bytes:
-        """Encode the given arguments. Raises `TypeError` for one that the method does not have."""
-        return encode(self.arguments(**named))
 
     def unpack(self, data: bytes) -> dict[str, Any]:
         """Decode the arguments of a call. Raises `WireError`."""

@@ -53,7 +53,7 @@ from reverie.engine.reach import (
 from reverie.engine.server import ClientConnection
 from reverie.engine.start import engine_command
 from reverie.engine.workers import Workers
-from reverie.errors import Busy, UserError, user_error_from_os
+from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
 from reverie.files.locks import held_lock
 from reverie.files.log_file import log_handler, wanted_level
 from reverie.profile import Profile
@@ -155,9 +155,13 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
 def serve_streams(profile: Profile) -> None:
     """Run an engine for one client, over standard input and output, until the client has left."""
+    _serve_one(_engine_of(profile))
+
+
+def _engine_of(profile: Profile, on_idle: Callable[[], None] = lambda: None) -> ProfileEngine:
     sys.setswitchinterval(_SWITCH_S)
-    workers = Workers(_worker_command(profile))
-    _serve_one(ProfileEngine(profile, system_clock, workers=workers))
+    workers = Workers([*engine_command(profile), "--worker"])
+    return ProfileEngine(profile, system_clock, on_idle=on_idle, workers=workers)
 
 
 def serve_worker(profile: Profile) -> NoReturn:
@@ -189,10 +193,8 @@ def _serve_one(engine: ProfileEngine) -> None:
 
 
 def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, nobody_s: float) -> None:
-    sys.setswitchinterval(_SWITCH_S)
     idle = threading.Event()
-    workers = Workers(_worker_command(profile))
-    engine = ProfileEngine(profile, system_clock, on_idle=idle.set, workers=workers)
+    engine = _engine_of(profile, idle.set)
     ended = threading.Event()
     listening, path = _listening(profile)
     with listening:
@@ -250,7 +252,7 @@ def _listening_at(path: Path) -> socket.socket:
 
 def _pid_of_engine(profile: Profile) -> int:
     """Return the process id of the running engine; 0 if the engine does not respond."""
-    with contextlib.suppress(OSError, ConnectionLost, WireError):
+    with contextlib.suppress(Unavailable, ConnectionLost, WireError):
         channel = reach(profile)
         try:
             channel.send(Hello(PROTOCOL, __version__, os.getpid()))
@@ -309,17 +311,6 @@ def inline_channel(engine: ProfileEngine) -> Channel:
     return socket_channel(ours, FromEngine)
 
 
-def _worker_command(profile: Profile) -> list[str]:
-    return [*engine_command(profile), "--worker"]
-
-
-def _log_into(file: Path) -> None:
-    ours = logging.getLogger("reverie")
-    ours.setLevel(wanted_level(os.environ) or logging.INFO)
-    ours.addHandler(log_handler(file))
-    ours.propagate = False
-
-
 def _log_dead_thread(of: threading.ExceptHookArgs) -> None:
     """Log the exception that ended a thread, because nobody reads the standard error of an engine."""
     if of.exc_value is not None and not isinstance(of.exc_value, SystemExit):
@@ -335,7 +326,10 @@ def main(arguments: list[str]) -> int:
     profile = Profile(*map(Path, arguments[:4]))
     threading.excepthook = _log_dead_thread
     with contextlib.suppress(OSError, UserError):  # a full or read-only disk: an engine without a log
-        _log_into(profile.engine_log)
+        ours = logging.getLogger("reverie")
+        ours.setLevel(wanted_level(os.environ) or logging.INFO)
+        ours.addHandler(log_handler(profile.engine_log))
+        ours.propagate = False
     if "--worker" in arguments[4:]:
         serve_worker(profile)
     try:

@@ -25,6 +25,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from reverie.agents.variables import AGENT_VARIABLES
 from reverie.engine.channel import Channel, FromEngine
 from reverie.engine.start import StartingEngine, engine_command
 from reverie.errors import Unavailable
@@ -36,34 +37,6 @@ _LONGEST_PATH = 100
 """The largest length of a socket's path in bytes.
 
 Systems allow 104 to 108.
-"""
-AGENT_VARIABLES = frozenset(
-    {
-        "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
-        "CLAUDE_CODE_DISABLE_CLAUDE_MDS",
-        "CLAUDE_CODE_REMOTE",
-        "CLAUDE_CODE_REMOTE_MEMORY_DIR",
-        "CLAUDE_CODE_SIMPLE",
-        "CLAUDE_CONFIG_DIR",
-        "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE",
-        "CODEX_HOME",
-        "CODEX_SQLITE_HOME",
-        "DO_NOT_TRACK",
-        "HOME",
-        "LOKI_FAILURE_MEMORY",
-        "LOKI_MEMORY_BASE_PATH",
-        "LOKI_TELEMETRY",
-        "LOKI_TELEMETRY_DISABLED",
-        "MUX_ROOT",
-        "NODE_ENV",
-        "TZ",
-        "XUM_ROOT",
-    }
-)
-"""The environment variables by which Reverie finds and understands the agents' homes.
-
-The agents' other variables do not count, because an agent sets some of them for every program that it starts,
-such as a command of Reverie.
 """
 _OF_MODELS = ("_API_KEY", "_API_TOKEN", "_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """The endings of the variables that determine how a model service is reached.
@@ -175,7 +148,7 @@ def connect(
         starting.wait()
     # Again where it ended between its start and our coming, as one does that nobody needs.
     for _attempt in range(_ATTEMPTS):
-        with contextlib.suppress(OSError):  # none there, or a dead one's
+        with contextlib.suppress(Unavailable):  # none there, or a dead one's
             return reach(profile)
         StartingEngine(engine_command(profile) if command is None else command).wait()
     raise Unavailable(
@@ -203,8 +176,13 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
     When the channel is closed, the process ends; after `end_s` seconds it is killed, which is logged with
     `level`.
     """
+
     # Closing waits for a message that is on its way, and that one for a process that may not read.
-    breaker = threading.Timer(end_s, _kill, (process, level))
+    def kill() -> None:
+        if process.kill():
+            log.log(level, "process %d did not end with its connection and was killed", process.pid)
+
+    breaker = threading.Timer(end_s, kill)
     breaker.daemon = True
 
     def shut() -> None:
@@ -220,11 +198,6 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
     return Channel(process.reader, process.writer, FromEngine, shut=shut, close=close)
 
 
-def _kill(process: ChildProcess, level: int) -> None:
-    if process.kill():
-        log.log(level, "process %d did not end with its connection and was killed", process.pid)
-
-
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:
     """Return a channel over a connected socket."""
 
@@ -238,18 +211,10 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
     return Channel(reader, writer, incoming, shut=lambda: connection.shutdown(socket.SHUT_RDWR), close=close)
 
 
-def running_channel(profile: Profile) -> Channel:
-    """Return a channel to the running engine, as `reach` does. Raises `Unavailable`."""
-    try:
-        return reach(profile)
-    except OSError as error:
-        raise Unavailable("Reverie's engine is not running.", cause=str(error)) from error
-
-
 def reach(profile: Profile) -> Channel:
     """Return a channel to the running engine of `profile`.
 
-    Raises `OSError` if there is none, or only one of another user; the keys of models must not be sent to
+    Raises `Unavailable` if there is none, or only one of another user; the keys of models must not be sent to
     that one.
     """
     refusal: OSError | None = None
@@ -264,5 +229,4 @@ def reach(profile: Profile) -> Channel:
         except OSError as error:
             refusal = refusal or error
         connection.close()
-    assert refusal is not None  # there is a place at least
-    raise refusal
+    raise Unavailable("Reverie's engine is not running.", cause=str(refusal)) from refusal

@@ -12,11 +12,8 @@ machine cannot be used, in sentences, derived from the last kilobytes of the out
 from __future__ import annotations
 
 import logging
-import subprocess
-import threading
 import time
 from collections.abc import Sequence
-from typing import BinaryIO
 
 from reverie import __version__
 from reverie.engine.channel import Channel, ConnectionLost, Refused
@@ -34,7 +31,6 @@ INSTALL = "pipx install reverie"
 AGAIN_S = 60.0
 SSH_END_S = 1.0
 _CONNECT_S = 10
-_MOST_PRINTED = 8192
 _OPTIONS = (
     "-T",
     *("-o", "BatchMode=yes"),
@@ -53,29 +49,6 @@ def ssh_command(address: MachineAddress, program: Sequence[str] = ("ssh",)) -> l
     return [*program, *_OPTIONS, *port, "--", address.name, _COMMAND]
 
 
-class _Printed:
-    """The end of the output of a program, read on a thread."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._kept = b""
-        self._thread = threading.Thread(target=self._read, args=(stream,), name="reverie-ssh", daemon=True)
-        self._thread.start()
-
-    def _read(self, stream: BinaryIO) -> None:
-        with stream:
-            while piece := stream.read1(_MOST_PRINTED):  # type: ignore[attr-defined]
-                self._kept = (self._kept + piece)[-_MOST_PRINTED:]
-
-    def text(self) -> str:
-        """Return the end of the output.
-
-        Waits only a short time for the output to end, because a process that the program left behind may keep
-        the stream open.
-        """
-        self._thread.join(SSH_END_S)
-        return self._kept.decode("utf-8", "replace")
-
-
 class RemoteMachine:
     """Another machine, reached through `ssh`.
 
@@ -88,7 +61,6 @@ class RemoteMachine:
         """The process of `ssh` that was started last."""
         self._program = tuple(program)
         self._process: ChildProcess | None = None
-        self._printed: _Printed | None = None
         self._last: UserError | None = None
         self._not_before = 0.0
 
@@ -99,7 +71,7 @@ class RemoteMachine:
         try:
             process = ChildProcess(
                 ssh_command(self.address, self._program),
-                stderr=subprocess.PIPE,
+                keeps_errors=True,
                 # Ctrl+C in the terminal of the window is not for it, and it has no terminal to ask in.
                 start_new_session=True,
             )
@@ -111,7 +83,6 @@ class RemoteMachine:
                 reason=REFUSED,
             ) from error
         self._process, self.pid, self._last = process, process.pid, None
-        self._printed = _Printed(process.errors)
         return process_channel(process, SSH_END_S, logging.INFO)
 
     def hurry(self) -> None:
@@ -125,9 +96,9 @@ class RemoteMachine:
         """
         if failure is None:
             return self._lost("") if self._last is None else _again(self._last)
-        process, printed = self._process, self._printed
-        code = process.exit_code if process is not None else None
-        error = self._error(failure, code, printed.text() if printed is not None else "")
+        process = self._process
+        assert process is not None  # `connect` raised otherwise
+        error = self._error(failure, process.exit_code, process.errors(SSH_END_S))
         if error.reason == REFUSED:
             self._not_before = time.monotonic() + AGAIN_S
         self._last = error

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from reverie.engine.channel import CallMessage, IndexChanged
 from reverie.engine.codec import decode
-from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses, has_left
+from reverie.engine.server import ClientConnection, has_left
+from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
@@ -48,7 +49,7 @@ class EngineSearch:
     everything itself.
     """
 
-    def __init__(self, tell: Callable[[IndexChanged], None], workers: RunProcesses | None = None) -> None:
+    def __init__(self, tell: Callable[[IndexChanged], None], workers: Workers | None = None) -> None:
         self._tell = tell
         self._workers = workers
         self._service = SearchService(self._feed)
@@ -115,7 +116,7 @@ class EngineSearch:
             self._condition.notify_all()
             thread, feeding = self._thread, self._feeding
         if feeding is not None:
-            feeding.cancel.set()
+            feeding.stop()
         if thread is not None:
             thread.join(_STOP_S)
 
@@ -191,7 +192,7 @@ class EngineSearch:
             feed_catalogue(parts, dirty, watcher)
             return
         call = CallMessage(0, parts.home.root, parts.home_id, "feed_catalogue")
-        control = CallControl(NOBODY, call, lambda value: watcher.on_progress(decode(value, int)))
+        control = CallControl(call, lambda value: watcher.on_progress(decode(value, int)))
         with self._condition:
             self._feeding = control
         try:

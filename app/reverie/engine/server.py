@@ -18,15 +18,14 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from reverie import __version__
 from reverie.engine.channel import (
     PROTOCOL,
-    Bug,
     CallMessage,
     Cancel,
     Channel,
@@ -37,16 +36,13 @@ from reverie.engine.channel import (
     Hello,
     ProgressMessage,
     Refused,
-    Stopped,
     WelcomeMessage,
     merged,
 )
 from reverie.engine.codec import WireError, encode
 from reverie.engine.methods import Method, method_of
+from reverie.engine.workers import CallControl, CallStopped
 from reverie.errors import Busy, UserError
-
-if TYPE_CHECKING:
-    from reverie.runs.run import RunDependencies
 
 log = logging.getLogger("reverie.engine")
 
@@ -57,10 +53,6 @@ LEAVE_S = 1.5
 
 class Nonsense(Exception):
     """Raised if a client sends something that no client of ours sends; the client is disconnected."""
-
-
-class CallStopped(Exception):
-    """Raised if the client no longer wants the result."""
 
 
 class Server(Protocol):
@@ -82,92 +74,6 @@ class Server(Protocol):
         """Remove a client that has left."""
 
 
-class RunProcesses(Protocol):
-    """The functions of `engine.workers.Workers` that an engine needs."""
-
-    def warm_up(self) -> None:
-        """Prepare for a run that may soon be wanted. Returns at once."""
-
-    def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Carry out the run; return its encoded result."""
-
-    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Carry out a run at the lowest priority.
-
-        `home` is None if the run leaves nothing to recover.
-        """
-
-    def is_for_another(self, pid: int, client: ClientConnection) -> bool:
-        """Return whether this process is carrying out a run for a different client."""
-
-    def close(self) -> None:
-        """End all runs."""
-
-
-class Cancellation(threading.Event):
-    """An event that is set when a call is no longer wanted; it can call functions at that moment."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._acts: list[Callable[[], None]] = []
-        self._acting = threading.Lock()
-
-    def set(self) -> None:
-        """Set the event; call the functions that were passed to `calling`."""
-        with self._acting:
-            super().set()
-            acts, self._acts = self._acts, []
-        for act in acts:
-            act()
-
-    @contextlib.contextmanager
-    def calling(self, act: Callable[[], None]) -> Iterator[None]:
-        """Context manager: call `act` when the event is set during the block, on the thread that sets it.
-
-        If the event is already set, `act` is called at once.
-        """
-        with self._acting:
-            is_late = self.is_set()
-            if not is_late:
-                self._acts.append(act)
-        if is_late:
-            act()
-        try:
-            yield
-        finally:
-            with self._acting:
-                if act in self._acts:
-                    self._acts.remove(act)
-
-
-class CallControl:
-    """One call in progress.
-
-    `accept` gets the encoded progress instead of the client.
-    """
-
-    def __init__(
-        self, connection: ClientConnection, call: CallMessage, accept: Callable[[bytes], None] | None = None
-    ) -> None:
-        self.call = call
-        self.cancel = Cancellation()
-        self.client = connection
-        self._accept = accept
-
-    def check(self) -> None:
-        """Raise `CallStopped` if the result is no longer wanted."""
-        if self.cancel.is_set():
-            raise CallStopped
-
-    def report(self, value: bytes) -> None:
-        """Send progress that is already encoded."""
-        if self._accept is not None:
-            self._accept(value)
-            return
-        with contextlib.suppress(ConnectionLost):  # `serve` sees that too
-            self.client.channel.send(ProgressMessage(self.call.id, value))
-
-
 class ClientConnection:
     """One client of the engine.
 
@@ -181,17 +87,12 @@ class ClientConnection:
         self._server = server
         self._calls: dict[int, CallControl] = {}
         self._threads: dict[int, threading.Thread] = {}
-        self._lock = threading.Lock()
         self._events: dict[tuple[type, Path], Event] = {}
         self._waking = threading.Condition()
-        self._gone = False
+        self.is_gone = False
+        """Whether the client has left, so that nothing may be stored for it any more."""
         self.homes: set[object] = set()
         """The homes that are kept open for this client; the engine itself holds them weakly."""
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the client has left, so that nothing may be stored for it any more."""
-        return self._gone
 
     def serve(self) -> None:
         """Serve the client until it has left."""
@@ -214,7 +115,12 @@ class ClientConnection:
         if not isinstance(hello, Hello):
             raise WireError("a client that does not say hello")
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
-            self.channel.send(Refused(_other_version(hello.version), os.getpid(), __version__))
+            sentence = (
+                f"Reverie's engine for this profile runs as version {__version__}, and this is version "
+                f"{hello.version}. Close the other windows and commands of Reverie, then start this one "
+                "again."
+            )
+            self.channel.send(Refused(sentence, os.getpid(), __version__))
             return False
         self.pid = self.pid or hello.pid
         return True
@@ -223,40 +129,43 @@ class ClientConnection:
         if isinstance(message, Cancel):
             control = self._calls.get(message.id)
             if control is not None:
-                control.cancel.set()
+                control.stop()
             return
         if not isinstance(message, CallMessage) or message.id in self._calls:
             raise WireError("a message that has no place here")
-        control = CallControl(self, message)
         if len(self._calls) >= MOST_CALLS:
             error = Busy("Reverie's engine is busy.", cause="Too much was asked at once.", next_step="Wait.")
             self.channel.send(Failed(message.id, error))
             return
-        self._calls[message.id] = control
+        control = self._calls[message.id] = CallControl(message, partial(self._report, message.id), self)
         thread = threading.Thread(target=self._do, args=(control,), name=message.method, daemon=True)
         self._threads[message.id] = thread
         thread.start()
 
+    def _report(self, call_id: int, value: bytes) -> None:
+        with contextlib.suppress(ConnectionLost):  # `serve` sees that too
+            self.channel.send(ProgressMessage(call_id, value))
+
     def _do(self, control: CallControl) -> None:
         call = control.call
-        answer: Any
+        answer: Done | Failed
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
             answer = Failed(call.id, _without_frames(error))
         except CallStopped:
-            answer = Stopped(call.id)
+            answer = Failed(call.id)
         except Nonsense as error:
             log.warning("a client sent nonsense and was shut out: %s", error)
             self.channel.shut()
-            answer = Stopped(call.id)
+            answer = Failed(call.id)
         except Exception:  # noqa: BLE001 - handed to the client, which has the crash path
-            answer = Bug(call.id, traceback.format_exc())
+            answer = Failed(call.id, trace=traceback.format_exc())
         try:
             self.channel.send(answer)
         except WireError:
             with contextlib.suppress(ConnectionLost):
-                self.channel.send(Bug(call.id, traceback.format_exc()))
+                self.channel.send(Failed(call.id, trace=traceback.format_exc()))
         except ConnectionLost:
             pass  # `serve` sees that too
         finally:
@@ -289,9 +198,9 @@ class ClientConnection:
     def _send_events(self) -> None:
         while True:
             with self._waking:
-                while not self._events and not self._gone:
+                while not self._events and not self.is_gone:
                     self._waking.wait()
-                if self._gone:
+                if self.is_gone:
                     return
                 events, self._events = self._events, {}
             with contextlib.suppress(ConnectionLost):
@@ -300,11 +209,11 @@ class ClientConnection:
 
     def _leave(self) -> None:
         with self._waking:
-            self._gone = True
+            self.is_gone = True
             self._waking.notify()
         self.channel.close()
         for control in list(self._calls.values()):
-            control.cancel.set()
+            control.stop()
         self._server.leave(self)
         until = time.monotonic() + LEAVE_S
         for thread in list(self._threads.values()):
@@ -337,13 +246,6 @@ def has_left(client: ClientConnection) -> bool:
     return client is not NOBODY and client.is_gone
 
 
-def _other_version(version: str) -> str:
-    return (
-        f"Reverie's engine for this profile runs as version {__version__}, and this is version {version}. "
-        "Close the other windows and commands of Reverie, then start this one again."
-    )
-
-
 def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     """Call a method with the arguments of a call; return the encoded result."""
     name = control.call.method
@@ -354,11 +256,8 @@ def _perform(target: Any, method: Method, control: CallControl) -> bytes:
     except WireError as error:
         raise Nonsense(str(error)) from error
 
-    def progress(value: Any) -> None:
-        control.report(encode(value))
-
     own: dict[str, Any] = {
-        "progress": progress,
+        "progress": lambda value: control.report(encode(value)),
         "cancel": control.cancel,
         "check": control.check,
         "client": control.client,

@@ -18,12 +18,11 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from reverie.engine.asking import CallCancelled
-from reverie.engine.channel import Channel, FromEngine
+from reverie.engine.channel import CallMessage, Channel, Failed, FromEngine
 from reverie.engine.client import EngineClient, EngineGone
-from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.errors import Unavailable, UserError
 from reverie.files.child import END_S, ChildProcess
 from reverie.files.locks import count_as_ours, forget_ours
@@ -54,6 +53,47 @@ class _OverdueError(Unavailable):
     """Raised if a cancelled run does not end in time."""
 
 
+class CallStopped(Exception):
+    """Raised if the caller no longer wants the result."""
+
+
+class CallControl:
+    """One call in progress.
+
+    `report` is called with its encoded progress. `client` is the connection that made it; None if the engine
+    itself did.
+    """
+
+    def __init__(
+        self, call: CallMessage, report: Callable[[bytes], None] = lambda _value: None, client: object = None
+    ) -> None:
+        self.call = call
+        self.report = report
+        self.client = client
+        self.cancel = threading.Event()
+        """Set once the result is no longer wanted."""
+        self._act: Callable[[], None] = lambda: None
+
+    def check(self) -> None:
+        """Raise `CallStopped` if the result is no longer wanted."""
+        if self.cancel.is_set():
+            raise CallStopped
+
+    def stop(self) -> None:
+        """Declare that the result is no longer wanted."""
+        self.cancel.set()
+        self._act()
+
+    def when_stopped(self, act: Callable[[], None]) -> None:
+        """Call `act` once the result is no longer wanted; at once if that is so already.
+
+        It may be called more than once, on any thread.
+        """
+        self._act = act
+        if self.cancel.is_set():
+            act()
+
+
 class Workers:
     """The workers of one engine.
 
@@ -65,7 +105,7 @@ class Workers:
         self._keeps_spare = spare
         self._cancel_s = cancel_s
         self._spare: _RunProcess | None = None
-        self._at_work: dict[_RunProcess, ClientConnection] = {}
+        self._at_work: dict[_RunProcess, object] = {}
         self._warming: threading.Timer | None = None
         self._lock = threading.Lock()
         self._aside = threading.Lock()
@@ -103,8 +143,9 @@ class Workers:
         `home`: the home of the run, for recovery; None if the run leaves nothing to recover.
         """
         worker = self._taken(control.client)
-        if aside:
-            worker.yield_to_others()
+        if aside and hasattr(os, "setpriority"):
+            with contextlib.suppress(OSError):  # it is gone already
+                os.setpriority(os.PRIO_PROCESS, worker.pid, _LOWEST)
         try:
             return worker.run(control, self._cancel_s)
         except CallCancelled:
@@ -120,14 +161,14 @@ class Workers:
             # The answer does not wait for that.
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
 
-    def is_for_another(self, pid: int, client: ClientConnection) -> bool:
+    def is_for_another(self, pid: int, client: object) -> bool:
         """Return whether this process is a worker that carries out a run for a different client.
 
         Work of the engine itself, such as recovering a run, belongs to no client.
         """
         with self._lock:
-            of = next((of for worker, of in self._at_work.items() if worker.pid == pid), NOBODY)
-        return of not in (client, NOBODY)
+            of = next((of for worker, of in self._at_work.items() if worker.pid == pid), None)
+        return of not in (client, None)
 
     def close(self) -> None:
         """End all workers; runs in progress fail."""
@@ -147,7 +188,7 @@ class Workers:
         with self._lock:
             self._at_work.pop(worker, None)
 
-    def _taken(self, client: ClientConnection) -> _RunProcess:
+    def _taken(self, client: object) -> _RunProcess:
         with self._lock:
             worker, self._spare = self._spare, None
             if self._closed:
@@ -173,12 +214,6 @@ class _RunProcess(ChildProcess):
         self._ending = threading.Lock()
         count_as_ours(self.pid)
 
-    def yield_to_others(self) -> None:
-        """Lower the priority of the process, so that it runs only while no other process needs the CPU."""
-        if hasattr(os, "setpriority"):
-            with contextlib.suppress(OSError):  # it is gone already
-                os.setpriority(os.PRIO_PROCESS, self.pid, _LOWEST)
-
     def run(self, control: CallControl, cancel_s: float) -> bytes:
         """Carry out the run; return its encoded result.
 
@@ -188,16 +223,19 @@ class _RunProcess(ChildProcess):
         if is_debug():
             self._client.services.set_debug(True)
         call = self._client.post(control.call)
-        overdue = threading.Timer(cancel_s, call.cancel, (_OverdueError("The run did not stop."),))
+        overdue = threading.Timer(
+            cancel_s, lambda: call.cancel(Failed(0, _OverdueError("The run did not stop.")))
+        )
         overdue.daemon = True
 
         def cancel() -> None:
-            overdue.start()
+            with contextlib.suppress(RuntimeError):  # it was cancelled before
+                overdue.start()
             call.cancel()
 
+        control.when_stopped(cancel)
         try:
-            with control.cancel.calling(cancel):
-                return call.result(control.report)
+            return call.result(control.report)
         finally:
             overdue.cancel()
 

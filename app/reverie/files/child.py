@@ -37,6 +37,7 @@ LARGEST_FRAME = 256 << 20
 _LENGTH = struct.Struct(">I")
 _CHECK_S = 0.05
 _MOST_SHOWN = 4096
+_MOST_KEPT = 8192
 _left_alone: list[subprocess.Popen[bytes]] = []
 """Processes that could not be killed."""
 
@@ -60,19 +61,39 @@ def own_command(*arguments: str) -> list[str]:
 class ChildProcess:
     """A child process with pipes to its standard input and from its standard output.
 
-    The process ends when its input is closed. `options` are those of `subprocess.Popen`.
+    The process ends when its input is closed. `keeps_errors`: keep the end of its standard error output.
+    `options` are those of `subprocess.Popen`.
     """
 
-    def __init__(self, command: Sequence[str], **options: Any) -> None:
+    def __init__(self, command: Sequence[str], *, keeps_errors: bool = False, **options: Any) -> None:
         """Start the process; returns at once. Raises `OSError`."""
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if keeps_errors else None,
+            **options,
         )
         self.reader = cast(BinaryIO, self._process.stdout)
         self.writer = cast(BinaryIO, self._process.stdin)
-        self.errors = cast(BinaryIO, self._process.stderr)
-        """The standard error output, if `options` ask for a pipe."""
         self.pid = self._process.pid
+        self._errors = b""
+        self._reading_errors = _in_background(self._read_errors) if keeps_errors else None
+
+    def _read_errors(self) -> None:
+        with cast(Any, self._process.stderr) as stream:
+            while piece := stream.read1(_MOST_KEPT):
+                self._errors = (self._errors + piece)[-_MOST_KEPT:]
+
+    def errors(self, within_s: float) -> str:
+        """Return the end of the standard error output.
+
+        Waits only `within_s` seconds for the output to end, because a process that this one left behind may
+        keep it open.
+        """
+        if self._reading_errors is not None:
+            self._reading_errors.join(within_s)
+        return self._errors.decode("utf-8", "replace")
 
     @property
     def exit_code(self) -> int | None:

@@ -43,14 +43,14 @@ from reverie.engine.channel import (
     ProgressMessage,
     Recorded,
     Refused,
-    Stopped,
     WelcomeMessage,
     merged,
 )
 from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
 from reverie.engine.codec import decode, encode
 from reverie.engine.reach import socket_channel
-from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, Cancellation, ClientConnection
+from reverie.engine.server import MOST_CALLS, NOBODY, ClientConnection
+from reverie.engine.workers import CallControl, CallStopped
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
 from reverie.files.lease import LeaseHeld
 from reverie.files.locks import LeaseHolder, ProcessId
@@ -381,7 +381,7 @@ def test_a_client_that_asks_for_what_is_not_offered_is_shut_out(
     channel = both.greeted()
     channel.send(message)
     try:
-        assert channel.receive() == Stopped(1)
+        assert channel.receive() == Failed(1)
     except ConnectionLost:
         pass  # the answer did not get through any more
     else:
@@ -406,7 +406,7 @@ def test_a_cancelled_call_says_that_it_stopped(both: Both) -> None:
     channel.send(CallMessage(1, HOME, "1", "check_often", encode({})))
     channel.send(Cancel(1))
     channel.send(Cancel(77))  # one that ended already
-    assert channel.receive() == Stopped(1)
+    assert channel.receive() == Failed(1)
 
 
 def test_too_many_calls_at_once_are_refused_one_by_one(both: Both) -> None:
@@ -612,7 +612,7 @@ def test_a_call_that_is_cancelled_while_its_connection_is_lost_ends_once(both: B
         cutting = threading.Thread(target=both.sockets[-1].shutdown, args=(socket.SHUT_RDWR,))
         cutting.start()
         for call in calls:
-            call.cancel(Stopped(0))
+            call.cancel(Failed(0))
         cutting.join(LIMIT_S)
         _until(lambda ends=ends: all(ends))  # type: ignore[misc]
         _until(lambda: not both.client.is_connected)
@@ -632,17 +632,17 @@ def test_a_bug_in_what_connects_ends_the_call(both: Both) -> None:
         client.post(CallMessage(0, HOME, "1", "echo")).result()
 
 
-def test_what_is_to_be_done_when_a_call_is_cancelled_is_done_once_and_only_while_it_is_wanted() -> None:
+def test_what_is_to_be_done_when_a_call_is_stopped_is_done_then_or_at_once() -> None:
     done: list[str] = []
-    cancel = Cancellation()
-    with cancel.calling(lambda: done.append("over")):
-        pass
-    with cancel.calling(lambda: done.append("at once")):
-        cancel.set()
-        cancel.set()
-    with cancel.calling(lambda: done.append("late")):
-        pass
-    assert done == ["at once", "late"]
+    control = CallControl(CallMessage(1, HOME, "1", "wait"))
+    control.when_stopped(lambda: done.append("then"))
+    assert done == []
+    control.check()
+    control.stop()
+    control.when_stopped(lambda: done.append("at once"))
+    assert done == ["then", "at once"]
+    with pytest.raises(CallStopped):
+        control.check()
 
 
 def test_of_two_events_of_a_kind_nothing_is_lost_where_both_count() -> None:

@@ -23,7 +23,7 @@ from reverie.engine.engine import (
 )
 from reverie.engine.interface import updated
 from reverie.engine.search import EngineSearch
-from reverie.engine.server import CallControl, CallStopped
+from reverie.engine.workers import CallControl, CallStopped
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored

@@ -26,8 +26,7 @@ from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.hosting import FAILED, PAUSED_ELSEWHERE, STARTING
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
-from reverie.engine.server import CallControl, CallStopped
-from reverie.engine.workers import Workers
+from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, is_running
 from reverie.files.log_file import is_debug

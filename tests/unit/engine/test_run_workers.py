@@ -23,9 +23,8 @@ from reverie.engine.interface import RUNS
 from reverie.engine.methods import method_of
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
-from reverie.engine.server import NOBODY, CallControl
 from reverie.engine.start import engine_command
-from reverie.engine.workers import RunEnded, Workers
+from reverie.engine.workers import CallControl, RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.locks import is_ours, is_running
 from reverie.profile import Profile
@@ -303,7 +302,7 @@ def test_a_worker_takes_those_variables_only_that_the_settings_name(
         root = home.parts.home.root
         call = CallMessage(1, root, home.home_id, "revert", b"", environment=sent)
         assert "key" not in repr(call).replace("key_env", "")
-        assert engine.run_apart(call, CallControl(NOBODY, call)) is None
+        assert engine.run_apart(call, CallControl(call)) is None
         engine.close()
         return {name: os.environ.get(name) for name in sent}
 
