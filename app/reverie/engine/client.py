@@ -17,7 +17,6 @@ import itertools
 import logging
 import os
 import threading
-import time
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -63,7 +62,8 @@ The system may have delivered a signal to another thread.
 # Pauses before the next try to reach an engine.
 _AGAIN_S = (0.0, 0.05, 0.2, 0.5)
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-_CALM_S = 60.0
+_AFTER_BUG_S = 5.0
+"""The first call on the next connection may meet the same bug, so it is not made at once."""
 
 
 class EngineBug(Exception):
@@ -126,7 +126,6 @@ class EngineClient:
         self._channel: Channel | None = None
         self._reader: threading.Thread | None = None
         self._connections = 0
-        self._bugs, self._bug_at = 0, 0.0
         self._stopping = threading.Event()
         self.pid = 0
         """Of the engine that was reached last."""
@@ -303,7 +302,7 @@ class EngineClient:
         except Exception:
             # Whoever was called has a bug; without a reader every call would wait for ever.
             log.exception("a message of the engine could not be handled, and it is left")
-            first_pause_s = self._pause_after_bug()
+            first_pause_s = _AFTER_BUG_S
         channel.close()
         with self._lock:
             if self._channel is channel:
@@ -321,16 +320,6 @@ class EngineClient:
             self._on_lost(self._gone())
         if self._on_again is not None:
             self._reconnect(first_pause_s)
-
-    def _pause_after_bug(self) -> float:
-        """Return how long to wait before reconnecting, in seconds; longer each time.
-
-        The first call on the next connection may meet the same bug.
-        """
-        now = time.monotonic()
-        self._bugs = self._bugs + 1 if now - self._bug_at < _CALM_S else 0
-        self._bug_at = now
-        return _PAUSES_S[min(self._bugs, len(_PAUSES_S) - 1)]
 
     def _reconnect(self, first_pause_s: float) -> None:
         """Connect again without a call, because a client that only watches may make none."""

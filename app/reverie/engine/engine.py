@@ -25,6 +25,7 @@ from reverie.agents.scopes import ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
+from reverie.engine.calls import CallControl, CallStopped, RunProcesses
 from reverie.engine.channel import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.engine.hosting import PURPOSE, HomeHost, host_until
 from reverie.engine.interface import (
@@ -38,7 +39,6 @@ from reverie.engine.interface import (
 )
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, ClientConnection, has_left
-from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
 from reverie.files.watch import Changes, Watcher, WatchState
@@ -82,7 +82,7 @@ class HomeWatch:
         self._workbench = workbench
         self._index = index
         self._watcher: Watcher | None = None
-        self._recorder = self._new_recorder()
+        self._recorder: HistoryRecorder | None = None
         self._contexts: dict[ClientConnection, ScopeContext | None] = {}
         self._lock = threading.Lock()
 
@@ -96,7 +96,13 @@ class HomeWatch:
                 raise CallStopped
             if self._watcher is None:
                 self._watcher = self._workbench.watch(self._deliver, notify=self._notify)
-                self._recorder = self._new_recorder()
+                root = self._workbench.parts.home.root
+                self._recorder = HistoryRecorder(
+                    self._workbench,
+                    recorded=lambda pins_kept: self._tell(Recorded(root, pins_kept)),
+                    overwritten=lambda saves: self._tell(Overwritten(root, saves)),
+                    notify=self._notify,
+                )
                 self._index.add(self._workbench.parts)
             self._contexts[client] = context
             self._watcher.set_targets(self._targets())
@@ -123,10 +129,11 @@ class HomeWatch:
                 self._watcher.set_targets(self._targets())
                 return
             watcher, self._watcher = self._watcher, None
-            recorder = self._recorder  # the next client gets another one
+            recorder, self._recorder = self._recorder, None
             self._index.remove(self._workbench.home_id)
         watcher.stop()
-        recorder.stop()
+        if recorder is not None:
+            recorder.stop()
 
     def state(self) -> WatchState | None:
         """Return the state of the watcher; None if there is none."""
@@ -147,21 +154,13 @@ class HomeWatch:
         targets = (each for context in contexts for each in self._workbench.watch_targets(context))
         return tuple(dict.fromkeys(targets))
 
-    def _new_recorder(self) -> HistoryRecorder:
-        root = self._workbench.parts.home.root
-        return HistoryRecorder(
-            self._workbench,
-            recorded=lambda pins_kept: self._tell(Recorded(root, pins_kept)),
-            overwritten=lambda saves: self._tell(Overwritten(root, saves)),
-            notify=self._notify,
-        )
-
     def _deliver(self, changes: Changes) -> None:
         # The views come first, then the history.
         self._tell(HomeChanged(self._workbench.parts.home.root, changes))
-        self._recorder.note(changes)
-        # The first delivery means that the watches are in place: from then on a full scan misses nothing.
-        self._recorder.start()
+        if self._recorder is not None:
+            self._recorder.note(changes)
+            # The first delivery means that the watches are in place: from then on a full scan misses nothing.
+            self._recorder.start()
         self._index.note(self._workbench.home_id, changes)
 
     def _notify(self, sentence: str) -> None:
@@ -175,7 +174,9 @@ class HomeWatch:
 class HomeEngine(Workbench, HomeCalls):
     """One open home: the workbench that its clients share, its watcher and its background services."""
 
-    def __init__(self, parts: HomeContainer, index: EngineSearch, workers: Workers | None = None) -> None:
+    def __init__(
+        self, parts: HomeContainer, index: EngineSearch, workers: RunProcesses | None = None
+    ) -> None:
         super().__init__(parts)
         self._index = index
         self._workers = workers
@@ -426,7 +427,7 @@ class ProfileEngine:
         clock: Clock,
         *,
         on_idle: Callable[[], None] = lambda: None,
-        workers: Workers | None = None,
+        workers: RunProcesses | None = None,
         is_worker: bool = False,
     ) -> None:
         self.profile = profile

@@ -20,10 +20,10 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from reverie.engine.calls import CallControl, CallStopped, RunProcesses
 from reverie.engine.channel import CallMessage, HostChanged
 from reverie.engine.codec import decode
 from reverie.engine.server import ClientConnection
-from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.errors import UserError
 from reverie.llm.keys import never_unlock
 from reverie.services.container import HomeContainer
@@ -70,12 +70,12 @@ class HomeHost:
     Without `workers` it runs in this process.
     """
 
-    def __init__(self, parts: HomeContainer, workers: Workers | None = None) -> None:
+    def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
         self._parts = parts
         self._workers = workers
         self._paused: dict[ClientConnection, bool] = {}
         self._held_up = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._control: CallControl | None = None
         self._thread: threading.Thread | None = None
         self._status = HostStatus("stopped")
@@ -100,16 +100,12 @@ class HomeHost:
 
     def apply_settings(self) -> None:
         """Start or stop the services as the settings require now. Returns at once."""
-        threading.Thread(target=self._apply_settings, name="reverie-settings", daemon=True).start()
-
-    def _apply_settings(self) -> None:
-        with self._lock:
-            if self._paused:
-                self._apply_quietly()
+        threading.Thread(target=self._apply_quietly, name="reverie-settings", daemon=True).start()
 
     def _apply_quietly(self) -> None:
         try:
-            self._apply()
+            with self._lock:
+                self._apply()
         except UserError as error:
             # Nobody waits for an answer; the next question tries again.
             log.info("the background services wait: %s", error)

@@ -16,7 +16,7 @@ import contextlib
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -74,7 +74,8 @@ def method_of(interface: type, name: str) -> Method | None:
         if inspect.isfunction(member):
             return _method(first, member)
         if isinstance(member, property | functools.cached_property):
-            return _property(first, member.fget if isinstance(member, property) else member.func)
+            getter: Any = member.fget if isinstance(member, property) else member.func
+            return _method(first, getter, is_property=True)
     return None
 
 
@@ -95,31 +96,20 @@ def is_service(interface: type, name: str) -> bool:
     return is_service(member.load(), rest) if rest else True
 
 
-def _property(name: str, getter: Any) -> Method:
-    kind = typing.get_type_hints(getter)["return"]
-    require_wirable(kind)
-    return Method(name, _arguments(name, ()), frozenset(), (), kind, None, is_property=True)
-
-
-def _method(name: str, function: Callable[..., Any]) -> Method:
+def _method(name: str, function: Callable[..., Any], *, is_property: bool = False) -> Method:
     hints = typing.get_type_hints(function)
-    signature = inspect.signature(function)
-    named = [each for each in signature.parameters.values() if each.name not in ("self", *LOCAL)]
-    local = frozenset(each for each in LOCAL if each in signature.parameters)
+    parameters = inspect.signature(function).parameters
+    named = [each for each in parameters.values() if each.name not in ("self", *LOCAL)]
+    local = frozenset(each for each in LOCAL if each in parameters)
     progress = typing.get_args(hints["progress"])[0][0] if "progress" in local else None
     for hint in (*(hints[each.name] for each in named), hints["return"]):
         require_wirable(hint)
-    order = tuple(each for each in signature.parameters if each != "self")
-    arguments = _arguments(
-        name, [(each.name, hints[each.name], each.default is inspect.Parameter.empty) for each in named]
-    )
-    return Method(name, arguments, local, order, hints["return"], progress)
-
-
-def _arguments(name: str, parameters: Iterable[tuple[str, Any, bool]]) -> type[Struct]:
-    """Create the class of a method's arguments from (name, hint, is required) of each."""
+    order = tuple(each for each in parameters if each != "self")
     fields: list[Any] = [
-        (each, hint) if required else (each, hint | msgspec.UnsetType, msgspec.UNSET)
-        for each, hint, required in parameters
+        (each.name, hints[each.name])
+        if each.default is inspect.Parameter.empty
+        else (each.name, hints[each.name] | msgspec.UnsetType, msgspec.UNSET)
+        for each in named
     ]
-    return msgspec.defstruct(name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+    arguments = msgspec.defstruct(name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+    return Method(name, arguments, local, order, hints["return"], progress, is_property)

@@ -16,13 +16,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from reverie.engine.calls import CallControl, CallStopped, RunProcesses
 from reverie.engine.channel import CallMessage, IndexChanged
 from reverie.engine.codec import decode
 from reverie.engine.server import ClientConnection, has_left
-from reverie.engine.workers import CallControl, CallStopped, Workers
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
@@ -49,7 +49,7 @@ class EngineSearch:
     everything itself.
     """
 
-    def __init__(self, tell: Callable[[IndexChanged], None], workers: Workers | None = None) -> None:
+    def __init__(self, tell: Callable[[IndexChanged], None], workers: RunProcesses | None = None) -> None:
         self._tell = tell
         self._workers = workers
         self._service = SearchService(self._feed)
@@ -139,23 +139,17 @@ class EngineSearch:
     def _run(self) -> None:
         while self._wait_until_due():
             for homes in (self._service.outdated, self._service.overtaken):
-                if not self._update_each(homes()):
-                    return
+                for home_id in homes():
+                    try:
+                        self._update(home_id)
+                    except SearchStopped:
+                        return
+                    except Exception:
+                        # A bug with one home must not end the indexing of the others.
+                        log.exception("a home could not be indexed")
             with self._condition:
                 self._updating = False
                 self._condition.notify_all()
-
-    def _update_each(self, homes: Iterable[str]) -> bool:
-        """Update the index of these homes; return False if the engine is ending."""
-        for home_id in homes:
-            try:
-                self._update(home_id)
-            except SearchStopped:
-                return False
-            except Exception:
-                # A bug with one home must not end the indexing of the others.
-                log.exception("a home could not be indexed")
-        return True
 
     def _wait_until_due(self) -> bool:
         """Wait until the next update is due; return False if the engine is ending."""

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from reverie import __version__
+from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import (
     PROTOCOL,
     CallMessage,
@@ -41,7 +42,6 @@ from reverie.engine.channel import (
 )
 from reverie.engine.codec import WireError, encode
 from reverie.engine.methods import Method, method_of
-from reverie.engine.workers import CallControl, CallStopped
 from reverie.errors import Busy, UserError
 
 log = logging.getLogger("reverie.engine")

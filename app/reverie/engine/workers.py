@@ -18,10 +18,11 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from reverie.engine.asking import CallCancelled
-from reverie.engine.channel import CallMessage, Channel, Failed, FromEngine
+from reverie.engine.calls import CallControl, CallStopped
+from reverie.engine.channel import Channel, Failed, FromEngine
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.errors import Unavailable, UserError
 from reverie.files.child import END_S, ChildProcess
@@ -39,6 +40,7 @@ WARM_S = 5.0
 A window that opens, or a run, needs the processor first.
 """
 TERMINATE_S = 0.5
+_DIED = "The process of the run ended unexpectedly."
 _LOWEST = 19
 """The priority of runs for which nobody waits."""
 
@@ -47,51 +49,6 @@ class RunEnded(Unavailable):
     """Raised if the process of a run ended before the run had its result."""
 
     reason = "run-ended"
-
-
-class _OverdueError(Unavailable):
-    """Raised if a cancelled run does not end in time."""
-
-
-class CallStopped(Exception):
-    """Raised if the caller no longer wants the result."""
-
-
-class CallControl:
-    """One call in progress.
-
-    `report` is called with its encoded progress. `client` is the connection that made it; None if the engine
-    itself did.
-    """
-
-    def __init__(
-        self, call: CallMessage, report: Callable[[bytes], None] = lambda _value: None, client: object = None
-    ) -> None:
-        self.call = call
-        self.report = report
-        self.client = client
-        self.cancel = threading.Event()
-        """Set once the result is no longer wanted."""
-        self._act: Callable[[], None] = lambda: None
-
-    def check(self) -> None:
-        """Raise `CallStopped` if the result is no longer wanted."""
-        if self.cancel.is_set():
-            raise CallStopped
-
-    def stop(self) -> None:
-        """Declare that the result is no longer wanted."""
-        self.cancel.set()
-        self._act()
-
-    def when_stopped(self, act: Callable[[], None]) -> None:
-        """Call `act` once the result is no longer wanted; at once if that is so already.
-
-        It may be called more than once, on any thread.
-        """
-        self._act = act
-        if self.cancel.is_set():
-            act()
 
 
 class Workers:
@@ -150,13 +107,10 @@ class Workers:
             return worker.run(control, self._cancel_s)
         except CallCancelled:
             raise CallStopped from None
-        except _OverdueError:
-            title = f"The run did not stop within {self._cancel_s:g} seconds, so its process was ended."
+        except (EngineGone, RunEnded) as error:
             worker.end(kill=True)
-            raise _ended(title, home) from None
-        except EngineGone as error:
-            worker.end(kill=True)
-            raise _ended("The process of the run ended unexpectedly.", home) from error
+            is_late = isinstance(error, RunEnded)
+            raise _ended(error.title if is_late else _DIED, home) from error
         finally:
             # The answer does not wait for that.
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
@@ -217,15 +171,14 @@ class _RunProcess(ChildProcess):
     def run(self, control: CallControl, cancel_s: float) -> bytes:
         """Carry out the run; return its encoded result.
 
-        Raises the run's error, `CallCancelled`, `EngineGone`, and `_OverdueError` if the run has not ended
+        Raises the run's error, `CallCancelled`, `EngineGone`, and `RunEnded` if the run has not ended
         `cancel_s` seconds after it was cancelled.
         """
         if is_debug():
             self._client.services.set_debug(True)
         call = self._client.post(control.call)
-        overdue = threading.Timer(
-            cancel_s, lambda: call.cancel(Failed(0, _OverdueError("The run did not stop.")))
-        )
+        title = f"The run did not stop within {cancel_s:g} seconds, so its process was ended."
+        overdue = threading.Timer(cancel_s, lambda: call.cancel(Failed(0, RunEnded(title))))
         overdue.daemon = True
 
         def cancel() -> None:

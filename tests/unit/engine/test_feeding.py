@@ -15,6 +15,7 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine import search
+from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import IndexChanged
 from reverie.engine.codec import encode
 from reverie.engine.engine import (
@@ -23,7 +24,6 @@ from reverie.engine.engine import (
 )
 from reverie.engine.interface import updated
 from reverie.engine.search import EngineSearch
-from reverie.engine.workers import CallControl, CallStopped
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored

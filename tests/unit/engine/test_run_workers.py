@@ -16,6 +16,7 @@ from helpers.model_runs import write_settings
 from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
+from reverie.engine.calls import CallControl
 from reverie.engine.channel import CallMessage
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, ProfileEngine
@@ -24,7 +25,7 @@ from reverie.engine.methods import method_of
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
 from reverie.engine.start import engine_command
-from reverie.engine.workers import CallControl, RunEnded, Workers
+from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError
 from reverie.files.locks import is_ours, is_running
 from reverie.profile import Profile
