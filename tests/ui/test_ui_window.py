@@ -390,7 +390,7 @@ def test_what_is_loaded_late_keeps_nobody_waiting_and_is_built_when_it_is_looked
     assert [lane for lane, name in jobs if name == "load the other tabs"] == ["history"]
     tabs = window.tabs
     held = {index for index in range(tabs.count()) if type(tabs.widget(index)) is QWidget}
-    assert [tabs.tabText(index) for index in sorted(held)] == ["Changes", "Transcripts"]
+    assert [tabs.tabText(index) for index in sorted(held)] == ["Changes", "Traces", "Transcripts"]
     titles = [tabs.tabText(index) for index in range(tabs.count())]
     for index in sorted(held):
         tabs.setCurrentIndex(index)

@@ -139,7 +139,8 @@ class Driver:
 
     @property
     def services(self) -> Any:
-        """Hosts, Activity and Doctor; there once the window is settled."""
+        """The hosts, and the log and the checks, which Traces shows; there once the window is settled."""
+        assert self.traces is not None
         return self.window.lazy_tabs.services
 
     @property

@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from reverie.resources import resource_table
+from reverie.text.patterns import pattern_of
 from reverie.values import Struct, replace
 
 MOST_LINES = 20_000
@@ -65,7 +66,7 @@ _TABLE = resource_table("claims.toml")
 
 
 def _pattern(part: str, name: str) -> re.Pattern[str]:
-    return re.compile("".join(_TABLE[part][name]), re.IGNORECASE)
+    return pattern_of("".join(_TABLE[part][name]), re.IGNORECASE)
 
 
 _LOG_NAMES = _pattern("names", "log")
@@ -80,9 +81,9 @@ _PLANNED = _pattern("sentences", "planned")
 _REPORTED = _pattern("sentences", "reported")
 _ARROW = _pattern("sentences", "arrow")
 _DATED = _pattern("sentences", "dated")
-_NUMBERED = re.compile(r"[(\[]?\bv?\d+(?:[.-]\d+)+(?:[.-]\w+)*[)\]]?", re.IGNORECASE)
+_NUMBERED = pattern_of(r"[(\[]?\bv?\d+(?:[.-]\d+)+(?:[.-]\w+)*[)\]]?", re.IGNORECASE)
 """A version or a date."""
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_SENTENCE_END = pattern_of(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 def note_is_muted(path: str) -> str:
@@ -99,7 +100,7 @@ def note_is_muted(path: str) -> str:
     return "plan" if _PLAN_NAMES.search(PurePosixPath(name).name) else ""
 
 
-_CODE = re.compile(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
+_CODE = pattern_of(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
 @lru_cache(256)
@@ -118,53 +119,53 @@ def _muted_by(sentence: str) -> str:
 
 _EXTENSIONS = frozenset(_TABLE["words"]["extensions"].split())
 _NAMED_FILES = frozenset(_TABLE["words"]["files"].split())
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = pattern_of(
     r"[<>{}*?|\"'`\\^%=,;!&]|\.\.\.|…|(?:^|[/_.-])(?:foo|bar|baz|qux|xx+|yyy+|zzz+|your|placeholder|path[/_-]?to)(?:[/_.-]|$)"
     r"|(?-i:YYYY|MM-DD|X{3,}|\b[A-Z]?NAME\b)|(?:^|/)\.\.(?:/|$)"
     r"|(?:^|/)(?:x|my-?(?:app|project|file|module|component|feature))(?:[/.]|$)"
     r"|^example$",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = pattern_of(
     r"^(?:~|\$|[A-Za-z]:[\\/]|/(?:usr|etc|var|opt|tmp|home|Users|dev|proc|sys|root|bin|mnt|private|Applications|Library)/)"
     r"|://|^(?:www\.|https?:)|(?:^|/)(?:node_modules|\.venv|venv|site-packages|__pycache__|\.git)(?:/|$)|^@|^-"
 )
 _SEGMENT = r"[\w.@+$()\[\]-]+"
-_IN_PROSE = re.compile(
+_IN_PROSE = pattern_of(
     r"(?<![\w./@:~$<{*\\-])(?P<path>(?:\./|/)?(?:[A-Za-z0-9_.@+-]+/)+(?:[A-Za-z0-9_.@+-]*[A-Za-z0-9_])?"
     r"|\.?[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?P<ext>[A-Za-z][A-Za-z0-9]{0,9}))(?P<line>:\d+(?:-\d+)?)?(?![\w/*<{$(-])"
 )
-_WHOLE_PATH = re.compile(rf"^(?:\./|/)?{_SEGMENT}(?:/{_SEGMENT})*/?$")
-_FILE_LINE = re.compile(r"^(?P<path>[^\s:#]+\.\w+)(?P<mark>:|#L)(?P<line>\d+)(?P<rest>(?:[-:]L?\d+)?)$")
-_ENV = re.compile(r"(?<![\w$.-])\$?\{?(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?![\w(-]|\.\w)")
-_SYMBOL = re.compile(r"^(?:[A-Za-z_$][\w$]*(?:\.|::|#))*(?P<name>[A-Za-z_$][\w$]{2,})(?P<call>\(.{0,60}\))?$")
-_CALL = re.compile(r"(?<![\w.`/-])(?P<name>[A-Za-z_]\w{3,})\(\)")
-_PORT = re.compile(
+_WHOLE_PATH = pattern_of(rf"^(?:\./|/)?{_SEGMENT}(?:/{_SEGMENT})*/?$")
+_FILE_LINE = pattern_of(r"^(?P<path>[^\s:#]+\.\w+)(?P<mark>:|#L)(?P<line>\d+)(?P<rest>(?:[-:]L?\d+)?)$")
+_ENV = pattern_of(r"(?<![\w$.-])\$?\{?(?P<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?![\w(-]|\.\w)")
+_SYMBOL = pattern_of(r"^(?:[A-Za-z_$][\w$]*(?:\.|::|#))*(?P<name>[A-Za-z_$][\w$]{2,})(?P<call>\(.{0,60}\))?$")
+_CALL = pattern_of(r"(?<![\w.`/-])(?P<name>[A-Za-z_]\w{3,})\(\)")
+_PORT = pattern_of(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::(?P<local>\d{2,5}))(?!\d)"
     r"|(?:\b(?:ports?|Ports?|PORTS?|puerto|Puerto|porta|порт)|端口|ポート|포트)\W{0,6}?(?P<named>\d{2,5})(?![\w.]\d|\w)"
 )
-_DEPENDENCY = re.compile(
+_DEPENDENCY = pattern_of(
     r"(?<![\w@/.-])(?P<name>@?[A-Za-z][\w./@-]*(?: [A-Z][A-Za-z]+){0,1}(?:\.js|\.JS)?)"
     r"(?P<gap>@|==|>=|~=|: |\s?\(| (?:version |ver\. )?|\*\* ?\(?:? ?|`\*?\*?:? )"
     r"(?P<version>[~^>=v]{0,2}\d{1,4}(?:\.\d+){0,3}(?:\.x)?\+?)(?![\w.%]\w|\w|/|-\d|:\d|\s?(?:ms|s|px|MB|GB|KB|%|files|tests|minutes|seconds)\b)"
 )
-_OR_HIGHER = re.compile(r"\s*(?:or (?:higher|later|newer|above)|and (?:up|above|later)|以上|及以上)")
+_OR_HIGHER = pattern_of(r"\s*(?:or (?:higher|later|newer|above)|and (?:up|above|later)|以上|及以上)")
 _NO_PACKAGES = frozenset(_TABLE["words"]["no_packages"].split())
-_MARKDOWN_LINK = re.compile(r"!?\[[^\]\[]{0,300}\]\(\s{0,3}<?(?P<target>[^)\s>(]{1,300})>?[^)]{0,200}\)")
-_WIKI_LINK = re.compile(r"\[\[(?P<target>[^\]\[|#\n]{1,200})(?:[|#][^\]\[]{0,200})?\]\]")
-_BOLD = re.compile(r"\*\*(?![/*\s])([^*\n]+?)\*\*(?!/)")
-_SPAN = re.compile(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
+_MARKDOWN_LINK = pattern_of(r"!?\[[^\]\[]{0,300}\]\(\s{0,3}<?(?P<target>[^)\s>(]{1,300})>?[^)]{0,200}\)")
+_WIKI_LINK = pattern_of(r"\[\[(?P<target>[^\]\[|#\n]{1,200})(?:[|#][^\]\[]{0,200})?\]\]")
+_BOLD = pattern_of(r"\*\*(?![/*\s])([^*\n]+?)\*\*(?!/)")
+_SPAN = pattern_of(r"(?P<ticks>`+)(?P<body>[^`].*?)(?P=ticks)(?!`)")
 
 
 _RUNNERS = frozenset(("npm", "pnpm", "yarn", "bun"))
 _NOT_SCRIPTS = frozenset(_TABLE["words"]["no_scripts"].split())
-_COMMAND = re.compile(
+_COMMAND = pattern_of(
     r"^(?:[A-Z][A-Z0-9_]*=\S+\s+)*(?P<whole>(?P<tool>npm|pnpm|yarn|bun|make|just|poetry|uv|cargo|go)\s+(?P<rest>\S.*))$"
 )
-_BARE_COMMAND = re.compile(
+_BARE_COMMAND = pattern_of(
     r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(?:\$\s+)?(?P<command>(?:(?:npm|pnpm|yarn|bun) run|make|just) [a-z][^`]*)$"
 )
-_SCRIPT_NAME = re.compile(r"^[A-Za-z][\w:.@/-]*$")
+_SCRIPT_NAME = pattern_of(r"^[A-Za-z][\w:.@/-]*$")
 _OPTION_WITH_VALUE = frozenset(
     (
         "--filter",
@@ -371,7 +372,7 @@ def _section(title: str) -> str:
     return "plan" if _PLAN_SECTIONS.search(title) else ""
 
 
-_STARTS_BLOCK = re.compile(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
+_STARTS_BLOCK = pattern_of(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
 
 
 def _around(lines: list[str], at: int) -> tuple[str, int]:
@@ -599,9 +600,9 @@ _SHELLS = frozenset(
         "cmd",
     )
 )
-_BRANCH = re.compile(r"^(?P<lead>[\s│|┃]*(?:[├└┣┗|+`\\][─━-]+\s?))(?P<name>[^\s#←(│]+)(?P<rest>.*)$")
-_ROOT = re.compile(r"^\s*(?P<name>(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/|\.)\s*(?:#.*|\(.*|-\s.*|←.*)?$")
-_INDENTED = re.compile(r"^(?P<lead>\s*)(?P<name>[\w.@+\[\]()-]+/?)\s*(?P<rest>(?:#|-\s|←|//|—|–).*)?$")
+_BRANCH = pattern_of(r"^(?P<lead>[\s│|┃]*(?:[├└┣┗|+`\\][─━-]+\s?))(?P<name>[^\s#←(│]+)(?P<rest>.*)$")
+_ROOT = pattern_of(r"^\s*(?P<name>(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/|\.)\s*(?:#.*|\(.*|-\s.*|←.*)?$")
+_INDENTED = pattern_of(r"^(?P<lead>\s*)(?P<name>[\w.@+\[\]()-]+/?)\s*(?P<rest>(?:#|-\s|←|//|—|–).*)?$")
 
 
 def _fence(

@@ -29,17 +29,18 @@ from reverie.memory.front_matter_rules import (
     parse,
     without_tabs,
 )
+from reverie.text.patterns import pattern_of
 from reverie.text.summaries import JS_SPACE, cut_utf16, readable_text, utf16_length
 from reverie.values import Struct
 
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 
-_OPENING = re.compile(r"---\r?\n(?!---(?:\r?\n|\Z))")
-EMPTY = re.compile(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
+_OPENING = pattern_of(r"---\r?\n(?!---(?:\r?\n|\Z))")
+EMPTY = pattern_of(r"---(\r?\n)(?=---(?:\r?\n|\Z))")
 # Blocks as agents mostly write them need no parser, which costs a hundred times as much: `_simple` reads a
 # block of one line, `_simple_lines` one of several. Their answers are the same as the parser's.
 _ONE_LINE = "---\ndescription: "
-_SIMPLE_LINE = re.compile(
+_SIMPLE_LINE = pattern_of(
     r"(?P<key>[A-Za-z_][A-Za-z0-9_-]*): (?:"
     rf"(?P<plain>\w(?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?)"
     rf'|"(?P<quoted>[^{_UNSAFE}"\\]*)"'
@@ -47,25 +48,25 @@ _SIMPLE_LINE = re.compile(
     r") *(?:\r?\n|\Z)"
 )
 _NO_STRINGS = frozenset({"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"})
-_SPACES = re.compile(f"[{JS_SPACE}]+")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+_SPACES = pattern_of(f"[{JS_SPACE}]+")
+_CONTROLS = pattern_of(r"[\x00-\x1f\x7f]")
 
 # Front matter beyond this is not repaired: no agent would see it, and each trial parses the block again.
 _REPAIRABLE_CHARS = 16_384
-_BEGINS_BLOCK = re.compile(rf"{BOM}*\s*---[ \t]*\r?\n")
-_KEY_LINE = re.compile(r"[ \t]*(?:[\w\"'%@&?][^\n:]{0,80}:(?:\s|\Z)|{)")
-_NO_PROSE = re.compile(r"[^\w\"'(*`]|\S+:(?:\s|\Z)")
-_ITEM_OR_KEY = re.compile(r"\s*(?:-(?:\s|\Z)|[\w\"'][^\n:#]{0,80}:(?:\s|\Z))")
-_COMMENT_BEHIND = re.compile(r"[ \t]+#")
+_BEGINS_BLOCK = pattern_of(rf"{BOM}*\s*---[ \t]*\r?\n")
+_KEY_LINE = pattern_of(r"[ \t]*(?:[\w\"'%@&?][^\n:]{0,80}:(?:\s|\Z)|{)")
+_NO_PROSE = pattern_of(r"[^\w\"'(*`]|\S+:(?:\s|\Z)")
+_ITEM_OR_KEY = pattern_of(r"\s*(?:-(?:\s|\Z)|[\w\"'][^\n:#]{0,80}:(?:\s|\Z))")
+_COMMENT_BEHIND = pattern_of(r"[ \t]+#")
 _LOOKED_AT = 60
-_REST_OF_LINE = re.compile(r"[^\r\n]*")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_KEY = re.compile(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
-_HEADER_COMMENT = re.compile(r"[^\n]*?([ \t]#[^\r\n]*)")
+_REST_OF_LINE = pattern_of(r"[^\r\n]*")
+_LINE = pattern_of(r"[^\n]*\n|[^\n]+")
+_KEY = pattern_of(r"[\w$][^:#\[\]{}\"',&*!|>%@`\n]*:(?=[ \t\r\n]|\Z)")
+_HEADER_COMMENT = pattern_of(r"[^\n]*?([ \t]#[^\r\n]*)")
 # Words that need no quotes, unless some version of YAML gives them a meaning.
-_PLAIN = re.compile(rf"[^\W\d_](?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?")
+_PLAIN = pattern_of(rf"[^\W\d_](?:[^{_UNSAFE}:#]*[^{_UNSAFE}:#\s])?")
 RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
-_ESCAPED = re.compile(rf'[{_UNSAFE}"\\]')
+_ESCAPED = pattern_of(rf'[{_UNSAFE}"\\]')
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
@@ -592,10 +593,10 @@ def repeated_key(text: str, *, rules: FrontMatterRules = "strict") -> tuple[str,
     return None
 
 
-_WORD_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_WORD_KEY = pattern_of(r"[A-Za-z_][A-Za-z0-9_-]*")
 # Values that may stay without quotes: begin with a letter, hold no `: ` and no ` #`.
-_LENIENT = re.compile(r"[^\W\d_](?:(?!:(?:\s|\Z)|\s#).)*(?<=\S)")
-BLOCK_HEADER = re.compile(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]*\r?\n)*([ ]*)")
+_LENIENT = pattern_of(r"[^\W\d_](?:(?!:(?:\s|\Z)|\s#).)*(?<=\S)")
+BLOCK_HEADER = pattern_of(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]*\r?\n)*([ ]*)")
 
 
 def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
@@ -651,8 +652,8 @@ def key_text(name: str) -> str:
 Reason = Literal["malformed", "not-a-mapping", "unclosed", "not-a-text", "too-long", "cannot"]
 Key = str | Sequence[str]
 
-_OPEN = re.compile(r"---(\r?\n)")
-_PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)*")
+_OPEN = pattern_of(r"---(\r?\n)")
+_PROPERTIES = pattern_of(r"(?:[&!]\S*[ \t]+)*")
 
 
 class FrontError(ValueError):

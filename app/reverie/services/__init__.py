@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from reverie.services.background import ExtractionService, SessionNotesService
     from reverie.services.change_log import ChangeLogService
     from reverie.services.claims import ClaimService
-    from reverie.services.commands import CommandViews, RunsByHand
+    from reverie.services.command_views import CommandViews
+    from reverie.services.commands import RunsByHand
     from reverie.services.container import HomeContainer
     from reverie.services.drafts import DraftService
     from reverie.services.duplicates import DuplicateService
@@ -252,10 +253,10 @@ class HomeServices:
 
         return module.ReviewService
 
-    @service_made_by(lambda home, kind: kind(home.parts, home.view))
+    @service_made_by(lambda home, kind: kind(home.parts, home.view, lambda: home.reviews))
     def shown() -> type[CommandViews]:
         """Load the service that reads the views that commands print about this home."""
-        from reverie.services import commands as module
+        from reverie.services import command_views as module
 
         return module.CommandViews
 

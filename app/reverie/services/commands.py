@@ -12,25 +12,17 @@ start.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from reverie.agents.capabilities import StatusLine
-from reverie.agents.scopes import FileRule, Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
-from reverie.jobs.consolidate.coverage import Status, Trigger, status_of
+from reverie.agents.scopes import ScopeContext
+from reverie.jobs.consolidate.coverage import Trigger
 from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, follow_up
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import Sweep, SweepResult
 from reverie.jobs.extraction.state import ExtractProgress, ExtractResult
 from reverie.jobs.notes.service import NotesOutcome
 from reverie.jobs.writer.service import WriterOutcome
-from reverie.memory.listing import MemoryFile, ScopeListing
-from reverie.memory.paths import memory_path, utf16_key
-from reverie.memory.write_guard import rule_under
-from reverie.runs.card import ReportCard
-from reverie.runs.parts import Parts
-from reverie.runs.record import RunRecord, RunResult
+from reverie.runs.record import RunResult
 from reverie.services.background import (
     BackgroundJobs,
     ExtractCandidate,
@@ -42,9 +34,6 @@ from reverie.services.container import HomeContainer
 from reverie.services.host import keep_usage
 from reverie.services.models import Models
 from reverie.services.reviews import ReviewService
-from reverie.services.traces import TraceDetail, TraceService, TraceSummary
-from reverie.services.views import ChangedFile, MemoryView
-from reverie.values import Struct
 
 Lost = tuple[str, ...]
 """A sentence for each write of the run that another program has since overwritten."""
@@ -152,173 +141,3 @@ class RunsByHand:
     def _lost(self) -> Lost:
         self._parts.coverage.look_again()
         return tuple(lost.sentence() for lost in self._parts.saves.settle())
-
-
-class ShownTrees(Struct, frozen=True):
-    """The three trees of a context, as JSON values."""
-
-    nodes: tuple[Mapping[str, Any], ...]
-    problem: str
-    """The reason why pins and usage are missing from the trees; empty if they are included."""
-
-
-class ShownStatus(Struct, frozen=True):
-    """The state of the consolidations of a context."""
-
-    status: Status
-    agent: tuple[StatusLine, ...]
-    """The lines of the agent's own status about its consolidations."""
-    without: tuple[Scope, ...]
-    """The scopes that this agent does not have in any context."""
-
-
-class ShownRuns(Struct, frozen=True):
-    """The runs of a home, newest first."""
-
-    records: tuple[RunRecord, ...]
-    problems: tuple[str, ...]
-    """One sentence for each record that could not be read."""
-
-
-class ShownChanges(Struct, frozen=True):
-    """The files that a run changed, or would have changed."""
-
-    files: tuple[ChangedFile, ...]
-    taken_back: Parts
-    card: ReportCard | None
-    """The report card about the facts that the run changed; None while the run is in progress."""
-
-
-class CommandViews:
-    """The views of one home that commands print, read in their own process or in a running engine.
-
-    `view` returns the three trees of a context. Reading a view changes nothing in the home, and marks nothing
-    as seen.
-
-    Threading: blocks on disk; any thread. Failure: `UserError`.
-    """
-
-    def __init__(self, parts: HomeContainer, view: Callable[[ScopeContext], MemoryView]) -> None:
-        self._parts = parts
-        self._view = view
-
-    def trees(self, context: ScopeContext) -> ShownTrees:
-        """Return the trees of the three scopes of a context."""
-        parts, view = self._parts, self._view(context)
-        nodes = tuple(tree(scope, view.scopes[scope]) for scope in Scope)
-        for scope, node in zip(Scope, nodes, strict=True):
-            root = view.scopes[scope].root
-            if root is not None:
-                _mark_rules(node, partial(self._rule, root, view.refusals.get(scope)))
-        return ShownTrees(nodes, parts.usage.problem())
-
-    def status(self, context: ScopeContext, now: int) -> ShownStatus:
-        """Return when and with what result each scope was last consolidated, as of `now` (UTC ms)."""
-        parts = self._parts
-        agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
-        without = tuple(scope for scope in Scope if self._never_has(context, scope))
-        return ShownStatus(status_of(parts.coverage.load(), context, now=now), agent, without)
-
-    def runs(self, limit: int | None) -> ShownRuns:
-        """Return the newest runs; at most `limit`, or all if it is None."""
-        store = self._parts.runs
-        return ShownRuns(store.all(limit=limit), store.problems)
-
-    def changes(self, run_id: str) -> ShownChanges:
-        """Return the changes of a run, and which of them were undone."""
-        reviews = ReviewService(self._parts)
-        files, card = reviews.changes(run_id), reviews.card(run_id)
-        return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)
-
-    def traces(self) -> tuple[TraceSummary, ...]:
-        """Return the traces of the home."""
-        return tuple(TraceService(self._parts).rows())
-
-    def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:
-        """Return one trace and its whole document. Raises `StoreError` (reason "missing")."""
-        service = TraceService(self._parts)
-        detail = service.open(trace_id)
-        return detail, service.document(str(detail.row.path))
-
-    def _rule(self, root: ScopeRoot, refusal: Refusal | None, rel: str) -> FileRule:
-        return rule_under(refusal, self._parts.home.file_rule(root, rel))
-
-    def _never_has(self, context: ScopeContext, scope: Scope) -> bool:
-        try:
-            self._parts.home.scope_root(context, scope)
-        except ScopeUnavailable as gap:
-            return gap.permanent
-        return False
-
-
-def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Add `rule` and `ruleReason` to each file of a scope's tree that a person cannot edit.
-
-    `rule_of` gets a file's path below the root of the scope.
-    """
-    top = str(node["path"])
-
-    def mark(each: dict[str, Any]) -> None:
-        for child in each.get("children", ()):
-            mark(child)
-        if "children" not in each:
-            rule = rule_of(str(each["path"]).removeprefix(f"{top}/"))
-            if rule.kind != "editable":
-                each.update({"rule": rule.kind, "ruleReason": rule.sentence})
-
-    mark(node)
-
-
-def tree(scope: Scope, listing: ScopeListing) -> dict[str, Any]:
-    """Return a scope as nested nodes for `reverie tree --json`; a node with `children` is a directory.
-
-    A directory has the number of `files` below it and their total `size`; its children are in the agent's
-    order.
-    """
-    top = _node(scope.value, str(memory_path(scope, "")), scope)
-    if listing.unavailable:
-        top["unavailable"] = listing.unavailable
-        top["gap"] = None if listing.gap is None else listing.gap.value
-    if listing.problems:
-        top["problems"] = list(listing.problems)
-    nodes = {"": top}
-    for rel in listing.directories:
-        nodes[rel] = _node(rel.rpartition("/")[2], str(memory_path(scope, rel)), scope)
-    for file in listing.files:
-        _place(nodes, file.rel, _leaf(scope, file))
-    for rel in reversed(listing.directories):
-        _place(nodes, rel, nodes[rel])
-    for node in nodes.values():
-        node["children"].sort(
-            key=lambda child: utf16_key(child["name"] + ("/" if "children" in child else ""))
-        )
-    return top
-
-
-def _node(name: str, path: str, scope: Scope) -> dict[str, Any]:
-    return {"name": name, "path": path, "scope": scope.value, "size": 0, "files": 0, "children": []}
-
-
-def _leaf(scope: Scope, file: MemoryFile) -> dict[str, Any]:
-    return {
-        "name": file.rel.rpartition("/")[2],
-        "path": str(memory_path(scope, file.rel)),
-        "scope": scope.value,
-        "size": file.size,
-        "description": file.description,
-        "descriptionState": file.description_state,
-        "pinned": file.usage.pinned,
-        "accessCount": file.usage.access_count,
-        "lastAccessedAt": file.usage.last_accessed_at,
-        "lastWriteAt": file.usage.last_write_at,
-        "seenByAgent": file.seen_by_agent,
-        "unseenReason": file.unseen_reason,
-    }
-
-
-def _place(nodes: Mapping[str, dict[str, Any]], rel: str, node: dict[str, Any]) -> None:
-    """Put a node into its directory, and add it to the counts of the directories above it."""
-    parent = nodes[rel.rpartition("/")[0]]
-    parent["children"].append(node)
-    parent["size"] += node["size"]
-    parent["files"] += node.get("files", 1)

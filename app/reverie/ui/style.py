@@ -378,10 +378,6 @@ def _item(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bo
     return True
 
 
-def _is_in_front(widget: QWidget | None) -> bool:
-    return widget is not None and widget.isActiveWindow()
-
-
 def _draw_row(
     option: QStyleOptionViewItem, painter: QPainter, widget: QWidget | None, *, begins: bool, ends: bool
 ) -> None:

@@ -33,7 +33,7 @@ from reverie.memory.listing import ScopeListing, index_entries, names_only, scan
 from reverie.memory.paths import utf16_key
 from reverie.memory.usage import UsageLog
 from reverie.memory.usage_rules import MemoryUsage
-from reverie.services.commands import tree
+from reverie.services.command_views import tree
 from reverie.values import replace
 
 SMALL_CAPS = Caps(

@@ -21,16 +21,17 @@ from itertools import islice
 from typing import Any, Literal
 
 from reverie.agents.capabilities import ImportProblem
+from reverie.text.patterns import pattern_of
 from reverie.text.summaries import JS_SPACE
 from reverie.values import Struct
 
-_FRONT_MATTER = re.compile(rf"---[{JS_SPACE}]*\n(.*?)---[{JS_SPACE}]*", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_MENTION = re.compile(rf"(?:^|(?<=[{JS_SPACE}])|([(\[\"'“„‘]))@((?:[^{JS_SPACE}\\]|\\ )+)")
+_FRONT_MATTER = pattern_of(rf"---[{JS_SPACE}]*\n(.*?)---[{JS_SPACE}]*", re.DOTALL)
+_COMMENT = pattern_of(r"<!--.*?-->", re.DOTALL)
+_MENTION = pattern_of(rf"(?:^|(?<=[{JS_SPACE}])|([(\[\"'“„‘]))@((?:[^{JS_SPACE}\\]|\\ )+)")
 _LONGEST_REST = 200
 _MOST_PLACED = 500
 """Maximum number of mentions whose line is determined; each costs a search in the text."""
-_IMPORTABLE = re.compile(r"\./|~/|/.|[A-Za-z0-9._-]")
+_IMPORTABLE = pattern_of(r"\./|~/|/.|[A-Za-z0-9._-]")
 _DEEPEST = 20
 """Maximum depth of containers inside containers."""
 
@@ -270,24 +271,24 @@ _TAGS = (
     "|td|tfoot|th|thead|title|tr|track|ul"
 )
 _ATTRIBUTE = r"(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)"
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$")
-_HEADING = re.compile(r" {0,3}#{1,6}(?=\s|$)(.*)$")
-_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$")
-_QUOTE = re.compile(r" {0,3}>")
-_BULLET = re.compile(r"( {0,3}(?:[*+-]|\d{1,9}[.)]))((?:[ \t].*)?)$")
-_CODE = re.compile(r"(?: {4}| {0,3}\t)")
-_DEFINITION = re.compile(
+_FENCE = pattern_of(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$")
+_HEADING = pattern_of(r" {0,3}#{1,6}(?=\s|$)(.*)$")
+_RULE = pattern_of(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$")
+_QUOTE = pattern_of(r" {0,3}>")
+_BULLET = pattern_of(r"( {0,3}(?:[*+-]|\d{1,9}[.)]))((?:[ \t].*)?)$")
+_CODE = pattern_of(r"(?: {4}| {0,3}\t)")
+_DEFINITION = pattern_of(
     r" {0,3}\[((?:\\.|[^\[\]\\])+)\]: *(?:<[^>]*>|[^<\s]\S*)(?: +(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))? *$"
 )
-_RAW = re.compile(r" {0,3}<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
-_KNOWN_TAG = re.compile(rf" {{0,3}}</?(?:{_TAGS})(?: +|$|/?>)", re.IGNORECASE)
-_OTHER_TAG = re.compile(
+_RAW = pattern_of(r" {0,3}<(script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_KNOWN_TAG = pattern_of(rf" {{0,3}}</?(?:{_TAGS})(?: +|$|/?>)", re.IGNORECASE)
+_OTHER_TAG = pattern_of(
     rf" {{0,3}}(?:<(?!script|pre|style|textarea)[a-z][\w-]*{_ATTRIBUTE}*\s*/?>"
     r"|</(?!script|pre|style|textarea)[a-z][\w-]*\s*>)[ \t]*$",
     re.IGNORECASE,
 )
 _UNTIL = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"))
-_ENDS_PARAGRAPH = re.compile(
+_ENDS_PARAGRAPH = pattern_of(
     rf" {{0,3}}(?:#{{1,6}}(?:\s|$)|>|(?:[*+-]|1[.)]) )|</?(?:{_TAGS})(?: +|$|/?>)"
     r"|<(?:script|pre|style|textarea|!--)",
     re.IGNORECASE,
@@ -506,22 +507,22 @@ def _item(lines: Sequence[str], at: int, bullet: re.Match[str]) -> tuple[list[st
     return inner, end
 
 
-_SPECIAL = re.compile(r"[\\<!\[`*_]")
+_SPECIAL = pattern_of(r"[\\<!\[`*_]")
 _LONGEST_COMMENT = 20_000
 """Maximum number of characters of a comment inside a line, so that many unclosed ones cost little."""
-_ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
-_TICKS = re.compile(r"`+")
-_INLINE_TAG = re.compile(
+_ESCAPE = pattern_of(r"\\[!-/:-@\[-`{-~]")
+_TICKS = pattern_of(r"`+")
+_INLINE_TAG = pattern_of(
     r"</[A-Za-z][\w:-]*\s*>|<[A-Za-z][\w-]*" + _ATTRIBUTE + r"*\s*/?>"
     r"|<![A-Za-z]+\s[^>]{0,2000}>"
     r"|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>|<[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)*>"
 )
 _LABEL = r"\[((?:\[(?:\\.|[^\[\]\\])*\]|\\.|`[^`]*`|[^\[\]\\`])*)\]"
-_LINK = re.compile(
+_LINK = pattern_of(
     _LABEL + r"\(\s*(?:<[^\n<>]*>|(?:\\.|[^\s()\\]|\([^\s()]*\))*)"
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
 )
-_REFERENCE = re.compile(_LABEL + r"(?:\[((?:\\.|[^\[\]\\])*)\])?")
+_REFERENCE = pattern_of(_LABEL + r"(?:\[((?:\\.|[^\[\]\\])*)\])?")
 _PUNCTUATION = frozenset(string.punctuation)
 
 

@@ -37,6 +37,7 @@ from reverie.jobs.consolidate.facts import (
 )
 from reverie.jobs.consolidate.rules.wording import WordToken, excludes, read_wording
 from reverie.runs.card import BeforeAfter, BrokenLink, ChangedFact, PlacedFact, ReportCard, What
+from reverie.text.patterns import pattern_of
 from reverie.text.summaries import estimate_tokens
 
 _SOURCES = 4
@@ -44,7 +45,7 @@ _SOURCED = 0.6
 _WHOLE = 0.95
 _REWRITTEN = 0.7
 _FEW_WORDS = 2.0
-_IS_TIME = re.compile(r"(?:last[-_ ]?)?(?:modified|updated|changed)(?:[-_ ]?at)?")
+_IS_TIME = pattern_of(r"(?:last[-_ ]?)?(?:modified|updated|changed)(?:[-_ ]?at)?")
 # The weight of new words from which a fact counts as invented: if it extends a fact, and if it rewords one.
 _ADDED = 2.0
 _REWORDED = 3.0
@@ -437,11 +438,11 @@ class StaleStatements:
         return found + sum(claim.path not in touched for claim in self._stale)
 
 
-_MARKDOWN = re.compile(r"\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
-_WIKI = re.compile(r"\[\[([^\[\]|#\n]+)")
+_MARKDOWN = pattern_of(r"\]\(\s*<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+_WIKI = pattern_of(r"\[\[([^\[\]|#\n]+)")
 _NAMED = re.compile(r"(?<![\w/.-])(?:\.{0,2}/)*[\w.-]+(?:/[\w.-]+)*\.md\b")
-_ENTRY = re.compile(r"^(?:\*\*)?(?:\[[^\[\]]*\]\(<?([^()\s<>#]+)[^()]*\)|`?([\w./-]+\.md)`?\s*[:—–-])")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_ENTRY = pattern_of(r"^(?:\*\*)?(?:\[[^\[\]]*\]\(<?([^()\s<>#]+)[^()]*\)|`?([\w./-]+\.md)`?\s*[:—–-])")
+_SCHEME = pattern_of(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Places:

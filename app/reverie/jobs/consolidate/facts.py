@@ -48,6 +48,7 @@ from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import block_of
 from reverie.runs.card import What
 from reverie.runs.retention import is_inbox_noise
+from reverie.text.patterns import pattern_of
 from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
@@ -57,15 +58,15 @@ FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"
 - `key`: another line of the front matter, which has a meaning only there (`front_matter_lines`)
 """
 
-_MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-_WORD = re.compile(r"\w+")
-_DESCRIBES = re.compile(r"^description:[ \t]*(.*)", re.MULTILINE)
-_QUOTED = re.compile(r"([\"'])(.*)\1|\[(.*)\]|\{(.*)\}")
-_QUOTES = re.compile(r"[\"'\\]")
+_MARKUP = pattern_of(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_WORD = pattern_of(r"\w+")
+_DESCRIBES = pattern_of(r"^description:[ \t]*(.*)", re.MULTILINE)
+_QUOTED = pattern_of(r"([\"'])(.*)\1|\[(.*)\]|\{(.*)\}")
+_QUOTES = pattern_of(r"[\"'\\]")
 _LABEL_WORDS = 10
-_BOLD = re.compile(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
-_LABELLED = re.compile(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
-_BEGINNING = re.compile(r"\b\w{1,5}")
+_BOLD = pattern_of(r"^(?:\*\*|__)[^*_]+(?:\*\*|__):?$")
+_LABELLED = pattern_of(r"^[*_]{0,2}[^\W\d_][^:：.*]{0,40}[*_]{0,2}[:：][*_]{0,2}\s")
+_BEGINNING = pattern_of(r"\b\w{1,5}")
 """Matches the first 1 to 5 letters of a word.
 
 Related facts are found by these, because inflected forms of a word differ only at the end.
@@ -287,8 +288,8 @@ class FactIndex:
 
 VALUES = ("number", "identifier", "name")
 """The kinds of tokens that count as values."""
-_VERSION = re.compile(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
-_DIGITS = re.compile(r"\d+")
+_VERSION = pattern_of(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
+_DIGITS = pattern_of(r"\d+")
 _NEGATIONS = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
 _COVERED = 0.6
 _CONTAINED = 0.85
@@ -530,7 +531,7 @@ With more, the facts are a list of similar things, not a contradiction.
 """
 _Version = tuple[frozenset[str], bool]
 """The values of a fact, and whether it is negated."""
-_VALUED = re.compile(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
+_VALUED = pattern_of(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
 def signature(fact: Fact) -> tuple[frozenset[str], _Version]:

@@ -33,6 +33,7 @@ from reverie.jobs.consolidate.rules.similarity import no_check
 from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
 from reverie.memory.paths import utf16_key
 from reverie.resources import load_table
+from reverie.text.patterns import pattern_of
 from reverie.values import Struct
 
 RelatedKind = Literal["near-duplicate", "successor", "contradiction", "superseded"]
@@ -97,10 +98,10 @@ _MOST_OF_ONE = 3
 A few pairs are enough to show that the note belongs to a family.
 """
 _SHOWN = 160
-_PART = re.compile(r"#{1,3} ")
-_WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_DATE = re.compile(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
+_PART = pattern_of(r"#{1,3} ")
+_WORD = pattern_of(r"[^\W_]+")
+_UNSPACED = pattern_of("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_DATE = pattern_of(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
 
 
 def related_notes(
@@ -514,17 +515,17 @@ def _evidence(note: _Note, line: int) -> QuotedLine:
     return QuotedLine(note.path, line, said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
 
 
-_LABEL = re.compile(
+_LABEL = pattern_of(
     r"^[*_`]{0,2}(?P<label>[^:：*_`|]{2,40}?)[*_`]{0,2}\s?[:：=][*_`]{0,2}\s+(?P<value>\S.{0,80})$"
 )
-_NO_VALUE = re.compile(
+_NO_VALUE = pattern_of(
     r"20\d\d[-/年]|\d\d?[:/]\d\d|\d{1,2}\.\d{1,2}\.20|https?:|[0-9a-f]{8}-?[0-9a-f]{4}|\]\("
     # 11. Juli 2026, July 11, 2026, 3 de mayo de 2026, 2026년 7월
     r"|\d{1,2}\.?(?: de)? [^\W\d]{3,12}\.?,?(?: de)? 20\d\d|[^\W\d]{3,12}\.? \d{1,2},? 20\d\d|20\d\d ?년"
 )
-_NUMBER = re.compile(r"(?<![\w.])[v$]?(\d[\d,_]*(?:\.\d+){0,3})(?![\d-])")
+_NUMBER = pattern_of(r"(?<![\w.])[v$]?(\d[\d,_]*(?:\.\d+){0,3})(?![\d-])")
 # "At least", "at most", "about", or a change: no value that contradicts another one.
-_OPEN_VALUE = re.compile(
+_OPEN_VALUE = pattern_of(
     r"[~<>≥≤→]|->|\d\s?\+|\d\s?[-–]\s?\d|\b(?:about|around|approx|up to|at least|bis zu|etwa)\b"
 )
 _MOST_HOLDERS = 4
@@ -576,7 +577,7 @@ def _contradictions(store: _Store) -> Iterator[RelatedNotes]:
 
 
 # A task describes something that is done once.
-_TASK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s")
+_TASK = pattern_of(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s")
 
 
 def _states_value(fact: Fact) -> bool:
@@ -670,7 +671,7 @@ def _other_state(one: Fact, other: Fact) -> bool:
     return bool(first and second) and not first & second
 
 
-_NAMED = re.compile(
+_NAMED = pattern_of(
     r"[`*_]{0,2}(?P<name>[\w.@-]+(?: [A-Z0-9][\w.-]*){0,2})[`*_]{0,2}(?=$|[ ]?[(,;/+（]| with | and )"
 )
 
@@ -764,11 +765,11 @@ def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
 
 
 # Three numbers are a version, whatever word is before them.
-_RELEASE = re.compile(
+_RELEASE = pattern_of(
     r"(?<![\w.@/-])(?P<product>[^\W\d_][\w.-]{2,40})[*`_]*\s?[:@|]?\s?[*`_]*[\^~]?v?(?P<version>\d+\.\d+\.\d+)"
     r"(?![\w%]|[.-]\w)"
 )
-_OWN_VERSION = re.compile(
+_OWN_VERSION = pattern_of(
     r"(?:\b(?:current|latest|project|app|release)\s+(?:\w+\s)?version|当前版本|当前项目版本|项目版本|最新版本|現在のバージョン"
     r"|현재 버전)[*`_]*\s?(?:is\s|[:：|]\s?)?[*`_(]*v?(?P<version>\d+\.\d+(?:\.\d+)?)(?![\w.]*\w)",
     re.IGNORECASE,
@@ -797,7 +798,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(each) for each in version.split("."))
 
 
-_OPEN_CHANGE = re.compile(r"[~<>≥≤→]|->|\d\s?[-–/]\s?v?\d")
+_OPEN_CHANGE = pattern_of(r"[~<>≥≤→]|->|\d\s?[-–/]\s?v?\d")
 
 
 def _product(name: str) -> str:
@@ -915,15 +916,15 @@ def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
     return None
 
 
-_PLAIN = re.compile(r"[a-z]+\Z")
+_PLAIN = pattern_of(r"[a-z]+\Z")
 
 
-_OPEN = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+(?P<task>\S.{7,})$", re.MULTILINE)
-_DONE = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[xX]\]|✅|☑️?|✔️?)\s+(?P<task>\S.{7,})$", re.MULTILINE)
+_OPEN = pattern_of(r"^\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+(?P<task>\S.{7,})$", re.MULTILINE)
+_DONE = pattern_of(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[xX]\]|✅|☑️?|✔️?)\s+(?P<task>\S.{7,})$", re.MULTILINE)
 
 
 # A question that is asked every time, or a placeholder to fill in.
-_IS_FORM = re.compile(r"[?？]\W*$|<[^<>]{2,40}>|\{[^{}]{2,40}\}")
+_IS_FORM = pattern_of(r"[?？]\W*$|<[^<>]{2,40}>|\{[^{}]{2,40}\}")
 
 
 def _done(store: _Store) -> Iterator[RelatedNotes]:
@@ -965,8 +966,8 @@ def _task(text: str) -> str:
 _LONGEST_STEP = 240
 _MOST_STEPS = 20
 _SAME_WORK = 0.2
-_DENIED = re.compile(r"\b(?:not yet|noch nicht|not|never|to be|nicht)\s+\w+", re.IGNORECASE)
-_PARTLY = re.compile(r"(?<!\d)\d{1,2}\s?%")
+_DENIED = pattern_of(r"\b(?:not yet|noch nicht|not|never|to be|nicht)\s+\w+", re.IGNORECASE)
+_PARTLY = pattern_of(r"(?<!\d)\d{1,2}\s?%")
 
 
 class _Step(Struct, frozen=True):

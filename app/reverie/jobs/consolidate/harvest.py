@@ -59,6 +59,7 @@ from reverie.runs.record import SUCCEEDED, Progress, RunRecord, RunResult, not_a
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunEnd
 from reverie.runs.stops import StopCheck
 from reverie.runs.transaction import LeaseLost
+from reverie.text.patterns import pattern_of
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import between_words, cut_utf16, some, utf16_length
 from reverie.values import Struct, field, replace
@@ -76,8 +77,8 @@ Category = Literal["preference", "project", "environment", "workflow", "other"]
 SkipReason = Literal["malformed", "confidence", "evidence", "secret", "duplicate"]
 
 # The agent's own filter for candidates.
-_SECRET = re.compile(r"api[_-]?key|secret|token|password|sk-[A-Za-z0-9_-]{12,}", re.IGNORECASE)
-_OUTSIDE_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
+_SECRET = pattern_of(r"api[_-]?key|secret|token|password|sk-[A-Za-z0-9_-]{12,}", re.IGNORECASE)
+_OUTSIDE_A_NAME = pattern_of(r"[^A-Za-z0-9._-]")
 
 
 class Said(Struct, frozen=True):
@@ -291,7 +292,7 @@ class _Statement(Struct, frozen=True):
 
 
 def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return pattern_of(pattern, re.IGNORECASE)
 
 
 _TABLE = resource_table("statements.toml")
@@ -313,10 +314,10 @@ _STATEMENTS = tuple(map(_statement, _TABLE["statements"]))
 # Signs that a sentence concerns only the present task, not later ones.
 _MOMENT, _CONDITION, _DOUBT = (_words(_TABLE["sentences"][name]) for name in ("moment", "condition", "doubt"))
 
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
-_PASTED = re.compile(r"^\s*(?:>|\||\$ |#!|[+-]{3} |@@ |at \S+\(|Traceback|\d{4}-\d\d-\d\d[T ])")
-_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
-_SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”)]?\s+(?=[A-Z0-9\"“(`'ÀÁÂÄÅÆÇÈÉÊÍÎÑÓÔÖØÚÜ]|\w)")
+_FENCE = pattern_of(r"^\s*(?:```|~~~)")
+_PASTED = pattern_of(r"^\s*(?:>|\||\$ |#!|[+-]{3} |@@ |at \S+\(|Traceback|\d{4}-\d\d-\d\d[T ])")
+_QUOTED = pattern_of(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
+_SENTENCE_END = pattern_of(r"(?<=[.!?。])[\"”)]?\s+(?=[A-Z0-9\"“(`'ÀÁÂÄÅÆÇÈÉÊÍÎÑÓÔÖØÚÜ]|\w)")
 
 _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = tuple(
     (category, _words(pattern)) for category, pattern in _TABLE["categories"].items()

@@ -38,6 +38,7 @@ from reverie.llm.vault import Vault
 from reverie.resources import resource_table
 from reverie.runs.stops import StopCheck
 from reverie.text.codex_redaction import REDACTED, codex_redact
+from reverie.text.patterns import pattern_of
 from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import some
 from reverie.values import Struct, field
@@ -49,8 +50,8 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 _REQUIRED = ("Trace context:", "User preferences:", "## Task:", "Outcome:")
-_JSON_FENCE = re.compile(r"```json\s*\n(.*?)```", re.DOTALL)
-_FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_JSON_FENCE = pattern_of(r"```json\s*\n(.*?)```", re.DOTALL)
+_FENCE = pattern_of(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 class RolloutSource(Struct, frozen=True):
@@ -368,13 +369,13 @@ _TITLE_CHARS = 100
 _LOOKED_AT_CHARS = 8_000
 """The number of characters of a text that are searched for the line to show."""
 _SHELLS = ("shell", "exec", "bash", "local_shell", "container.exec", "exec_command", "unified_exec")
-_PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_EXIT = re.compile(
+_PATCH = pattern_of(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_EXIT = pattern_of(
     r"(?:exit(?:ed)?(?: with)?(?: code)?|exit_code)[\"']?\s*[:=]?\s*(-?\d{1,3})\b", re.IGNORECASE
 )
 _REMARKS = resource_table("remarks.toml")
 _CHECK, _APPROVED, _REJECTED, _GO_ON = (
-    re.compile(_REMARKS["verdicts"][name], re.IGNORECASE)
+    pattern_of(_REMARKS["verdicts"][name], re.IGNORECASE)
     for name in ("check", "approved", "rejected", "go_on")
 )
 
@@ -683,10 +684,10 @@ def _line(text: str) -> str:
 _LONGEST = 500
 _LEAST_WORDS = 4
 _BEGINS, _BEFORE, _MOMENT = (
-    re.compile(_REMARKS["preferences"][name], re.IGNORECASE) for name in ("begins", "before", "moment")
+    pattern_of(_REMARKS["preferences"][name], re.IGNORECASE) for name in ("begins", "before", "moment")
 )
-_ENDS = re.compile(r"\s*(?:[;?!]|\.(?:\s|$)|\s[-–—]\s)")
-_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
+_ENDS = pattern_of(r"\s*(?:[;?!]|\.(?:\s|$)|\s[-–—]\s)")
+_QUOTED = pattern_of(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`")
 
 
 def preference_in(sentence: str) -> str | None:
@@ -749,7 +750,7 @@ def trace_reminder() -> str:
 
 
 TRACE_STEPS, TRACE_TOKENS = 2, 16_384
-_TOKEN = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
+_TOKEN = pattern_of(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 
 
 class ModelStage(ModelWork):

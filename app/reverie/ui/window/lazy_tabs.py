@@ -3,8 +3,8 @@
 The pages beside the trees, in place of the editor, are Context (the text that the agent loads) and Failures
 (the lessons that its next attempt gets). Placeholders stand for the tabs from the start. A job imports the
 table of factories once the first tree is on screen, and each tab is built when it is first shown or
-requested; only Traces is built at once, because the background services report to it. Until then nothing can
-be paused and no services are hosted.
+requested. The background services are built at once; until then nothing can be paused and no services are
+hosted.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
 """
@@ -66,15 +66,6 @@ class LazyTabs(QObject):
         self._view: View = "runs"
         self._factories: Mapping[str, Factory] = {}
         self._parts: dict[str, Any] = {}
-        self._connections: Mapping[str, Callable[[Any], None]] = {
-            "changes": self._connect_changes,
-            "traces": self._connect_traces,
-            "services": self._connect_services,
-            "transcripts": self._connect_transcripts,
-            "context": self._connect_context,
-            "failures": self._connect_failures,
-            "jobs": self._connect_jobs,
-        }
         for title in (self.tr("Changes"), self.tr("Traces"), self.tr("Transcripts")):
             tabs.addTab(QWidget(), title)
         context.dreams.review_wanted.connect(self._on_review_wanted)
@@ -85,8 +76,8 @@ class LazyTabs(QObject):
         """Return a part by its name, building it if it is not built yet; only after `built`."""
         part = self._parts.get(name)
         if part is None:
-            part = self._parts[name] = self._factories[name](self._context, self._part)
-            self._connections[name](part)
+            part = self._parts[name] = self._factories[name](self._context)
+            getattr(self, f"_connect_{name}")(part)
         return part
 
     @property
@@ -167,7 +158,7 @@ class LazyTabs(QObject):
         lane.submit("load the other tabs", work, done=self._build)
 
     def _build(self, factories: Mapping[str, Factory]) -> None:
-        """Build Traces and the services, and the tab that is shown."""
+        """Build the services and the tab that is shown."""
         if self._closed:
             return
         self._factories = factories
@@ -182,7 +173,7 @@ class LazyTabs(QObject):
     @Slot(int)
     def _on_current(self, index: int) -> None:
         """Build the tab that is shown, if it is not built yet."""
-        name = {_CHANGES: "changes", _TRANSCRIPTS: "transcripts"}.get(index)
+        name = {_CHANGES: "changes", _TRACES: "traces", _TRANSCRIPTS: "transcripts"}.get(index)
         if self.is_built and not self._closed and name is not None:
             self._part(name)
 
@@ -201,15 +192,17 @@ class LazyTabs(QObject):
         traces.status_message.connect(self.status_message)
         traces.settings_wanted.connect(self.settings_wanted)
         traces.show_view(self._view)
+        context, services = self._context, self.services
+        services.show_in(traces)
+        services.checks.fixed.connect(context.memory.editor.permission_changed)
+        context.dreams.footer.aged.connect(traces.log.list.viewport().update)
         self._replace_placeholder(_TRACES, traces)
 
     def _connect_services(self, services: ServicesView) -> None:
         context = self._context
         self._status_bar.insertPermanentWidget(0, services.label)
-        context.dreams.footer.aged.connect(self.traces.log.list.viewport().update)
         services.status_message.connect(self.status_message)
         services.changed.connect(self.changed)
-        services.checks.fixed.connect(context.memory.editor.permission_changed)
         if self._session is not None:
             services.set_session(self._session)
         if self._hosting:

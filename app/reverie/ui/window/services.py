@@ -176,7 +176,9 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """Connects the hosts of the services with the checks, the log and the consolidation.
+    """Connects the hosts of the services with the consolidation and, once it is built, with the Traces tab.
+
+    `log` and `checks`, the controllers of two views of that tab, exist after `show_in`.
 
     Signals:
         changed(): The set of enabled actions may have changed.
@@ -186,29 +188,41 @@ class ServicesView(QObject):
     changed = Signal()
     status_message = Signal(str)
 
-    def __init__(self, traces: TracesTab, lane: Lane, dreams: FooterControl) -> None:
+    def __init__(self, lane: Lane, dreams: FooterControl) -> None:
         super().__init__()
+        self._lane = lane
+        self._dreams = dreams
+        self._session: HomeSession | None = None
         self._home = ""
-        self.log = LogControl(traces, traces.log, lane, dreams.jobs)
-        self.checks = ChecksControl(traces, traces.checks)
+        self._is_in_traces = False
         self.host = HostControl(self)
         self.label = QLabel()
         self.label.setContentsMargins(GAP, 0, GAP, 0)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.hide()
-        traces.log.review.connect(dreams.review)
-        self.log.pause.connect(self._pause)
-        self.checks.fixed.connect(self.host.recheck)
-        self.checks.fixed.connect(dreams.ask_engine)
-        self.checks.debug_switched.connect(self.host.recheck)
         self.host.changed.connect(self._on_host)
         self.host.status_message.connect(self.status_message)
 
+    def show_in(self, traces: TracesTab) -> None:
+        """Show the log and the checks in the Traces tab, which has just been built."""
+        self._is_in_traces = True
+        self.log = LogControl(traces, traces.log, self._lane, self._dreams.jobs)
+        self.checks = ChecksControl(traces, traces.checks)
+        traces.log.review.connect(self._dreams.review)
+        self.log.pause.connect(self._pause)
+        self.checks.fixed.connect(self.host.recheck)
+        self.checks.fixed.connect(self._dreams.ask_engine)
+        self.checks.debug_switched.connect(self.host.recheck)
+        self.log.set_session(self._session)
+        self.checks.set_session(self._session)
+        self.log.say_paused(self.paused)
+
     def set_session(self, session: HomeSession | None) -> None:
         """Set the home to show; None if no home is open."""
-        self._home = session.info.id if session is not None else ""
-        self.log.set_session(session)
-        self.checks.set_session(session)
+        self._session, self._home = session, session.info.id if session is not None else ""
+        if self._is_in_traces:
+            self.log.set_session(session)
+            self.checks.set_session(session)
         self._on_host(self._home)
 
     def run_for(self, sessions: Iterable[HomeSession]) -> None:
@@ -220,11 +234,13 @@ class ServicesView(QObject):
     def settings_changed(self) -> None:
         """Apply changed settings or keys."""
         self.host.recheck()
-        self.checks.recheck()
+        if self._is_in_traces:
+            self.checks.recheck()
 
     def stop(self) -> None:
         """Stop the controllers when the window closes."""
-        self.checks.stop()
+        if self._is_in_traces:
+            self.checks.stop()
         self.host.stop()
 
     @property
@@ -254,5 +270,6 @@ class ServicesView(QObject):
             self.label.setText(words.text)
             self.label.setToolTip(words.tip)
             self.label.setVisible(bool(words.text))
-            self.log.say_paused(self.paused)
+            if self._is_in_traces:
+                self.log.say_paused(self.paused)
             self.changed.emit()

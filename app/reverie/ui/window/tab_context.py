@@ -28,5 +28,5 @@ class TabContext(Struct, frozen=True):
     memory: MemoryTab
 
 
-Factory = Callable[[TabContext, Callable[[str], Any]], Any]
-"""A function that builds a tab, or its controller; its second argument returns another part by name."""
+Factory = Callable[[TabContext], Any]
+"""A function that builds a tab, or its controller."""

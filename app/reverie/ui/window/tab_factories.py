@@ -7,8 +7,8 @@ show them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from reverie.ui.changes.control import ChangesControl
 from reverie.ui.changes.tab import ChangesTab
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from reverie.ui.failures_tab import FailuresControl
 
 
-def _changes(context: TabContext, _part: Callable[[str], Any]) -> ChangesControl:
+def _changes(context: TabContext) -> ChangesControl:
     lane, icons, memory = context.history, context.icons, context.memory
     tab = ChangesTab(lane, icons, context.clock)
     return ChangesControl(tab, lane, memory.dreams, memory.edits, lambda: memory.update_, icons)
 
 
-def _context(context: TabContext, _part: Callable[[str], Any]) -> ContextControl:
+def _context(context: TabContext) -> ContextControl:
     # Late, with the modules that work out how an agent builds its context; see above.
     from reverie.ui.context_tab import ContextControl, ContextTab
 
@@ -39,7 +39,7 @@ def _context(context: TabContext, _part: Callable[[str], Any]) -> ContextControl
     return control
 
 
-def _failures(context: TabContext, _part: Callable[[str], Any]) -> FailuresControl:
+def _failures(context: TabContext) -> FailuresControl:
     from reverie.ui.failures_tab import FailuresControl, FailuresTab  # late; see above
 
     tab = FailuresTab(context.icons)
@@ -48,12 +48,10 @@ def _failures(context: TabContext, _part: Callable[[str], Any]) -> FailuresContr
 
 FACTORIES: Mapping[str, Factory] = {
     "changes": _changes,
-    "traces": lambda context, _part: TracesTab(context.icons, context.clock),
-    "services": lambda context, part: ServicesView(part("traces"), context.lane, context.dreams),
-    "transcripts": lambda context, _part: TranscriptsTab(context.icons, context.clock),
+    "traces": lambda context: TracesTab(context.icons, context.clock),
+    "services": lambda context: ServicesView(context.lane, context.dreams),
+    "transcripts": lambda context: TranscriptsTab(context.icons, context.clock),
     "context": _context,
     "failures": _failures,
-    "jobs": lambda context, _part: JobsDialog(
-        context.icons, context.clock, context.lane, context.memory.window()
-    ),
+    "jobs": lambda context: JobsDialog(context.icons, context.clock, context.lane, context.memory.window()),
 }

@@ -64,17 +64,18 @@ from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.memory.lint import conflict_lines, is_placeholder
 from reverie.memory.paths import parse_memory_path, utf16_key
 from reverie.runs.retention import INBOX, folded_words, line_key
+from reverie.text.patterns import pattern_of
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
 from reverie.values import Struct, replace
 
 _CATEGORY = r"## (?:preference|project|environment|workflow|other)\n\n"
-_CANDIDATE = re.compile(
+_CANDIDATE = pattern_of(
     rf"{_CATEGORY}(?P<text>.+?)\n\n"
     rf"Evidence: [^\n]+\nConfidence: [\d.]+\nRationale: [^\n]+(?=\n\n{_CATEGORY}|\Z)",
     re.DOTALL,
 )
-_HEAD = re.compile(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
+_HEAD = pattern_of(r"\s*# Harvest inbox: [^\n]+\n\nSource boundary: [^\n]+\nSummary message: [^\n]+\n\n")
 _LOADED = LOADED_HEADINGS | NEGATIONS_FORWARD | NEGATIONS_CLAUSE
 _LEAST_WORDS = 3
 _LOOKED_AT = 200
@@ -156,29 +157,29 @@ def _is_loaded(name: Iterable[str]) -> bool:
     return bool(set(name) & LOADED_HEADINGS)
 
 
-_EMPTY_BLOCK = re.compile(r"---\r?\n(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-_EMPHASIS = re.compile(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
-_MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
-_COMMENT = re.compile(r"<!--.*?(?:-->|$)")
-_UNDERLINE = re.compile(r"\s*(?:-{2,}|={2,})\s*")
-_DECLARED = re.compile(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
-_BLANK_END = re.compile(r"[ \t]\r?(?:\n|\Z)")
+_EMPTY_BLOCK = pattern_of(r"---\r?\n(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
+_LINK = pattern_of(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_EMPHASIS = pattern_of(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
+_MARKER = pattern_of(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_COMMENT = pattern_of(r"<!--.*?(?:-->|$)")
+_UNDERLINE = pattern_of(r"\s*(?:-{2,}|={2,})\s*")
+_DECLARED = pattern_of(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
+_BLANK_END = pattern_of(r"[ \t]\r?(?:\n|\Z)")
 # Text that the agent itself refuses to write into a memory (formats/mux.md section 11), even if a person
 # would see that it is not a real key.
-_KEY_SHAPE = re.compile(r"\bsk-[A-Za-z0-9_-]{12,}")
+_KEY_SHAPE = pattern_of(r"\bsk-[A-Za-z0-9_-]{12,}")
 _LONGEST_WRITTEN = 200
 # The number of words beyond the name that a good description has.
 _TELLING = 3
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = pattern_of(r"[^\W\d_]")
 _STEM = 5
-_FIELD = re.compile(r"\W{0,4}[^\W\d_][^:：]{1,24}[:：]\s*(?P<value>.*)")
+_FIELD = pattern_of(r"\W{0,4}[^\W\d_][^:：]{1,24}[:：]\s*(?P<value>.*)")
 _FIELD_WORDS = 5
 _BOILERPLATE = "this file provides guidance to"
 _LOOKED_FOR_SECRETS = 4_000
 _BEGINNING = 6_000
-_BARE_KEY = re.compile(r"\s*description:\s*")
-_HARD_BREAK = re.compile(r"[^ \t] {2,}\r?$")
+_BARE_KEY = pattern_of(r"\s*description:\s*")
+_HARD_BREAK = pattern_of(r"[^ \t] {2,}\r?$")
 
 
 def is_empty(text: str) -> bool:

@@ -25,19 +25,20 @@ from reverie.jobs.consolidate.rules.wording import (
 )
 from reverie.memory import yaml12
 from reverie.memory.front_matter_rules import block_of
+from reverie.text.patterns import pattern_of
 from reverie.values import Struct, replace
 
 Kind = Literal["heading", "item", "prose", "head", "row", "code", "rule"]
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})(?=[ \t]|$)")
-_BULLET = re.compile(r"^(\s*)([-*+•]|\d{1,3}[.)])(?:[ \t]+|$)")
-_RULE = re.compile(r"^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_BOLD = re.compile(r"^(?:\*\*|__).+(?:\*\*|__):?$")
-_UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
-_INDENTED = re.compile(r"^(?: {4}|\t)")
-_TABLE_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
-_SENTENCE_END = re.compile(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
+_FENCE = pattern_of(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = pattern_of(r"^ {0,3}(#{1,6})(?=[ \t]|$)")
+_BULLET = pattern_of(r"^(\s*)([-*+•]|\d{1,3}[.)])(?:[ \t]+|$)")
+_RULE = pattern_of(r"^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_BOLD = pattern_of(r"^(?:\*\*|__).+(?:\*\*|__):?$")
+_UNDERLINE = pattern_of(r"^ {0,3}(?:=+|-+)[ \t]*$")
+_INDENTED = pattern_of(r"^(?: {4}|\t)")
+_TABLE_RULE = pattern_of(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_SENTENCE_END = pattern_of(r"[.!?:;。！？：；…][)\]»”\"'’*_`]*\s*$")
 # A prose line of at least this length that ends without punctuation is assumed to continue on the next line;
 # shorter lines are assumed to be entries of a list without bullets.
 _WRAP_LENGTH = 50
@@ -80,8 +81,8 @@ class Passage(Struct, frozen=True):
         return self.first + len(self.lines)
 
 
-_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-_STOPS = re.compile(r"[,;.!…]+(?=\s|$)")
+_EMPHASIS = pattern_of(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_STOPS = pattern_of(r"[,;.!…]+(?=\s|$)")
 
 
 def fold_line(line: str) -> str:
@@ -469,25 +470,25 @@ class NoteReading(Struct, frozen=True):
         return all(statement.wording.seen <= PLACEHOLDERS for statement in self.statements)
 
 
-_NAME_WORD = re.compile(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]+", re.IGNORECASE)
-_UNSPACED = re.compile("[\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]{2,}")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_CHECKBOX = re.compile(r"^\[([ xX-])\]\s+")
-BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_SENTENCES = re.compile(
+_NAME_WORD = pattern_of(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]+", re.IGNORECASE)
+_UNSPACED = pattern_of("[\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]{2,}")
+_CAMEL = pattern_of(r"(?<=[a-z])(?=[A-Z])")
+_CHECKBOX = pattern_of(r"^\[([ xX-])\]\s+")
+BULLET = pattern_of(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_SENTENCES = pattern_of(
     r"(?<=[.!?;])[)\"'»”’*_]*\s+(?!\d)|(?<=[^\d][.!?;])[)\"'»”’*_]*\s+|(?<=[。！？；])\s*|<br ?/?>"
 )
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
-_ORDINAL = re.compile(r"\b\d{1,2}\.$")
+_ABBREVIATION = pattern_of(r"\b(?:e\.g|i\.e|etc|vs|cf|no|nr|z\. ?b|bzw|ca|ex|max|min)\.$", re.IGNORECASE)
+_ORDINAL = pattern_of(r"\b\d{1,2}\.$")
 _LONGEST_ENDING = 12
 """The number of characters at the end of a text that are searched for an abbreviation or ordinal."""
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
-_KEY = re.compile(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
-CONTRADICTION = re.compile(CONTRADICTION_CUES, re.IGNORECASE)
-_VERSION = re.compile(r"^v\d+(?:\.\d+)*$")
+_KEY = pattern_of(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
+CONTRADICTION = pattern_of(CONTRADICTION_CUES, re.IGNORECASE)
+_VERSION = pattern_of(r"^v\d+(?:\.\d+)*$")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
-_YEAR = re.compile(r"^(?:19|20)\d{2}$")
-_MID_CAPITAL = re.compile(r"(?<=[\w,] )[^\W\d_][^\W_]{2,}")
+_YEAR = pattern_of(r"^(?:19|20)\d{2}$")
+_MID_CAPITAL = pattern_of(r"(?<=[\w,] )[^\W\d_][^\W_]{2,}")
 _LONGEST = 1000
 _CAPITAL_SHARE = 0.35
 
@@ -713,8 +714,8 @@ def _parts(text: str) -> Iterator[str]:
 
 
 # Some tools manage a block in every instruction file, between two comments.
-_BLOCK_BEGINS = re.compile(r"\s*<!--[^>]*\b(?:start|begin)\b[^>]*-->\s*$", re.IGNORECASE)
-_BLOCK_ENDS = re.compile(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
+_BLOCK_BEGINS = pattern_of(r"\s*<!--[^>]*\b(?:start|begin)\b[^>]*-->\s*$", re.IGNORECASE)
+_BLOCK_ENDS = pattern_of(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
 
 
 def without_managed(text: str) -> str:

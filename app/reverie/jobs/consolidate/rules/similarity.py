@@ -43,6 +43,7 @@ from reverie.jobs.consolidate.rules.wording import (
 )
 from reverie.memory.front_matter_rules import block_of
 from reverie.runs.retention import folded_words
+from reverie.text.patterns import pattern_of
 from reverie.values import Struct
 
 # Descriptions or titles of at least this similarity are assumed to use one template.
@@ -323,10 +324,10 @@ def _verdict(score: float, vetoes: list[str], otherwise: str) -> Judgement:
     return Judgement(True, score, (otherwise,))
 
 
-_WORD = re.compile(r"[^\W_]+")
-UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_ORDINAL = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
-_NUMBER = re.compile(r"\d+")
+_WORD = pattern_of(r"[^\W_]+")
+UNSPACED = pattern_of("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ORDINAL = pattern_of(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
+_NUMBER = pattern_of(r"\d+")
 # Up to this number of notes, all pairs are compared.
 _FEW_PARTNERS = 24
 # A word in more notes than this gets a lower weight, as possible boilerplate.

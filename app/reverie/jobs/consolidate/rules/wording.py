@@ -24,6 +24,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from reverie.resources import resource_table
+from reverie.text.patterns import pattern_of
 from reverie.values import Struct, field
 
 _TABLE = resource_table("vocabulary.toml")
@@ -119,19 +120,19 @@ HANGUL_PARTICLES = _PATTERNS["hangul_particles"]
 HAN_FUNCTION = frozenset(_TABLE["folding"]["han_function"])
 
 _QUOTES = str.maketrans({char: text for chars, text in _TABLE["folding"]["quotes"] for char in chars})
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
-_EMPHASIS = re.compile(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
+_LINK = pattern_of(r"!?\[([^\[\]]*)\]\(<?([^()\s]*)>?[^()]*\)")
+_EMPHASIS = pattern_of(r"(?<![\w/*.])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/*])(?:\*{1,3}|_{1,3}|~~)(?![\w/*])")
 _UPPER, _LOWER = " bound:upper ", " bound:lower "
 # Each phrase, with words of which the text must have one for the pattern to be tried.
 _PHRASES = tuple(
-    (frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), replacement)
+    (frozenset(triggers.split()), pattern_of(pattern, re.IGNORECASE), replacement)
     for triggers, pattern, replacement in _TABLE["folding"]["phrases"]
 )
 _TRIGGERS = frozenset().union(*(triggers for triggers, _pattern, _replacement in _PHRASES))
-_COMPARISON = re.compile(r"(?<=\s)(?:<=|<)(?=\s?\d)|≤|(?<=\s)(?:>=|>)(?=\s?\d)|≥")
-_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_COMPARISON = pattern_of(r"(?<=\s)(?:<=|<)(?=\s?\d)|≤|(?<=\s)(?:>=|>)(?=\s?\d)|≥")
+_PLAIN_WORD = pattern_of(r"[^\W\d_]+")
 _EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー"
-_SCRIPT_CHANGE = re.compile(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z0-9`%])(?=[{_EAST_ASIAN}])")
+_SCRIPT_CHANGE = pattern_of(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z0-9`%])(?=[{_EAST_ASIAN}])")
 
 
 def word(canon: str) -> str:
@@ -314,13 +315,13 @@ class Wording(Struct, frozen=True):
         return frozenset(token.canon for token in self.tokens)
 
 
-_CODE_SPAN = re.compile(r"(?<!`)`+([^`]+)`+")
+_CODE_SPAN = pattern_of(r"(?<!`)`+([^`]+)`+")
 _FUNCTION = FUNCTION_WORDS | PREPOSITIONS
 _WEAK = frozenset(WEAK_WORDS | {word(text) for text in WEAK_WORDS if len(text) > 3})
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _UNIT = "|".join(sorted((re.escape(unit) for unit in UNITS if ord(unit[0]) < 0x2E80), key=len, reverse=True))
 _CJK_UNIT = "|".join(sorted((unit for unit in UNITS if ord(unit[0]) >= 0x2E80), key=len, reverse=True))
-_TOKEN = re.compile(
+_TOKEN = pattern_of(
     rf"""
       (?P<url>\b[a-z][a-z0-9+.-]{{1,20}}://[^\s<>()"']+)
     | (?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
@@ -344,16 +345,16 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_SYMBOLS_ONLY = re.compile(r"^[^\w\s]+$")
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w")
-_RUNS = re.compile(r"[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ffー]+|[\u3400-\u9fff\uf900-\ufaff々]")
-_CJK_NOT = re.compile(CJK_NEGATION)
-_CJK_NOT_NOT = re.compile(CJK_NOT_NEGATION)
-_HANGUL_NOT = re.compile(HANGUL_NEGATION)
-_HANGUL_PARTICLE = re.compile(HANGUL_PARTICLES)
-_FORMER = re.compile(FORMER_CUES, re.IGNORECASE)
-_FUTURE = re.compile(FUTURE_CUES, re.IGNORECASE)
-_ELISION = re.compile(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
+_SYMBOLS_ONLY = pattern_of(r"^[^\w\s]+$")
+_CAMEL = pattern_of(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w")
+_RUNS = pattern_of(r"[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ffー]+|[\u3400-\u9fff\uf900-\ufaff々]")
+_CJK_NOT = pattern_of(CJK_NEGATION)
+_CJK_NOT_NOT = pattern_of(CJK_NOT_NEGATION)
+_HANGUL_NOT = pattern_of(HANGUL_NEGATION)
+_HANGUL_PARTICLE = pattern_of(HANGUL_PARTICLES)
+_FORMER = pattern_of(FORMER_CUES, re.IGNORECASE)
+_FUTURE = pattern_of(FUTURE_CUES, re.IGNORECASE)
+_ELISION = pattern_of(r"^(?:[cdjlmnst]|qu)'", re.IGNORECASE)
 _BOUNDARY_WORDS = BOUNDARIES
 
 
