@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from helpers.benches import contents
-from reverie.engine.calls import CallControl
 from reverie.engine.channel import CallMessage
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.process import serve
 from reverie.engine.reach import connect
+from reverie.engine.server import CallControl
 from reverie.profile import Profile
 
 _RUN_ID = re.compile(r"\b1\d{12}-[0-9a-f]{8}\b")

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from helpers.isolation import home_environment
 from helpers.samples import copy_sample
-from reverie.engine.start import MachineAddress
 from reverie.profile import Profile
+from reverie.services.machines import MachineAddress
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 SSH = shutil.which("ssh")

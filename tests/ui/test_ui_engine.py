@@ -15,8 +15,7 @@ from helpers.engine_kills import kill_engines
 from helpers.engine_kills import pid_is_alive as is_alive
 from reverie.engine import engine as engine_module
 from reverie.engine.channel import IndexChanged
-from reverie.engine.interface import TreesUpdate
-from reverie.services.views import MemoryView
+from reverie.services.views import MemoryView, TreesUpdate
 
 NEW = "/memories/global/new.md"
 

@@ -15,7 +15,7 @@ from helpers import ssh_machine
 from helpers.engine_kills import cut_connections
 from helpers.ssh_machine import NAME, SshMachine
 from reverie.clock import system_clock
-from reverie.engine.start import MachineAddress
+from reverie.services.machines import MachineAddress
 from reverie.services.window_state import Remembered
 from reverie.ui.app import make_application
 from reverie.ui.icons import Icons

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ui_windows import ACME, INGEST, Windows
 
 from helpers.samples import copy_sample
-from reverie.engine.start import MachineAddress
 from reverie.profile import Profile
+from reverie.services.machines import MachineAddress
 from reverie.ui.single_instance import Instance, OpenRequest, decoded
 
 

@@ -30,9 +30,9 @@ from reverie.errors import UserError
 if TYPE_CHECKING:
     from reverie.agents.base import TroubledPlace
     from reverie.engine.client import EngineClient
-    from reverie.engine.start import MachineAddress
     from reverie.profile import Profile
     from reverie.services.container import HomeContainer
+    from reverie.services.machines import MachineAddress
 
 
 class Invocation:
@@ -293,7 +293,7 @@ def _time(text: str) -> int:
 
 def _host(text: str) -> MachineAddress:
     # Late: only the window takes one.
-    from reverie.engine.start import parse_address
+    from reverie.services.machines import parse_address
 
     try:
         return parse_address(text)

@@ -28,7 +28,7 @@ import msgspec
 
 from reverie.errors import UserError
 from reverie.text.summaries import Phrase, plain
-from reverie.values import Struct, fields_of
+from reverie.values import Struct
 
 _BROKEN_TEXT, _PHRASE = 1, 2
 _PLAIN = (str, int, float, bool, bytes, type(None), dict, list, tuple, set, frozenset)
@@ -47,7 +47,9 @@ def encode(value: Any) -> bytes:
         try:
             return msgspec.msgpack.encode(value, enc_hook=_outgoing)
         except UnicodeEncodeError:
-            return msgspec.msgpack.encode(_with_broken_text(value))
+            built_in = (bytes, msgspec.msgpack.Ext)
+            made = msgspec.to_builtins(value, enc_hook=_outgoing, builtin_types=built_in)
+            return msgspec.msgpack.encode(_with_broken_text(made))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise WireError(f"a {type(value).__name__} cannot be sent: {error}") from error
 
@@ -111,33 +113,17 @@ def _extension(code: int, data: memoryview) -> Any:
 
 
 def _with_broken_text(value: Any) -> Any:
-    """Return `value` with each text that is not valid Unicode replaced by an extension value."""
-    if type(value) is str:
+    """Return built-in values with each text that is not valid Unicode replaced by an extension value."""
+    if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
             return msgspec.msgpack.Ext(_BROKEN_TEXT, value.encode("utf-8", "surrogatepass"))
-        return value
-    if isinstance(value, enum.Enum):
-        return _with_broken_text(value.value)
-    if names := fields_of(type(value)):
-        return _fields(value, {name: _with_broken_text(getattr(value, name)) for name in names})
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {_with_broken_text(key): _with_broken_text(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [_with_broken_text(item) for item in value]
-    if type(value) in _PLAIN or isinstance(value, msgspec.msgpack.Ext):
-        return value
-    return _with_broken_text(_outgoing(value))
-
-
-def _fields(value: Any, named: dict[str, Any]) -> Any:
-    """Return the fields of a value as msgspec encodes them: with the tag of its class, or by position."""
-    config = value.__struct_config__ if isinstance(value, Struct) else None
-    if config is None:
-        return named
-    tag = {} if config.tag is None else {config.tag_field: config.tag}
-    return [*tag.values(), *named.values()] if config.array_like else tag | named
+    return value
 
 
 def _phrase(text: str) -> list[Any]:

@@ -25,20 +25,11 @@ from reverie.agents.scopes import ScopeContext
 from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
-from reverie.engine.calls import CallControl, CallStopped, RunProcesses
 from reverie.engine.channel import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
 from reverie.engine.hosting import PURPOSE, HomeHost, host_until
-from reverie.engine.interface import (
-    RUNS,
-    EngineCalls,
-    HomeCalls,
-    HomeUpdate,
-    Opened,
-    TreesUpdate,
-    update_of,
-)
+from reverie.engine.interface import RUNS, EngineCalls, HomeCalls, HomeUpdate
 from reverie.engine.search import EngineSearch
-from reverie.engine.server import NOBODY, ClientConnection, has_left
+from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses, has_left
 from reverie.errors import Unavailable, UserError
 from reverie.files.log_file import set_debug, wanted_level
 from reverie.files.watch import Changes, Watcher, WatchState
@@ -53,9 +44,12 @@ from reverie.services.views import (
     HostStatus,
     LintResult,
     MemoryView,
+    Opened,
     SearchAnswer,
     SearchPlace,
     StatusView,
+    TreesUpdate,
+    update_of,
 )
 from reverie.services.workbench import Workbench
 from reverie.values import replace

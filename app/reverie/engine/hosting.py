@@ -20,10 +20,9 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from reverie.engine.calls import CallControl, CallStopped, RunProcesses
 from reverie.engine.channel import CallMessage, HostChanged
 from reverie.engine.codec import decode
-from reverie.engine.server import ClientConnection
+from reverie.engine.server import CallControl, CallStopped, ClientConnection, RunProcesses
 from reverie.errors import UserError
 from reverie.llm.keys import never_unlock
 from reverie.services.container import HomeContainer

@@ -1,12 +1,8 @@
-"""The signatures of the calls that a window makes, and the values for its trees.
+"""The signatures of the calls that a window makes.
 
 `EngineCalls` and `HomeCalls` are signatures without bodies: the engine implements them (`engine.engine`), and
 a window does not import that implementation. mypy and a test compare both. The other methods of an engine are
 public methods of its classes; a client imports these classes at the first call that is not declared here.
-
-Trees are sent as a whole the first time, later only the changes. The engine stores the trees that it last
-sent to each client. A client sends the serial of the trees that it has; if that is not the last one, the
-client gets the whole trees.
 
 Threading and failure: as of the engine.
 """
@@ -20,83 +16,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import DiscoveredHomes, LoadState
-from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
+from reverie.agents.scopes import Refusal, ScopeContext
 from reverie.files.watch import Changes, WatchState
-from reverie.memory.listing import (
-    FileChanges,
-    ScopeListing,
-    apply_changes,
-    changes_between,
-    no_check,
-)
+from reverie.memory.listing import no_check
 from reverie.runs.parts import Parts
 from reverie.runs.record import Progress, RunResult
 from reverie.services import HomeServices, service_made_by
 from reverie.services.views import (
     FileText,
-    HomeFacts,
     HomeInfo,
     HostStatus,
     LintResult,
     MemoryView,
+    Opened,
     Relevance,
     RunSummary,
     SearchAnswer,
     SearchPlace,
     StatusView,
     Template,
+    TreesUpdate,
     Undo,
 )
-from reverie.values import Struct, field, replace
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.engine.doctor import HomeDoctor
     from reverie.services.activity import ActivityService
     from reverie.services.models import ModelsWithoutHome
-
-
-class TreesUpdate(Struct, frozen=True):
-    """The trees of a context, or their changes."""
-
-    serial: int
-    """The number of this update for one client."""
-    view: MemoryView
-    """The trees, without the files of the scopes that are in `changes`."""
-    changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
-
-
-def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
-    """Return the update that turns `before` into `after`."""
-    scopes: dict[Scope, ScopeListing] = {}
-    changes: dict[Scope, FileChanges] = {}
-    for scope, listing in after.scopes.items():
-        # The client does not need what a later scan needs.
-        bare = replace(listing, faults={}, use=None, scanned_ns=0)
-        had = before.scopes.get(scope) if before is not None else None
-        if had is not None and had.names_only == listing.names_only:
-            changes[scope] = changes_between(had.files, listing.files)
-            bare = replace(bare, files=())
-        scopes[scope] = bare
-    return TreesUpdate(serial, replace(after, scopes=scopes), changes)
-
-
-def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
-    """Return the view that results from applying `update` to `before`."""
-    scopes = dict(update.view.scopes)
-    for scope, changes in update.changes.items():
-        had = before.scopes[scope].files if before is not None else ()
-        scopes[scope] = replace(scopes[scope], files=apply_changes(had, changes))
-    return replace(update.view, scopes=scopes)
-
-
-class Opened(Struct, frozen=True):
-    """A home that was opened, with the facts that do not change."""
-
-    info: HomeInfo
-    caps: Caps
-    facts: HomeFacts
-    recent_workspace: str
-    """The most recently used workspace; empty if unknown."""
 
 
 class HomeUpdate(Struct, frozen=True):

@@ -19,9 +19,9 @@ from reverie import __version__
 from reverie.engine.channel import Channel, ConnectionLost, Refused
 from reverie.engine.codec import WireError
 from reverie.engine.reach import process_channel
-from reverie.engine.start import MachineAddress
 from reverie.errors import Unavailable, UserError
 from reverie.files.child import ChildProcess
+from reverie.services.machines import MachineAddress
 
 REFUSED = "machine-refused"
 """The reason of an error that a person has to fix; see `RemoteMachine.hurry`."""

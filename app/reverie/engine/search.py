@@ -19,10 +19,9 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from reverie.engine.calls import CallControl, CallStopped, RunProcesses
 from reverie.engine.channel import CallMessage, IndexChanged
 from reverie.engine.codec import decode
-from reverie.engine.server import ClientConnection, has_left
+from reverie.engine.server import CallControl, CallStopped, ClientConnection, RunProcesses, has_left
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped

@@ -18,13 +18,13 @@ import os
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from reverie import __version__
-from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import (
     PROTOCOL,
     CallMessage,
@@ -43,6 +43,7 @@ from reverie.engine.channel import (
 from reverie.engine.codec import WireError, encode
 from reverie.engine.methods import Method, method_of
 from reverie.errors import Busy, UserError
+from reverie.runs.run import RunDependencies
 
 log = logging.getLogger("reverie.engine")
 
@@ -53,6 +54,69 @@ LEAVE_S = 1.5
 
 class Nonsense(Exception):
     """Raised if a client sends something that no client of ours sends; the client is disconnected."""
+
+
+class CallStopped(Exception):
+    """Raised if the caller no longer wants the result."""
+
+
+class CallControl:
+    """One call in progress.
+
+    `report` is called with its encoded progress. `client` is the connection that made it; None if the engine
+    itself did.
+    """
+
+    def __init__(
+        self, call: CallMessage, report: Callable[[bytes], None] = lambda _value: None, client: object = None
+    ) -> None:
+        self.call = call
+        self.report = report
+        self.client = client
+        self.cancel = threading.Event()
+        """Set once the result is no longer wanted."""
+        self._act: Callable[[], None] = lambda: None
+
+    def check(self) -> None:
+        """Raise `CallStopped` if the result is no longer wanted."""
+        if self.cancel.is_set():
+            raise CallStopped
+
+    def stop(self) -> None:
+        """Declare that the result is no longer wanted."""
+        self.cancel.set()
+        self._act()
+
+    def when_stopped(self, act: Callable[[], None]) -> None:
+        """Call `act` once the result is no longer wanted; at once if that is so already.
+
+        It may be called more than once, on any thread.
+        """
+        self._act = act
+        if self.cancel.is_set():
+            act()
+
+
+class RunProcesses(Protocol):
+    """The functions of `engine.workers.Workers` that an engine needs."""
+
+    def warm_up(self) -> None:
+        """Prepare for a run that may soon be wanted. Returns at once."""
+
+    def run(self, control: CallControl, home: RunDependencies) -> bytes:
+        """Carry out the run; return its encoded result."""
+
+    def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
+        """Carry out a run at the lowest priority.
+
+        `home` is None if the run leaves nothing to recover.
+        """
+
+    def is_for_another(self, pid: int, client: object) -> bool:
+        """Return whether this process is carrying out a run for a different client."""
+
+    def close(self) -> None:
+        """End all runs."""
 
 
 class Server(Protocol):
@@ -152,7 +216,9 @@ class ClientConnection:
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
-            answer = Failed(call.id, _without_frames(error))
+            # Without the frames that it came through, which refer to the arguments and to the result.
+            error.__cause__ = error.__context__ = None
+            answer = Failed(call.id, error.with_traceback(None))
         except CallStopped:
             answer = Failed(call.id)
         except Nonsense as error:
@@ -218,16 +284,6 @@ class ClientConnection:
         until = time.monotonic() + LEAVE_S
         for thread in list(self._threads.values()):
             thread.join(max(0.0, until - time.monotonic()))
-
-
-def _without_frames(error: UserError) -> UserError:
-    """Remove the frames that an error came through.
-
-    They refer to the arguments of a call, which may be large, and to the result, which refers to the error;
-    all of these would stay in memory until the next full garbage collection.
-    """
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
 
 
 NOBODY = cast(ClientConnection, None)

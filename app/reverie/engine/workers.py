@@ -21,9 +21,9 @@ import threading
 from collections.abc import Sequence
 
 from reverie.engine.asking import CallCancelled
-from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import Channel, Failed, FromEngine
 from reverie.engine.client import EngineClient, EngineGone
+from reverie.engine.server import CallControl, CallStopped
 from reverie.errors import Unavailable, UserError
 from reverie.files.child import END_S, ChildProcess
 from reverie.files.locks import count_as_ours, forget_ours

@@ -18,11 +18,17 @@ from typing import Any, Literal
 from reverie.agents.base import Companion, HomeContents, Identity, LostStore
 from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
-from reverie.agents.scopes import Refusal, Scope, ScopeContext
+from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.review import GroupKind, MergedLine, Review
 from reverie.memory.diff import InvisibleKind, WordSpans
-from reverie.memory.listing import LintFinding, ScopeListing
+from reverie.memory.listing import (
+    FileChanges,
+    LintFinding,
+    ScopeListing,
+    apply_changes,
+    changes_between,
+)
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.snippets import Snippet
 from reverie.memory.usage_rules import MemoryUsage
@@ -31,7 +37,7 @@ from reverie.runs.journal import Journal
 from reverie.runs.parts import Parts
 from reverie.runs.record import Outcome, RunResult
 from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some
-from reverie.values import Struct, field
+from reverie.values import Struct, field, replace
 
 
 class HomeInfo(Struct, frozen=True):
@@ -834,3 +840,52 @@ class MergePreview(Struct, frozen=True):
     rows: tuple[MergeRow, ...] = field(default=())
     problem: str = ""
     """The reason why pins are unknown, so that none are transferred; empty if they are known."""
+
+
+class TreesUpdate(Struct, frozen=True):
+    """The trees of a context, or their changes.
+
+    Trees are sent to a client as a whole the first time, later only the changes. The engine stores the trees
+    that it last sent to each client. A client sends the serial of the trees that it has; if that is not the
+    last one, the client gets the whole trees.
+    """
+
+    serial: int
+    """The number of this update for one client."""
+    view: MemoryView
+    """The trees, without the files of the scopes that are in `changes`."""
+    changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
+
+
+def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
+    """Return the update that turns `before` into `after`."""
+    scopes: dict[Scope, ScopeListing] = {}
+    changes: dict[Scope, FileChanges] = {}
+    for scope, listing in after.scopes.items():
+        # The client does not need what a later scan needs.
+        bare = replace(listing, faults={}, use=None, scanned_ns=0)
+        had = before.scopes.get(scope) if before is not None else None
+        if had is not None and had.names_only == listing.names_only:
+            changes[scope] = changes_between(had.files, listing.files)
+            bare = replace(bare, files=())
+        scopes[scope] = bare
+    return TreesUpdate(serial, replace(after, scopes=scopes), changes)
+
+
+def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
+    """Return the view that results from applying `update` to `before`."""
+    scopes = dict(update.view.scopes)
+    for scope, changes in update.changes.items():
+        had = before.scopes[scope].files if before is not None else ()
+        scopes[scope] = replace(scopes[scope], files=apply_changes(had, changes))
+    return replace(update.view, scopes=scopes)
+
+
+class Opened(Struct, frozen=True):
+    """A home that was opened, with the facts that do not change."""
+
+    info: HomeInfo
+    caps: Caps
+    facts: HomeFacts
+    recent_workspace: str
+    """The most recently used workspace; empty if unknown."""

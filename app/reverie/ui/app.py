@@ -31,9 +31,10 @@ from PySide6.QtWidgets import QApplication
 
 from reverie.clock import Clock, system_clock
 from reverie.engine.asking import never_wait
-from reverie.engine.start import MachineAddress, StartingEngine
+from reverie.engine.start import StartingEngine
 from reverie.files.directory import MOST_LIMITS, ask_each
 from reverie.profile import Profile
+from reverie.services.machines import MachineAddress
 from reverie.services.window_state import (
     Remembered,
     read_remembered,

@@ -24,10 +24,10 @@ from reverie.agents.scopes import Caps, ScopeContext
 from reverie.engine.asking import ask
 from reverie.engine.channel import Event, HomeChanged, HostChanged, Notice, Overwritten, Recorded
 from reverie.engine.client import EngineClient
-from reverie.engine.interface import TreesUpdate, updated
 from reverie.errors import UserError
 from reverie.files.watch import Changes
 from reverie.profile import Profile
+from reverie.services.views import TreesUpdate, updated
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lanes, Work, single_shot
 from reverie.ui.tree.build import build_tree
@@ -36,9 +36,8 @@ from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
-    from reverie.engine.interface import Opened
     from reverie.files.watch import WatchState
-    from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Relevance, StatusView
+    from reverie.services.views import HomeFacts, HomeInfo, MemoryView, Opened, Relevance, StatusView
 from reverie.ui.home_watcher import HomeWatcher, LeasePoll
 
 

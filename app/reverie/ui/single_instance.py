@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
-from reverie.engine.start import MachineAddress, parse_address
 from reverie.errors import UserError
 from reverie.files.directory import ensure_private
 from reverie.profile import Profile
+from reverie.services.machines import MachineAddress, parse_address
 from reverie.values import Struct
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reverie.engine.start import MachineAddress, StartingEngine
+from reverie.engine.start import StartingEngine
+from reverie.services.machines import MachineAddress
 from reverie.values import Struct
 
 

@@ -24,7 +24,6 @@ import pytest
 from helpers.expect_log import ExpectLog
 from reverie.agents.scopes import ProjectGap, Refusal, Scope, ScopeUnavailable
 from reverie.engine.asking import CallCancelled, ask
-from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import (
     LARGEST_FRAME,
     PROTOCOL,
@@ -50,7 +49,7 @@ from reverie.engine.channel import (
 from reverie.engine.client import EngineBug, EngineClient, EngineGone, RemoteService
 from reverie.engine.codec import decode, encode
 from reverie.engine.reach import socket_channel
-from reverie.engine.server import MOST_CALLS, NOBODY, ClientConnection
+from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
 from reverie.files.lease import LeaseHeld
 from reverie.files.locks import LeaseHolder, ProcessId

@@ -15,21 +15,21 @@ from helpers.samples import copy_sample
 from reverie.clock import system_clock
 from reverie.compose import open_parts
 from reverie.engine import search
-from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import IndexChanged
 from reverie.engine.codec import encode
 from reverie.engine.engine import (
     HomeEngine,
     ProfileEngine,
 )
-from reverie.engine.interface import updated
 from reverie.engine.search import EngineSearch
+from reverie.engine.server import CallControl, CallStopped
 from reverie.errors import Unavailable
 from reverie.files.watch import Changes
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 from reverie.services.recorder import VIEWS_FIRST_S, HistoryRecorder
 from reverie.services.search import feed_catalogue
+from reverie.services.views import updated
 from reverie.services.workbench import Workbench
 
 ACME = "a1f3c9e2b7"

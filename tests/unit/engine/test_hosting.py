@@ -19,7 +19,6 @@ from helpers.samples import copy_sample
 from helpers.turns import say_turns
 from reverie.clock import system_clock
 from reverie.engine import hosting
-from reverie.engine.calls import CallControl, CallStopped
 from reverie.engine.channel import Event, HomeChanged, HostChanged
 from reverie.engine.client import EngineBug, EngineClient
 from reverie.engine.codec import encode
@@ -27,6 +26,7 @@ from reverie.engine.engine import HomeEngine, ProfileEngine
 from reverie.engine.hosting import FAILED, PAUSED_ELSEWHERE, STARTING
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
+from reverie.engine.server import CallControl, CallStopped
 from reverie.engine.workers import Workers
 from reverie.files.lease import Leases
 from reverie.files.locks import LeaseHolder, is_running

@@ -17,8 +17,8 @@ from reverie.cli.main import main as command_line
 from reverie.engine import server
 from reverie.engine.client import EngineClient
 from reverie.engine.remote import LOST, REFUSED, RemoteMachine, ssh_command
-from reverie.engine.start import MachineAddress, parse_address
 from reverie.errors import Unavailable, UserError
+from reverie.services.machines import MachineAddress, parse_address
 from unit.engine.test_run_workers import until
 
 ADDRESSES = {

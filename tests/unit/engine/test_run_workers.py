@@ -16,7 +16,6 @@ from helpers.model_runs import write_settings
 from helpers.model_server import ModelServer, Reply
 from helpers.samples import copy_sample
 from reverie.clock import system_clock
-from reverie.engine.calls import CallControl
 from reverie.engine.channel import CallMessage
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import HomeEngine, ProfileEngine
@@ -24,6 +23,7 @@ from reverie.engine.interface import RUNS
 from reverie.engine.methods import method_of
 from reverie.engine.process import inline_channel
 from reverie.engine.reach import connect
+from reverie.engine.server import CallControl
 from reverie.engine.start import engine_command
 from reverie.engine.workers import RunEnded, Workers
 from reverie.errors import StoreError, Unavailable, UserError

@@ -15,9 +15,9 @@ from reverie.agents.scopes import Scope, ScopeContext
 from reverie.clock import system_clock
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import HomeEngine, ProfileEngine
-from reverie.engine.interface import updated
 from reverie.engine.process import inline_channel
 from reverie.profile import Profile
+from reverie.services.views import updated
 from unit.engine.test_run_workers import until
 
 GLOBAL = ScopeContext(None, None)

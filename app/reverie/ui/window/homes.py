@@ -17,11 +17,11 @@ from reverie.agents.base import ANSWER_S, DiscoveredHomes, TroubledPlace, not_an
 from reverie.clock import Clock
 from reverie.engine.asking import ask
 from reverie.engine.remote import RemoteMachine
-from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.files.directory import DiskCheck
 from reverie.profile import Profile
 from reverie.resources import copy_demo_home
+from reverie.services.machines import MachineAddress
 from reverie.ui import dialogs
 from reverie.ui.engine_link import EngineLink
 from reverie.ui.jobs import JobControl, Lanes, Work, repeating

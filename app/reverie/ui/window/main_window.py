@@ -15,11 +15,11 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
 from reverie.clock import Clock
-from reverie.engine.start import MachineAddress
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
 from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
+from reverie.services.machines import MachineAddress
 from reverie.ui import dialogs
 from reverie.ui.display_text import loaded_next_words, visible
 from reverie.ui.engine_link import EngineLink
