@@ -30,8 +30,8 @@ from reverie.text.secret_shapes import services
 from reverie.text.summaries import plain, some
 
 LIBRARIES = (
-    "PySide6-Essentials", "PyYAML", "httpx", "keyring", "msgspec", "platformdirs", "pydantic", "pygit2",
-    "rapidfuzz", "tomlkit", "watchdog", "zstandard",
+    "PySide6-Essentials", "PyYAML", "httpx", "keyring", "markdown-it-py", "msgspec", "platformdirs",
+    "pydantic", "pygit2", "rapidfuzz", "tomlkit", "watchdog", "zstandard",
 )  # fmt: skip
 _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 65_536

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -215,3 +217,12 @@ def test_of_a_text_full_of_mentions_the_first_ones_have_their_lines() -> None:
     assert len(found) == 3000
     assert [each.line for each in found[:500]] == list(range(1, 501))
     assert {each.line for each in found[500:]} == {0}
+
+
+def test_the_parser_is_imported_only_for_a_text_that_needs_it() -> None:
+    code = (
+        "import sys; from reverie.agents.claude.instruction_text import loaded_text, mentions_in; "
+        "loaded_text('# Plain'); mentions_in('# Plain'); assert 'markdown_it' not in sys.modules; "
+        "mentions_in('@a.md'); assert 'markdown_it' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
