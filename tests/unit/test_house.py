@@ -21,10 +21,10 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_460,
+    "code lines": 95_400,
     "banners": 3,
-    "value classes": 682,
-    "forwarders": 103,
+    "value classes": 680,
+    "forwarders": 102,
     "late imports": 196,
 }
 """Measures of the source tree that may only fall: lower them with the numbers.

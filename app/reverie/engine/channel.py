@@ -187,7 +187,9 @@ _MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
     HomeChanged: lambda one, later: replace(one, changes=one.changes.merged(later.changes)),
     Recorded: lambda one, later: replace(one, pins_kept=one.pins_kept + later.pins_kept),
     Overwritten: lambda one, later: replace(one, saves=one.saves + later.saves),
-    Notice: lambda one, later: replace(one, sentence=_both(one.sentence, later.sentence)),
+    Notice: lambda one, later: (
+        one if later.sentence in one.sentence else Notice(one.home, f"{one.sentence} {later.sentence}")
+    ),
 }
 
 
@@ -198,10 +200,6 @@ def merged(event: Event, later: Event) -> Event:
     """
     rule = _MERGED.get(type(event))
     return later if rule is None else cast(Event, rule(event, later))
-
-
-def _both(sentence: str, later: str) -> str:
-    return sentence if later in sentence else f"{sentence} {later}"
 
 
 FromEngine = WelcomeMessage | Refused | Answer | Event

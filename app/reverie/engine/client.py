@@ -43,7 +43,7 @@ from reverie.engine.channel import (
 )
 from reverie.engine.codec import WireError, decode, encode
 from reverie.engine.interface import RUNS, EngineCalls, HomeCalls
-from reverie.engine.methods import Method, is_offered, is_service, method_of
+from reverie.engine.methods import Method, is_service, method_of
 from reverie.errors import Unavailable, UserError
 from reverie.files.locks import count_as_ours
 from reverie.values import replace
@@ -435,21 +435,21 @@ class RemoteService(Askable):
         if name.startswith("_"):
             raise AttributeError(name)
         full = f"{self._name}.{name}" if self._name else name
-        interface = self._interface
+        found = RemoteService(self._client, self._interface, self._home, self._home_id, full, rest=self._rest)
         # On a thread that others need nothing is loaded; the thread that calls the method looks it up.
-        if self._rest is not None and may_wait() and not is_offered(interface, full):
-            interface = self._rest()
-        found = RemoteService(self._client, interface, self._home, self._home_id, full, rest=self._rest)
-        if may_wait() and not is_service(interface, full) and found._method().is_property:
+        if may_wait() and not is_service(found._owner(), full) and found._method().is_property:
             return found()
         return found
 
+    def _owner(self) -> type:
+        """Return the class that has this name; loads it if the interface does not have it."""
+        if self._rest is None or hasattr(self._interface, self._name.partition(".")[0]):
+            return self._interface
+        return self._rest()
+
     def _method(self) -> Method:
         """Return the signature of the method of this name. Raises `AttributeError`."""
-        interface = self._interface
-        if self._rest is not None and not is_offered(interface, self._name):
-            interface = self._rest()
-        method = method_of(interface, self._name)
+        method = method_of(self._owner(), self._name)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {self._name}")
         return method

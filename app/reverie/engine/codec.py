@@ -150,7 +150,8 @@ def _phrase_from(value: Any) -> Phrase:
 def _error(error: UserError) -> list[Any]:
     """Return the classes of an error, most specific first, its texts, and the fields of its class."""
     kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError)]
-    own = [getattr(error, name) for name in _own_fields(type(error))]
+    # The annotated fields of its class.
+    own = [getattr(error, name) for name in typing.get_type_hints(type(error))]
     return [kinds, error.title, error.cause, error.next_step, error.reason, own]
 
 
@@ -165,7 +166,7 @@ def _error_from(value: Any) -> UserError:
     names, title, cause, next_step, reason, own = msgspec.convert(value, _ERROR_PARTS, builtin_types=(bytes,))
     known = {kind.__name__: kind for kind in _kinds_of(UserError)}
     name = next((each for each in names if each in known), UserError.__name__)
-    hints = _own_fields(known[name])
+    hints = typing.get_type_hints(known[name])
     if names[:1] != [name] and hints:
         name, hints = UserError.__name__, {}
     error = known[name].__new__(known[name])
@@ -174,11 +175,6 @@ def _error_from(value: Any) -> UserError:
         for (each, hint), item in zip(hints.items(), own, strict=True):
             setattr(error, each, msgspec.convert(item, hint, dec_hook=_incoming, builtin_types=(bytes,)))
     return error
-
-
-def _own_fields(kind: type[UserError]) -> dict[str, Any]:
-    """Return the annotated fields of an error class with their hints."""
-    return typing.get_type_hints(kind)
 
 
 def _kinds_of(kind: type[UserError]) -> list[type[UserError]]:

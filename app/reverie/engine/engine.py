@@ -26,7 +26,7 @@ from reverie.clock import Clock
 from reverie.compose import adopt_home, look_for_homes, look_for_stores, open_parts
 from reverie.context.facts import ContextFacts, GatheredContext
 from reverie.engine.channel import CallMessage, Event, HomeChanged, Notice, Overwritten, Recorded
-from reverie.engine.hosting import PURPOSE, HomeHost, host_until
+from reverie.engine.hosting import HomeHost
 from reverie.engine.interface import RUNS, EngineCalls, HomeCalls, HomeUpdate
 from reverie.engine.search import EngineSearch
 from reverie.engine.server import NOBODY, CallControl, CallStopped, ClientConnection, RunProcesses, has_left
@@ -37,7 +37,7 @@ from reverie.files.watch_sources import WatchTarget
 from reverie.memory.catalogue import UpdateObserver, UpdateStopped
 from reverie.memory.listing import no_check
 from reverie.profile import Profile
-from reverie.services.container import asked_context
+from reverie.services.host import WINDOW, Host
 from reverie.services.recorder import HistoryRecorder
 from reverie.services.search import SearchStopped, feed_catalogue
 from reverie.services.views import (
@@ -189,15 +189,6 @@ class HomeEngine(Workbench, HomeCalls):
         if client is not NOBODY:
             client.homes.add(self)
 
-    def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
-        """See `HomeCalls`."""
-        return asked_context(
-            self.parts.home,
-            workspace_id=workspace_id,
-            project_path=project_path,
-            project_given=workspace_id is None,
-        )
-
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
         """See `HomeCalls`."""
         view = super().status(context)
@@ -232,14 +223,14 @@ class HomeEngine(Workbench, HomeCalls):
         self._hosting.apply_settings()
 
     def run_host(
-        self, purpose: str = PURPOSE, *, progress: Callable[[HostStatus], None], cancel: threading.Event
+        self, purpose: str = WINDOW, *, progress: Callable[[HostStatus], None], cancel: threading.Event
     ) -> None:
         """Host the background services until `cancel` is set, whatever the settings enable.
 
         Each state is reported. This runs in a process of its own, with the caller's keys; `purpose` describes
         it to other processes. Windows share a host instead; see `host`.
         """
-        host_until(self.parts, purpose, progress, cancel)
+        Host(self.parts, purpose=purpose).run(progress, cancel)
 
     def rescan(self, reason: str) -> None:
         """See `HomeCalls`."""
@@ -584,11 +575,8 @@ class EngineServices(EngineCalls):
         """See `EngineCalls`."""
         home = self._engine.open(path)
         home.keep_for(client)
-        info, agent = home.contents(), home.parts.home
-        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
-        recencies = () if agent.sessions is None else agent.sessions.recencies()
-        recent = max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))
-        return Opened(info, agent.caps, home.facts, recent[1])
+        info = home.contents()
+        return Opened(info, home.parts.home.caps, home.facts, home.recent_workspace(info))
 
     def forget_settings(self) -> None:
         """See `EngineCalls`."""

@@ -17,16 +17,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from functools import partial
 
 from reverie.engine.channel import CallMessage, HostChanged
 from reverie.engine.codec import decode
 from reverie.engine.server import CallControl, CallStopped, ClientConnection, RunProcesses
 from reverie.errors import UserError
-from reverie.llm.keys import never_unlock
 from reverie.services.container import HomeContainer
-from reverie.services.host import RETRY_S, Host, services_wanted
+from reverie.services.host import RETRY_S, WINDOW, Host, services_wanted
 from reverie.services.views import HostStatus
 from reverie.text.summaries import phrase, plain
 
@@ -35,32 +33,6 @@ log = logging.getLogger("reverie.engine")
 PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
 STARTING = phrase("The background services are being started.")
 FAILED = phrase("The background services failed and will be restarted. The log says why.")
-PURPOSE = "the window"
-"""The host's name as people see it: the engine works for its windows."""
-_CHECK_S = 0.2
-
-
-def host_until(
-    parts: HomeContainer, purpose: str, progress: Callable[[HostStatus], None], cancel: threading.Event
-) -> None:
-    """Host the services of a home in this process until `cancel` is set; report each state.
-
-    `purpose` describes the host to other processes.
-    """
-    if purpose != PURPOSE:
-        never_unlock()  # nobody may be there to answer the keyring
-    host = Host(parts, purpose=purpose)
-    reported: HostStatus | None = None
-    try:
-        host.start()
-        while True:
-            if host.status != reported:
-                reported = host.status
-                progress(reported)
-            if cancel.wait(_CHECK_S):
-                return
-    finally:
-        host.stop()
 
 
 class HomeHost:
@@ -143,7 +115,7 @@ class HomeHost:
         while not control.cancel.is_set():
             try:
                 if self._workers is None:
-                    host_until(self._parts, PURPOSE, partial(self._update, control), control.cancel)
+                    Host(self._parts, purpose=WINDOW).run(partial(self._update, control), control.cancel)
                 else:
                     self._workers.run(control, self._parts.run_dependencies)
             except CallStopped:

@@ -247,22 +247,7 @@ class EngineCalls:
         """
 
 
-RUNS = frozenset(
-    {
-        "run_host",
-        "start_dream",
-        "reviews.apply",
-        "revert",
-        "extracting.run",
-        "noting.update",
-        "replays.run",
-        "by_hand.consolidate",
-        "by_hand.sweep",
-        "by_hand.harvest",
-        "by_hand.write",
-        "by_hand.notes",
-        "by_hand.extract",
-        "by_hand.revert",
-    }
-)
+_OF_SERVICES = ("reviews.apply", "extracting.run", "noting.update", "replays.run")
+_BY_HAND = ("consolidate", "sweep", "harvest", "write", "notes", "extract", "revert")
+RUNS = {"run_host", "start_dream", "revert", *_OF_SERVICES, *(f"by_hand.{each}" for each in _BY_HAND)}
 """The calls that run in a process of their own."""

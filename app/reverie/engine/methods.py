@@ -79,14 +79,6 @@ def method_of(interface: type, name: str) -> Method | None:
     return None
 
 
-def is_offered(interface: type, name: str) -> bool:
-    """Return whether `interface` has the first part of this dotted name.
-
-    Imports nothing.
-    """
-    return hasattr(interface, name.partition(".")[0])
-
-
 def is_service(interface: type, name: str) -> bool:
     """Return whether a dotted name is that of a service."""
     first, _dot, rest = name.partition(".")

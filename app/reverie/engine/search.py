@@ -180,8 +180,12 @@ class EngineSearch:
             self._tell(IndexChanged(root, read, is_ready=True))
 
     def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-        """Read a home into the catalogue, in a process of its own if there are many files."""
-        if self._workers is None or not _is_much(parts, dirty):
+        """Read a home into the catalogue, in a process of its own if there are many files.
+
+        A changed directory counts as one file.
+        """
+        count = parts.catalogue.count(parts.home_id) if dirty is None else len(dirty)
+        if self._workers is None or (count is not None and count <= FEW):
             feed_catalogue(parts, dirty, watcher)
             return
         call = CallMessage(0, parts.home.root, parts.home_id, "feed_catalogue")
@@ -199,11 +203,3 @@ class EngineSearch:
             feed_catalogue(parts, dirty, watcher)
         finally:
             self._feeding = None
-
-
-def _is_much(parts: HomeContainer, dirty: Collection[Path] | None) -> bool:
-    """Return whether more than `FEW` files must be read. A directory counts as one file."""
-    if dirty is not None:
-        return len(dirty) > FEW
-    count = parts.catalogue.count(parts.home_id)
-    return count is None or count > FEW

@@ -41,7 +41,7 @@ from reverie.engine.channel import (
     merged,
 )
 from reverie.engine.codec import WireError, encode
-from reverie.engine.methods import Method, method_of
+from reverie.engine.methods import method_of
 from reverie.errors import Busy, UserError
 from reverie.runs.run import RunDependencies
 
@@ -76,6 +76,8 @@ class CallControl:
         self.cancel = threading.Event()
         """Set once the result is no longer wanted."""
         self._act: Callable[[], None] = lambda: None
+        self.thread: threading.Thread
+        """The thread of a call that a client made."""
 
     def check(self) -> None:
         """Raise `CallStopped` if the result is no longer wanted."""
@@ -150,7 +152,6 @@ class ClientConnection:
         self.pid = pid
         self._server = server
         self._calls: dict[int, CallControl] = {}
-        self._threads: dict[int, threading.Thread] = {}
         self._events: dict[tuple[type, Path], Event] = {}
         self._waking = threading.Condition()
         self.is_gone = False
@@ -202,9 +203,8 @@ class ClientConnection:
             self.channel.send(Failed(message.id, error))
             return
         control = self._calls[message.id] = CallControl(message, partial(self._report, message.id), self)
-        thread = threading.Thread(target=self._do, args=(control,), name=message.method, daemon=True)
-        self._threads[message.id] = thread
-        thread.start()
+        control.thread = threading.Thread(target=self._do, args=(control,), name=message.method, daemon=True)
+        control.thread.start()
 
     def _report(self, call_id: int, value: bytes) -> None:
         with contextlib.suppress(ConnectionLost):  # `serve` sees that too
@@ -237,7 +237,6 @@ class ClientConnection:
         finally:
             # Only now: a client that does not read must not have more calls than one that does.
             self._calls.pop(call.id, None)
-            self._threads.pop(call.id, None)
 
     def _result(self, control: CallControl) -> bytes:
         call = control.call
@@ -248,7 +247,20 @@ class ClientConnection:
         method = method_of(cast(Any, type(target)), call.method)
         if method is None:
             raise Nonsense(f"{call.method} cannot be asked for")
-        return _perform(target, method, control)
+        member = attrgetter(call.method)(target)
+        if method.is_property:
+            return encode(member)
+        try:
+            named = method.unpack(call.arguments)
+        except WireError as error:
+            raise Nonsense(str(error)) from error
+        own: dict[str, Any] = {
+            "progress": lambda value: control.report(encode(value)),
+            "cancel": control.cancel,
+            "check": control.check,
+            "client": self,
+        }
+        return encode(member(**named, **{each: own[each] for each in method.local}))
 
     def tell(self, event: Event) -> None:
         """Send an event soon, after the earlier ones; waiting events of the same kind are merged.
@@ -278,12 +290,13 @@ class ClientConnection:
             self.is_gone = True
             self._waking.notify()
         self.channel.close()
-        for control in list(self._calls.values()):
+        calls = list(self._calls.values())
+        for control in calls:
             control.stop()
         self._server.leave(self)
         until = time.monotonic() + LEAVE_S
-        for thread in list(self._threads.values()):
-            thread.join(max(0.0, until - time.monotonic()))
+        for control in calls:
+            control.thread.join(max(0.0, until - time.monotonic()))
 
 
 NOBODY = cast(ClientConnection, None)
@@ -300,23 +313,3 @@ def has_left(client: ClientConnection) -> bool:
     between.
     """
     return client is not NOBODY and client.is_gone
-
-
-def _perform(target: Any, method: Method, control: CallControl) -> bytes:
-    """Call a method with the arguments of a call; return the encoded result."""
-    name = control.call.method
-    if method.is_property:
-        return encode(attrgetter(name)(target))
-    try:
-        named = method.unpack(control.call.arguments)
-    except WireError as error:
-        raise Nonsense(str(error)) from error
-
-    own: dict[str, Any] = {
-        "progress": lambda value: control.report(encode(value)),
-        "cancel": control.cancel,
-        "check": control.check,
-        "client": control.client,
-    }
-    named |= {each: own[each] for each in method.local}
-    return encode(attrgetter(name)(target)(**named))

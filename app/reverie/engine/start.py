@@ -8,10 +8,10 @@ Threading: any thread. Failure: `wait` raises `Unavailable` with the output of t
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 
 from reverie.errors import Unavailable
+from reverie.files.child import own_command
 from reverie.profile import Profile
 
 START_S = 20.0
@@ -21,10 +21,7 @@ def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
     """Return the command that starts this program, or another `reverie`, as an engine."""
     # The engine has another working directory.
     places = [str(each.absolute()) for each in (profile.config, profile.data, profile.cache, profile.state)]
-    if not program and getattr(sys, "frozen", False):
-        program = (sys.executable,)
-    # -P: `-m` alone puts the current directory first on the search path, and that may be anybody's checkout.
-    return [*(program or (sys.executable, "-P", "-m", "reverie")), "_engine", *places]
+    return [*program, "_engine", *places] if program else own_command("_engine", *places)
 
 
 class StartingEngine:

@@ -35,6 +35,7 @@ from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.locks import LeaseHolder
 from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
+from reverie.llm.keys import never_unlock
 from reverie.memory.usage import UsageRestored
 from reverie.services.container import HomeContainer
 from reverie.services.views import HostStatus
@@ -416,6 +417,9 @@ def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
 
 RETRY_S = 2.0
 _ANSWER_S = 0.5
+_CHECK_S = 0.2
+WINDOW = "the window"
+"""The purpose of a host that works for windows, as people see it."""
 
 
 def host_lease_name(home_id: str) -> str:
@@ -495,6 +499,22 @@ class Host:
             keeper.join()
         if hosted:
             self._parts.report("host.stopped", "The background services of this home were stopped here.")
+
+    def run(self, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
+        """Host the services until `cancel` is set; report each state."""
+        if self._purpose != WINDOW:
+            never_unlock()  # nobody may be there to answer the keyring
+        reported: HostStatus | None = None
+        try:
+            self.start()
+            while True:
+                if self.status != reported:
+                    reported = self.status
+                    progress(reported)
+                if cancel.wait(_CHECK_S):
+                    return
+        finally:
+            self.stop()
 
     def wait_until_ready(self, timeout_s: float) -> bool:
         """Wait until every transcript has been read once; return False on timeout.

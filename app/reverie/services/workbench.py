@@ -36,7 +36,7 @@ from reverie.runs.parts import Parts
 from reverie.runs.record import Progress, RunResult
 from reverie.services import HomeServices
 from reverie.services.changes import ChangeKind, ChangeSet, settle
-from reverie.services.container import HomeContainer
+from reverie.services.container import HomeContainer, asked_context
 from reverie.services.edits import add_note, current_text
 from reverie.services.host import keep_usage
 from reverie.services.lint import LintService
@@ -126,6 +126,25 @@ class Workbench(HomeServices):
             contents.problems,
             self.parts.adoptable,
         )
+
+    def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
+        """Return the context of a workspace, else of a project, else of the global memory only.
+
+        An argument of None means that there is no such part.
+        """
+        return asked_context(
+            self.parts.home,
+            workspace_id=workspace_id,
+            project_path=project_path,
+            project_given=workspace_id is None,
+        )
+
+    def recent_workspace(self, info: HomeInfo) -> str:
+        """Return the id of the most recently used workspace in a list; empty if unknown."""
+        sessions = self.parts.home.sessions
+        listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
+        recencies = () if sessions is None else sessions.recencies()
+        return max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))[1]
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
