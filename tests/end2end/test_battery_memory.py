@@ -4,8 +4,6 @@ homes on disk. What a line of the battery means, `helpers.battery` says."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 from helpers.battery import BATTERY, cases, play, small_home, speak_here
 from helpers.benches import NOW
+from helpers.forked_commands import run_command
 
 _FILES = sorted(path.stem for path in BATTERY.glob("*.jsonl") if path.stem != "rails")
 _CASES = [pytest.param(case, id=f"{name}: {case['rule']}") for name in _FILES for case in cases(name)]
@@ -27,15 +26,10 @@ def test_rule_holds(case: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["rule"]) for case in cases("process")])
 def test_a_second_process_answers_as_this_one_does(case: dict[str, Any], tmp_path: Path) -> None:
     def speak(home: Path, profile: Path, lines: Sequence[str]) -> list[dict[str, Any]]:
-        command = [sys.executable, "-m", "reverie", "--home", str(home), "--profile", str(profile)]
-        done = subprocess.run(
-            [*command, "--now", str(NOW), "memory"],
-            input="\n".join(lines).encode(),
-            capture_output=True,
-            check=True,
-        )
-        assert done.stderr == b""
-        return [json.loads(line) for line in done.stdout.decode().split("\n") if line]
+        options = ("--home", home, "--profile", profile, "--now", NOW)
+        done = run_command(*options, "memory", given="\n".join(lines))
+        assert (done.returncode, done.stderr) == (0, "")
+        return [json.loads(line) for line in done.stdout.split("\n") if line]
 
     play(case, tmp_path, speak)
 

@@ -15,6 +15,7 @@ import pytest
 
 from helpers.battery import put, run_here
 from helpers.benches import NOW, contents
+from helpers.forked_commands import run_command
 from helpers.samples import copy_sample, snapshot
 from reverie.clock import HOUR_MS
 from reverie.resources import resource
@@ -45,13 +46,9 @@ def process(home: Path, tmp_path: Path) -> Command:
 
     def run(*words: str, code: int = 0, now: int = NOW, text: bool = False) -> Any:
         options = ["--home", str(home), "--profile", str(tmp_path / "profile"), "--now", str(now)]
-        done = subprocess.run(
-            [sys.executable, "-m", "reverie", *options, *words, *([] if text else ["--json"])],
-            capture_output=True,
-            check=False,
-        )
+        done = run_command(*options, *words, *([] if text else ["--json"]))
         assert done.returncode == code, (words, done.stdout, done.stderr)
-        return done.stdout.decode() if text else json.loads(done.stdout)
+        return done.stdout if text else json.loads(done.stdout)
 
     return run
 

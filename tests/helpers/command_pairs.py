@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from helpers.benches import contents
+from helpers.forked_commands import run_command
 from reverie.engine.channel import CallMessage
 from reverie.engine.client import EngineClient
 from reverie.engine.engine import ProfileEngine
@@ -54,15 +54,9 @@ class Commands:
         self.answers: list[Answer] = []
 
     def __call__(self, *words: str, given: str = "") -> Answer:
-        done = subprocess.run(
-            [sys.executable, "-m", "reverie", "--profile", self.profile, "--home", self.home, *words],
-            input=given.encode(),
-            capture_output=True,
-            check=False,
-            timeout=120,
-            cwd=self.home.parent,
-        )
-        self.answers.append(Answer(words, done.returncode, done.stdout.decode(), done.stderr.decode()))
+        options = ("--profile", self.profile, "--home", self.home)
+        done = run_command(*options, *words, given=given, directory=self.home.parent)
+        self.answers.append(Answer(words, done.returncode, done.stdout, done.stderr))
         return self.answers[-1]
 
 

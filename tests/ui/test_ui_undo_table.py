@@ -12,6 +12,7 @@ from typing import Literal
 import pytest
 from ui_windows import ACME, Windows
 
+from helpers.forked_commands import run_command
 from reverie.ui.memory import inspector
 
 PATH = "/memories/workspace/scratch.md"
@@ -66,11 +67,9 @@ class Case:
 
     def _memory(self, call: dict[str, object]) -> None:
         """A command of the memory tool, as an agent gives it."""
-        profile = str(self._windows.profile.config.parent)
-        command = [sys.executable, "-m", "reverie", "memory", "--home", str(self.home), "--profile", profile]
-        done = subprocess.run(
-            command, input=json.dumps(call) + "\n", capture_output=True, text=True, timeout=60, check=False
-        )
+        profile = self._windows.profile.config.parent
+        asked = ("memory", "--home", self.home, "--profile", profile)
+        done = run_command(*asked, given=json.dumps(call) + "\n")
         assert json.loads(done.stdout)["success"], done.stdout + done.stderr
 
     def outside(self, old: str, new: str) -> None:

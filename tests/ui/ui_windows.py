@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from helpers.forked_commands import run_command
 from reverie.agents.scopes import Scope
 from reverie.clock import system_clock
 from reverie.engine.asking import Askable, Ended, ask
@@ -93,8 +93,7 @@ class Windows:
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A `reverie` command of the same profile in a process of its own."""
-        call = [sys.executable, "-m", "reverie", *arguments, "--profile", str(self.profile.config.parent)]
-        return subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+        return run_command(*arguments, "--profile", self.profile.config.parent)
 
 
 class Held(Askable):
