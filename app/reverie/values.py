@@ -11,6 +11,7 @@ Threading: pure. Failure: none of its own.
 from __future__ import annotations
 
 import dataclasses
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,7 +29,7 @@ else:
         return dataclasses.replace(value, **changes)
 
 
-__all__ = ["Struct", "as_dict", "astuple", "field", "fields_of", "replace"]
+__all__ = ["Struct", "as_dict", "astuple", "columns", "field", "fields_of", "replace"]
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
@@ -41,6 +42,19 @@ def fields_of(kind: type) -> tuple[str, ...]:
 def as_dict(value: Any) -> dict[str, Any]:
     """Return the fields of a value by name, with nested values converted as well."""
     return {name: _plain(getattr(value, name)) for name in fields_of(type(value))}
+
+
+def columns(value: Any, names: str) -> dict[str, Any]:
+    """Return attributes of a value for JSON, in the order of `names`, which are separated by blanks.
+
+    The key of `updated_at` is `updatedAt`; `key=path.to.attribute` gives another key, or a nested attribute.
+    """
+    found = {}
+    for name in names.split():
+        key, _equals, path = name.rpartition("=")
+        first, *others = path.split("_")
+        found[key or first + "".join(map(str.capitalize, others))] = attrgetter(path)(value)
+    return found
 
 
 def _plain(value: Any) -> Any:

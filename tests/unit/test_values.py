@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reverie.values import Struct, as_dict, field, fields_of, replace
+from reverie.values import Struct, as_dict, columns, field, fields_of, replace
 
 
 class Place(Struct, frozen=True):
@@ -65,3 +65,23 @@ def test_a_value_is_told_as_plain_data_with_the_values_in_it() -> None:
     assert told["pair"] == Pair(as_dict(Place("d")), 3)  # type: ignore[arg-type]
     assert told["hidden"] == {"name": "e", "key": "k"}
     assert json.loads(json.dumps(told))["pair"] == [{"name": "d", "rows": [], "more": {}}, 3]
+
+
+def test_columns_are_the_attributes_under_their_names_in_json() -> None:
+    class Inner(Struct, frozen=True):
+        at_ms: int
+
+    class Row(Struct, frozen=True):
+        updated_at: int
+        project_path: str
+        inner: Inner
+
+    row = Row(7, "/work", Inner(3))
+    assert columns(row, "project_path updated_at when=inner.at_ms") == {
+        "projectPath": "/work",
+        "updatedAt": 7,
+        "when": 3,
+    }
+    assert list(columns(row, "updated_at project_path")) == ["updatedAt", "projectPath"]
+    with pytest.raises(AttributeError):
+        columns(row, "path")

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reverie.errors import Ambiguous, UserError, user_error_from_os
+from reverie.values import columns
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -79,9 +80,7 @@ def local_time(at_ms: int) -> str:
 def failed(error: UserError, *, as_json: bool) -> int:
     """Report an error that a person can fix and return the exit code for it."""
     if as_json:
-        print_json(
-            {"error": error.title, "reason": error.reason, "cause": error.cause, "nextStep": error.next_step}
-        )
+        print_json(columns(error, "error=title reason cause next_step"))
     if not isinstance(error, Ambiguous):
         trouble(str(error))
         return FAILED

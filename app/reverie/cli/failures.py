@@ -17,6 +17,7 @@ from reverie.cli import answers
 from reverie.cli.answers import DONE, FAILED, print_block, print_json, print_text
 from reverie.errors import Ambiguous, StoreError, Unavailable
 from reverie.files.directory import is_there
+from reverie.values import columns
 
 if TYPE_CHECKING:
     from reverie.cli.main import Invocation
@@ -56,9 +57,7 @@ def _block(session: Invocation) -> int:
     groups = crash.groups(crash.crashes(project / STORE / "crash", problems))
     print_json(
         {
-            "block": found.block,
-            "agentBlock": found.agent_block,
-            "difference": found.difference,
+            **columns(found, "block agent_block difference"),
             "lessons": [_lesson(each, project) for each in found.lessons],
             "priors": list(found.priors),
             "crashes": [_group(each) for each in groups],
@@ -196,17 +195,11 @@ def _project(session: Invocation) -> Path:
 
 def _lesson(each: Lesson, project: Path) -> dict[str, Any]:
     return {
-        "type": each.type,
-        "message": each.message,
-        "resolution": each.resolution,
+        **columns(each, "type message resolution"),
         "at": _iso(each.at),
-        "episode": each.episode_id,
-        "task": each.task_id,
-        "phase": each.phase,
+        **columns(each, "episode=episode_id task=task_id phase"),
         "path": os.path.relpath(each.path, project),
-        "fingerprint": each.fingerprint,
-        "seen": each.seen,
-        "injected": each.injected,
+        **columns(each, "fingerprint seen injected"),
     }
 
 

@@ -38,7 +38,7 @@ from reverie.files.directory import own_is_there
 from reverie.files.log_file import wanted_level
 from reverie.services.container import HomeContainer, asked_context, rooted_files
 from reverie.services.workbench import Workbench
-from reverie.values import Struct
+from reverie.values import Struct, columns
 
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
@@ -338,14 +338,9 @@ def _home_json(parts: HomeContainer) -> dict[str, Any]:
                 "name": project.name,
                 "workspaces": [
                     {
-                        "id": workspace.id,
-                        "name": workspace.name,
-                        "title": workspace.title,
-                        "updatedAt": workspace.updated_at,
+                        **columns(workspace, "id name title updated_at"),
                         "projectPaths": list(workspace.project_paths),
-                        "multiProject": workspace.multi_project,
-                        "archived": workspace.archived,
-                        "parentId": workspace.parent_id,
+                        **columns(workspace, "multi_project archived parent_id"),
                     }
                     for workspace in project.workspaces
                 ],

@@ -43,6 +43,7 @@ from reverie.services.container import asked_context, shown_contexts
 from reverie.services.findings import FindingReport, MemoryFinding, findings_of, matters_in
 from reverie.services.workbench import Workbench
 from reverie.text.summaries import some
+from reverie.values import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,10 +211,7 @@ def context(session: Invocation) -> int:
 def context_json(view: ContextView) -> dict[str, Any]:
     """Return the JSON document that the command `context` prints."""
     return {
-        "agent": view.agent,
-        "at": view.at,
-        "totalBytes": view.bytes,
-        "totalTokens": view.tokens,
+        **columns(view, "agent at totalBytes=bytes totalTokens=tokens"),
         "index": _index(view.part("index")),
         "hotSet": _hot_set(view.part("hot-set")),
         "parts": [_part(part, load_states(view)) for part in view.parts],
@@ -265,10 +263,7 @@ def _index(part: ContextPart | None) -> dict[str, Any]:
             {
                 "path": entry.path,
                 "scope": entry.scope.value if entry.scope is not None else None,
-                "description": entry.description,
-                "pinned": entry.pinned,
-                "bytes": entry.bytes,
-                "tokens": entry.tokens,
+                **columns(entry, "description pinned bytes tokens"),
             }
             for entry in part.loaded
         ],
@@ -285,9 +280,7 @@ def _hot_set(part: ContextPart | None) -> dict[str, Any]:
                 "path": entry.path,
                 "pinned": entry.pinned,
                 "truncated": entry.state == "cut",
-                "bytes": entry.bytes,
-                "tokens": entry.tokens,
-                "score": entry.score,
+                **columns(entry, "bytes tokens score"),
             }
             for entry in part.loaded
         ],
@@ -330,16 +323,8 @@ def _part(part: ContextPart, states: Mapping[str, LoadState]) -> dict[str, Any]:
                 "state": entry.state,
                 "loaded": states.get(entry.path if entry.is_memory else str(entry.file)),
                 "reason": reason(entry),
-                "code": entry.reason,
-                "size": entry.size,
-                "bytes": entry.bytes,
-                "tokens": entry.tokens,
-                "score": entry.score,
-                "pinned": entry.pinned,
-                "line": entry.line,
-                "marks": [
-                    {"kind": mark.kind, "line": mark.line, "sentence": mark.sentence} for mark in entry.marks
-                ],
+                **columns(entry, "code=reason size bytes tokens score pinned line"),
+                "marks": [columns(mark, "kind line sentence") for mark in entry.marks],
             }
             for entry in part.entries
         ],
@@ -467,24 +452,14 @@ def _print_claims(
 
 
 def _claim_json(claim: CheckedClaim, was_fixed: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "path": claim.path,
-        "line": claim.line,
-        "kind": claim.kind.value,
-        "token": claim.token,
-        "state": claim.state.value,
-    }
+    found: dict[str, Any] = columns(claim, "path line kind=kind.value token state=state.value")
     if claim.to:
         found["to"] = claim.to
     if claim.written_at:
         found["writtenAt"] = claim.written_at
     if claim.evidence is not None:
         evidence = claim.evidence
-        found["evidence"] = {
-            "commit": evidence.commit,
-            "date": evidence.date,
-            "subject": evidence.subject,
-        }
+        found["evidence"] = columns(evidence, "commit date subject")
     if was_fixed:
         found["fixed"] = True
     return found
@@ -600,8 +575,6 @@ def _finding_json(finding: MemoryFinding) -> dict[str, Any]:
         "paths": list(finding.paths),
         "lines": list(finding.lines),
         "evidence": list(finding.evidence),
-        "score": finding.score,
-        "id": finding.id,
-        "matter": finding.matter,
+        **columns(finding, "score id matter"),
         **({"why": finding.why} if finding.why else {}),
     }

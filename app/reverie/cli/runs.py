@@ -55,7 +55,7 @@ from reverie.runs.card import card_from_json, sentence
 from reverie.runs.parts import numbers_taken, taken_as_json
 from reverie.services.views import HostStatus
 from reverie.text.summaries import some
-from reverie.values import as_dict
+from reverie.values import as_dict, columns
 
 if TYPE_CHECKING:
     from reverie.engine.client import EngineClient
@@ -124,10 +124,7 @@ def harvest(session: Invocation) -> int:
 
 def _harvest_json(result: RunResult) -> dict[str, Any]:
     return {
-        "runId": result.run_id,
-        "outcome": result.outcome,
-        "reason": result.reason,
-        "summary": result.summary,
+        **columns(result, "run_id outcome reason summary"),
         "boundaryKey": result.details.get("boundaryKey", ""),
         "inbox": result.details.get("inbox"),
         "ops": [dict(op) for op in result.ops],
@@ -187,7 +184,7 @@ def _print_sweep(order: tuple[str, ...], skipped: list[dict[str, Any]]) -> None:
 
 def _consolidation_json(result: RunResult) -> dict[str, Any]:
     body = dict(result.record) or {"summary": result.summary, "ops": [dict(op) for op in result.ops]}
-    ended = {"runId": result.run_id, "outcome": result.outcome, "reason": result.reason}
+    ended = columns(result, "run_id outcome reason")
     loaded = result.details.get("loadedNext")
     more = {} if loaded is None else {"loadedNext": loaded}
     return {**body, **ended, "costUsd": result.cost_usd, "card": result.details.get("card"), **more}

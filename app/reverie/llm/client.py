@@ -17,7 +17,7 @@ from reverie.llm.provider import Provider, TokenUsage, UserMessage
 from reverie.llm.tools import Tool
 from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 
 class Account(Struct, frozen=True):
@@ -36,13 +36,11 @@ def spent(account: Account) -> tuple[dict[str, int] | None, float | None]:
     usage = account.usage
     if usage is None:
         return None, None
-    counted = {
-        "inputTokens": usage.input,
-        "outputTokens": usage.output,
-        "cachedInputTokens": usage.cached_input,
-        "cacheWriteTokens": usage.cache_write,
-        "reasoningTokens": usage.reasoning,
-    }
+    counted = columns(
+        usage,
+        "inputTokens=input outputTokens=output cachedInputTokens=cached_input "
+        "cacheWriteTokens=cache_write reasoningTokens=reasoning",
+    )
     return counted, None if account.cost_usd is None else float(account.cost_usd)
 
 

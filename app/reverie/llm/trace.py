@@ -28,7 +28,7 @@ from reverie.llm.provider import (
     ToolResult,
     UserMessage,
 )
-from reverie.values import Struct, as_dict, field
+from reverie.values import Struct, as_dict, columns, field
 
 AgentOutcome = Literal["completed", "step-limit", "time-limit", "output-limit", "cancelled", "failed"]
 
@@ -188,10 +188,7 @@ class Trace:
         return {
             "schemaVersion": 1,
             "runStartedAt": self._started_at,
-            "timeoutMs": head.timeout_ms,
-            "workspaceId": head.workspace_id,
-            "workspaceName": head.workspace_name,
-            "triggerMessageId": head.trigger_message_id,
+            **columns(head, "timeout_ms workspace_id workspace_name trigger_message_id"),
             "modelString": self._head["model"],
             "timedOut": self.outcome == "time-limit",
             "didWriteMemory": self.wrote,

@@ -16,6 +16,7 @@ from reverie.files.directory import ensure_private, read_regular
 from reverie.files.sidecar import parse_object, stringify
 from reverie.memory.ledger import Delta, Ledger
 from reverie.memory.usage_rules import to_raw, usage_of
+from reverie.values import columns
 
 
 class LedgerFile:
@@ -80,9 +81,7 @@ def _stored_delta(delta: Delta) -> dict[str, Any]:
     return {
         "before": None if delta.before is None else to_raw(delta.before),
         "after": None if delta.after is None else to_raw(delta.after),
-        "at": delta.at,
-        "lost": delta.lost,
-        "overwritten": delta.overwritten,
+        **columns(delta, "at lost overwritten"),
     }
 
 

@@ -34,7 +34,7 @@ from reverie.files.atomic import atomic_write, make_mark
 from reverie.files.directory import ensure_private, read_regular
 from reverie.runs.fence import fenced
 from reverie.runs.parts import Parts, joined, parts_from_json, taken_as_json
-from reverie.values import Struct, as_dict, field, fields_of, replace
+from reverie.values import Struct, as_dict, columns, field, fields_of, replace
 
 Op = Mapping[str, Any]
 """One command of a run in its record: `command`, `path`, `applied` and optionally `note`."""
@@ -150,24 +150,14 @@ class RunRecord(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the stable JSON format of `reverie runs` (design.md section 5)."""
         return {
-            "id": self.id,
-            "kind": self.kind,
-            "home": self.home_root,
-            "workspaceId": self.workspace_id,
-            "projectPath": self.project_path,
-            "startedAt": self.started_at,
-            "endedAt": self.ended_at,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "trigger": self.trigger,
-            "engine": self.engine,
-            "summary": self.summary,
+            **columns(
+                self,
+                "id kind home=home_root workspace_id project_path started_at ended_at outcome "
+                "reason trigger engine summary",
+            ),
             "ops": [dict(op) for op in self.ops],
             "usage": dict(self.usage) if self.usage else None,
-            "dryRun": self.dry_run,
-            "reverts": self.reverts,
-            "revertedBy": self.reverted_by,
-            "reverted": self.reverted,
+            **columns(self, "dry_run reverts reverted_by reverted"),
             "takenBack": {path: taken_as_json(hunks) for path, hunks in self.taken_back.items()},
             "conflicts": list(self.conflicts),
         }

@@ -21,7 +21,7 @@ from reverie.runs.record import RunRecord
 from reverie.services.container import HomeContainer
 from reverie.services.traces import TraceDetail, TraceService, TraceSummary
 from reverie.services.views import ChangedFile, MemoryView
-from reverie.values import Struct
+from reverie.values import Struct, columns
 
 if TYPE_CHECKING:
     from reverie.services.reviews import ReviewService
@@ -182,15 +182,12 @@ def _leaf(scope: Scope, file: MemoryFile) -> dict[str, Any]:
         "name": file.rel.rpartition("/")[2],
         "path": str(memory_path(scope, file.rel)),
         "scope": scope.value,
-        "size": file.size,
-        "description": file.description,
-        "descriptionState": file.description_state,
-        "pinned": file.usage.pinned,
-        "accessCount": file.usage.access_count,
-        "lastAccessedAt": file.usage.last_accessed_at,
-        "lastWriteAt": file.usage.last_write_at,
-        "seenByAgent": file.seen_by_agent,
-        "unseenReason": file.unseen_reason,
+        **columns(
+            file,
+            "size description description_state pinned=usage.pinned "
+            "accessCount=usage.access_count lastAccessedAt=usage.last_accessed_at "
+            "lastWriteAt=usage.last_write_at seen_by_agent unseen_reason",
+        ),
     }
 
 

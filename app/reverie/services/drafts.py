@@ -46,7 +46,7 @@ from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.write_log import WriteLog
 from reverie.profile import Profile
 from reverie.services.views import DRAFT_NAME, Draft, FileText, LostSave, Offer, Offers, draft_name
-from reverie.values import Struct, replace
+from reverie.values import Struct, columns, replace
 
 _log = logging.getLogger("reverie.memory")
 
@@ -245,9 +245,7 @@ def _process_of(client: DraftClient | None) -> ProcessId:
 def _document(draft: Draft, owner: ProcessId) -> bytes:
     context = draft.context
     body: dict[str, Any] = {
-        "store": draft.store,
-        "rel": draft.rel,
-        "path": draft.path,
+        **columns(draft, "store rel path"),
         "workspace": context.workspace_id,
         "project": context.project_path,
         "gap": context.project_gap.value if context.project_gap is not None else None,

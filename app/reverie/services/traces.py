@@ -66,7 +66,7 @@ from reverie.memory.listing import no_check
 from reverie.memory.nearest_lines import nearest_lines
 from reverie.services.views import ConsentView, ReplayRequest
 from reverie.text.summaries import Phrase, plain
-from reverie.values import Struct, replace
+from reverie.values import Struct, columns, replace
 
 if TYPE_CHECKING:
     from reverie.clock import Clock
@@ -151,23 +151,9 @@ class TraceSummary(Struct, frozen=True):
         return {
             "id": self.id,
             "path": str(self.path),
-            "home": self.home,
-            "workspaceId": self.workspace_id,
-            "kind": self.kind,
-            "startedAt": self.started_at,
-            "verdict": self.verdict,
-            "sentence": self.sentence,
-            "evidence": self.evidence,
-            "evidenceAt": {
-                "attempt": self.place.attempt,
-                "step": self.place.step,
-                "toolCallId": self.place.call,
-            },
-            "attempts": self.attempts,
-            "model": self.model,
-            "durationMs": self.duration_ms,
-            "tokens": self.tokens,
-            "bytes": self.size,
+            **columns(self, "home workspace_id kind started_at verdict sentence evidence"),
+            "evidenceAt": columns(self, "attempt=place.attempt step=place.step toolCallId=place.call"),
+            **columns(self, "attempts model duration_ms tokens bytes=size"),
         }
 
 

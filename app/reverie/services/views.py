@@ -37,7 +37,7 @@ from reverie.runs.journal import Journal
 from reverie.runs.parts import Parts
 from reverie.runs.record import Outcome, RunResult
 from reverie.text.summaries import NOTHING, Phrase, is_utf16, readable_text, some
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 
 class HomeInfo(Struct, frozen=True):
@@ -677,16 +677,9 @@ class SearchHit(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the hit as `reverie search --json` prints it."""
         return {
-            "home": self.home,
-            "path": self.path,
-            "scope": self.scope.value,
-            "score": self.score,
-            "snippet": self.snippet.text,
+            **columns(self, "home path scope=scope.value score snippet=snippet.text"),
             "hits": [list(hit) for hit in self.snippet.hits],
-            "line": self.snippet.line,
-            "workspaceId": self.workspace_id,
-            "projectPath": self.project_path,
-            "matched": self.matched,
+            **columns(self, "line=snippet.line workspace_id project_path matched"),
         }
 
 

@@ -30,7 +30,7 @@ from reverie.errors import UserError
 from reverie.files.sidecar import Sidecar
 from reverie.text.redact import redact
 from reverie.text.summaries import cut_utf16
-from reverie.values import Struct, replace
+from reverie.values import Struct, columns, replace
 
 _log = logging.getLogger("reverie.dream")
 
@@ -141,13 +141,11 @@ class Status(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the stable JSON format that `reverie status` prints (design.md section 5)."""
-        return {
-            "workspaceRecord": self.workspace_record,
-            "projectRecord": self.project_record,
-            "globalRecord": self.global_record,
-            "latestHarvestRecord": self.latest_harvest,
-            "projectAvailable": self.project_available,
-        }
+        return columns(
+            self,
+            "workspace_record project_record global_record "
+            "latestHarvestRecord=latest_harvest project_available",
+        )
 
 
 def is_record(value: Any) -> bool:
@@ -444,9 +442,7 @@ def pending(
         return record
     metadata: dict[str, Any] = {
         "workspaceId": workspace_id,
-        "summaryMessageId": boundary.summary_message_id,
-        "summaryHistorySequence": boundary.sequence,
-        "compactionEpoch": boundary.epoch,
+        **columns(boundary, "summary_message_id summaryHistorySequence=sequence compactionEpoch=epoch"),
     }
     if boundary.previous_sequence is not None:
         metadata["previousBoundaryHistorySequence"] = boundary.previous_sequence

@@ -46,7 +46,7 @@ from reverie.runs.run import Costs, Holding, Job, Plan, Run, RunContext, RunDepe
 from reverie.runs.stops import TimedOut
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import with_pairs, with_write_protected
-from reverie.values import Struct, replace
+from reverie.values import Struct, columns, replace
 
 RULES = "rules"
 """The name of the engine that consolidates by fixed rules."""
@@ -523,7 +523,7 @@ def say_of_dream(activity: Activity, event: str, text: str, record: RunRecord, *
         home=record.home_root,
         workspace_id=record.workspace_id,
         run_id=record.id,
-        details={"trigger": record.trigger, "engine": record.engine, "dryRun": record.dry_run},
+        details=columns(record, "trigger engine dry_run"),
     )
 
 

@@ -42,7 +42,7 @@ from reverie.jobs.consolidate.harvest import (
 )
 from reverie.jobs.consolidate.run import DEBOUNCE_MS, DreamDependencies, DreamRequest, DreamService
 from reverie.runs.record import Progress, RunRecord, RunResult, started_of
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 IDLE_MS = DAY_MS
 """A workspace used more recently than this is left out."""
@@ -233,13 +233,11 @@ class SweepResult(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the stable JSON format that `reverie sweep` prints (design.md section 5)."""
         runs = [
-            {
-                "workspaceId": run.workspace_id,
-                "runId": run.result.run_id,
-                "outcome": run.result.outcome,
-                "reason": run.result.reason,
-                "summary": run.result.summary,
-            }
+            columns(
+                run,
+                "workspace_id runId=result.run_id outcome=result.outcome reason=result.reason "
+                "summary=result.summary",
+            )
             for run in self.runs
         ]
         return {**self.sweep.as_json(), "runs": runs}

@@ -35,7 +35,7 @@ from reverie.runs.activity import Activity
 from reverie.runs.record import SUCCEEDED, Outcome
 from reverie.text.redact import redact
 from reverie.text.summaries import some
-from reverie.values import Struct, astuple, field
+from reverie.values import Struct, astuple, columns, field
 
 TRACE_BYTES = 300_000
 TRACE_MARKER = "\n\n[... TRACE MEMORY TRUNCATED ...]\n\n"
@@ -670,12 +670,7 @@ class PartEnd(Struct, frozen=True):
         name = "threadId" if self.kind == "rollout" else "bucket"
         return {
             name: self.id,
-            "title": self.title,
-            "projectPath": self.project_path,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "summary": self.summary,
-            "runId": self.run_id,
+            **columns(self, "title project_path outcome reason summary run_id"),
             "usage": None if self.usage is None else dict(self.usage),
             "costUsd": self.cost_usd,
         }
@@ -702,11 +697,7 @@ class ExtractResult(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the output of `reverie extract --json`."""
         return {
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "summary": self.summary,
-            "engine": self.engine,
-            "candidates": self.candidates,
+            **columns(self, "outcome reason summary engine candidates"),
             "rollouts": [part.as_json() for part in self.rollouts],
             "directories": [part.as_json() for part in self.directories],
             "skipped": [
@@ -760,7 +751,7 @@ class ExtractionReporter:
                 f"{thread_id}: {reading.broken} lines could not be read, {reading.unknown} were of an "
                 f"unknown kind{', the last one is half-written' if reading.half_written else ''}."
             )
-            counts = {"broken": reading.broken, "unknown": reading.unknown, "lines": reading.lines}
+            counts = columns(reading, "broken unknown lines")
             self._say("parse-errors", text, details={"threadId": thread_id, **counts})
         if truncated:
             text = f"{thread_id}: the rollout was too long for a model; its middle was left out."
@@ -774,7 +765,7 @@ class ExtractionReporter:
             event = "consolidation-finished"
         level = "info" if end.succeeded or end.outcome == "cancelled" else "warning"
         text = f"{end.title or end.id}: {end.summary}"
-        details = {"id": end.id, "projectPath": end.project_path, "reason": end.reason, "status": end.outcome}
+        details = columns(end, "id project_path reason status=outcome")
         self._say(event, text, level=level, run_id=end.run_id or None, details=details)
 
     def directories(self, cwds: tuple[str, ...]) -> None:

@@ -72,7 +72,7 @@ from reverie.runs.run import (
 )
 from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 if TYPE_CHECKING:
     from reverie.settings import NotesSettings
@@ -307,11 +307,11 @@ class Thresholds(Struct, frozen=True):
 
     def as_json(self) -> dict[str, int]:
         """Return the values under the agent's own names, as its runs log them."""
-        return {
-            "minimumMessageTokensToInit": self.start_tokens,
-            "minimumTokensBetweenUpdate": self.growth_tokens,
-            "toolCallsBetweenUpdates": self.tool_calls,
-        }
+        return columns(
+            self,
+            "minimumMessageTokensToInit=start_tokens "
+            "minimumTokensBetweenUpdate=growth_tokens toolCallsBetweenUpdates=tool_calls",
+        )
 
 
 class SessionCounters(Struct, frozen=True):
@@ -445,14 +445,12 @@ def _state(kept: object) -> NotesState:
 
 def _data(state: NotesState) -> dict[str, Any]:
     return {
-        "begun": state.counters.begun,
-        "tokens": state.counters.tokens,
-        "countingFrom": state.counters.counting_from,
-        "lastSummarised": state.counters.summarised,
-        "written": state.written,
-        "seen": state.seen_uuid,
-        "runId": state.run_id,
-        "updatedAt": state.updated_at,
+        **columns(
+            state,
+            "begun=counters.begun tokens=counters.tokens "
+            "countingFrom=counters.counting_from lastSummarised=counters.summarised written "
+            "seen=seen_uuid run_id updated_at",
+        ),
         "ours": sorted(state.ours),
     }
 
@@ -807,9 +805,9 @@ class NotesService:
                 "model-unavailable", session_id, str(error), level="warning", next_step=error.next_step
             )
         numbers = {
-            "contextTokens": looked.seen.context_tokens,
-            "toolCalls": looked.seen.tool_calls,
-            "messages": looked.seen.messages,
+            **columns(
+                looked, "contextTokens=seen.context_tokens toolCalls=seen.tool_calls messages=seen.messages"
+            ),
             "thresholds": looked.thresholds.as_json(),
         }
         request = NotesRequest(

@@ -52,7 +52,7 @@ from reverie.runs.run import (
 )
 from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import between_words, cut_utf16, utf16_length
-from reverie.values import Struct
+from reverie.values import Struct, columns
 
 ALL = -1
 _REFUSED = "memory-write"
@@ -302,9 +302,7 @@ def _event(row: TailEvent) -> dict[str, Any] | None:
         event["text"] = row.turn.text
     calls = [
         {
-            "toolCallId": tool.call_id,
-            "toolName": tool.name,
-            "input": tool.input,
+            **columns(tool, "toolCallId=call_id toolName=name input"),
             **({} if tool.output is None else {"output": tool.output}),
             "state": tool.state,
         }
@@ -468,10 +466,7 @@ def _document(
     return {
         "schemaVersion": 1,
         "runStartedAt": now,
-        "timeoutMs": task.timeout_ms,
-        "workspaceId": task.workspace_id,
-        "workspaceName": task.workspace_name,
-        "triggerMessageId": task.message_id,
+        **columns(task, "timeout_ms workspace_id workspace_name triggerMessageId=message_id"),
         "modelString": "rules",
         "timedOut": False,
         "didWriteMemory": attempt["wrote"],

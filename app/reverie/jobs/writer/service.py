@@ -53,7 +53,7 @@ from reverie.runs.record import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import Run, RunDependencies
 from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 if TYPE_CHECKING:
     from reverie.settings import System1Settings
@@ -319,12 +319,7 @@ class WriterOutcome(Struct, frozen=True):
             "outcome": self.outcome or "skipped",
             "gate": self.gate,
             "reason": self.reason or self.gate or "",
-            "summary": self.text,
-            "workspaceId": self.workspace_id,
-            "triggerMessageId": self.message_id,
-            "wrote": self.wrote,
-            "timedOut": self.timed_out,
-            "model": self.model,
+            **columns(self, "summary=text workspace_id triggerMessageId=message_id wrote timed_out model"),
             "dump": None if self.dump is None else str(self.dump),
         }
 

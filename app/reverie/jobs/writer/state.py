@@ -24,7 +24,7 @@ from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, Sc
 from reverie.files.sidecar import Sidecar, stringify
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 _RECENT_TURNS = 256
 
@@ -191,9 +191,7 @@ def _marks(kept: object) -> StateMarks:
 
 def _marks_data(marks: StateMarks) -> dict[str, Any]:
     return {
-        "written": marks.written,
-        "sequence": marks.sequence,
-        "timestamp": marks.timestamp,
+        **columns(marks, "written sequence timestamp"),
         "turns": list(marks.turns),
         "tail": dict(marks.tail),
         "failed": marks.failed,
