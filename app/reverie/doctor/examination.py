@@ -102,7 +102,7 @@ def gather(
         workspace=_workspace(home, workspace_id),
         interval=interval_of(settings.system1.interval, agent_writer.interval),
         agent_switched_off=not agent_writer.enabled,
-        transcript=_transcript(session),
+        transcript=None if session is None else look_at(session.directory / session.files[-1]),
         turns=turns,
         partial=None if session is None else look_at(session.directory / "partial.json"),
         transcript_problem=turns_problem,
@@ -166,10 +166,6 @@ def _workspace(home: Home, workspace_id: str | None) -> Workspace | None:
         return home.sessions.workspace(workspace_id)
     except UserError:
         return None
-
-
-def _transcript(session: SessionPlace | None) -> FileFacts | None:
-    return None if session is None else look_at(session.directory / session.files[-1])
 
 
 def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tuple[Turn, ...], str]:

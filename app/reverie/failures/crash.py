@@ -93,7 +93,7 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
     lines = "\n".join(map(text_of, stack)) if isinstance(stack, list) else text_of(stack)
     signature = _symbols(listed) if isinstance(listed, list) else signature_of(lines)
     return {
-        **{key: _plain_or_none(clean.get(key)) for key in KEYS[:5]},
+        **{key: _matching(_PLAIN, clean.get(key)) for key in KEYS[:5]},
         "error_class": error_class,
         "stack_signature": signature,
         "rarv_phase": phase_of(clean.get("rarv_phase")),
@@ -188,10 +188,6 @@ def _checked(name: str) -> str:
 def _symbols(listed: list[Any]) -> list[str]:
     names = (_checked(item) for item in listed if isinstance(item, str))
     return [name for name in names if name][:FRAMES]
-
-
-def _plain_or_none(value: object) -> str | None:
-    return _matching(_PLAIN, value)
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str | None:

@@ -39,7 +39,7 @@ class Moves:
         steps: list[Callable[[], Undo]] = []
         across: dict[str, str] = {}
         for old, new in targets.items():
-            if _same_root(store, old, new):
+            if store.resolve(lenient_path(old))[1].key == store.resolve(lenient_path(new))[1].key:
                 steps.append(partial(self._edits.rename, context, old, new))
             else:
                 across[old] = new
@@ -103,7 +103,3 @@ def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> d
         for found in below
         if found.kind == "file"
     }
-
-
-def _same_root(store: MemoryStore, old: str, new: str) -> bool:
-    return store.resolve(lenient_path(old))[1].key == store.resolve(lenient_path(new))[1].key

@@ -260,7 +260,7 @@ class SearchService:
         answer = ask(query, loosely=before is None)
         if before is None or answer.problems or len(answer.hits) >= FEW:
             return answer
-        return ask(query if _has_all(answer) else before)
+        return ask(query if any(hit.matched == "all" for hit in answer.hits) else before)
 
     def _answer(
         self,
@@ -622,10 +622,6 @@ class SearchService:
 
 def _is_within(path: str | None, project: str | None) -> bool:
     return bool(path and project) and Path(str(path)).is_relative_to(Path(str(project)))
-
-
-def _has_all(answer: SearchAnswer) -> bool:
-    return any(hit.matched == "all" for hit in answer.hits)
 
 
 def _wanted(among: list[tuple[str, _Shelf]], query: SearchQuery) -> list[tuple[str, _Shelf]]:

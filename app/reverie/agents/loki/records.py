@@ -136,7 +136,15 @@ def episode_of(record: dict[str, Any]) -> Episode:
         agent=text_of(record.get("agent")),
         duration_s=max(0.0, number_of(record.get("duration_seconds"), 0)),
         errors=errors_of(record),
-        actions=_actions_of(record.get("action_log")),
+        actions=tuple(
+            Action(
+                text_of(item.get("tool")) or text_of(item.get("action")),
+                text_of(item.get("input")) or text_of(item.get("target")),
+                text_of(item.get("output")) or text_of(item.get("result")),
+                number_of(item.get("t", item.get("timestamp")), 0),
+            )
+            for item in objects_of(record.get("action_log"))
+        ),
         files_read=texts_of(context.get("files_involved") if read is None else read),
         files_modified=texts_of(record.get("files_modified")),
         artifacts=texts_of(record.get("artifacts_produced")),
@@ -172,18 +180,6 @@ def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:
         )
         for index, item in enumerate(listed)
         if isinstance(item, dict)
-    )
-
-
-def _actions_of(value: object) -> tuple[Action, ...]:
-    return tuple(
-        Action(
-            text_of(item.get("tool")) or text_of(item.get("action")),
-            text_of(item.get("input")) or text_of(item.get("target")),
-            text_of(item.get("output")) or text_of(item.get("result")),
-            number_of(item.get("t", item.get("timestamp")), 0),
-        )
-        for item in objects_of(value)
     )
 
 

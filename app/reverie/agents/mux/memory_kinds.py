@@ -56,7 +56,7 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
     """Return which memories the agent loads, judged by `config.json` and the files in the home."""
     from reverie.agents.capabilities import MemoryKinds  # late: no name that is listed needs it
 
-    writer = _writer_signs(root, config)
+    writer = [*_signs_in(config), *((_COPIES,) if is_directory(root / _COPIES) else ())]
     store = [name for name in (USAGE, COVERAGE) if is_file(root / name)]
     store += [name for name in ("memory/global", "memory/project") if is_directory(root / name)]
     if not writer and not store:
@@ -69,10 +69,6 @@ def memory_kinds(root: Path, config: object) -> MemoryKinds:
         signs = ", ".join(store)
         evidence.append(phrase("{signs}: found in versions that load project memories.", signs=signs))
     return MemoryKinds(bool(writer), bool(store), together(*evidence))
-
-
-def _writer_signs(root: Path, config: object) -> list[str]:
-    return [*_signs_in(config), *((_COPIES,) if is_directory(root / _COPIES) else ())]
 
 
 def _signs_in(config: object) -> list[str]:

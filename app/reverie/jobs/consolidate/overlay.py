@@ -500,7 +500,10 @@ class DreamOverlay:
         for overlay in self._scopes.values():
             if not overlay.files.changes(overlay.root):
                 continue
-            if rules is None or not self._has_index(overlay):
+            if rules is None or not any(
+                entry.kind == "file" and self._home.file_role(overlay.root, entry.rel) == "index"
+                for entry in overlay.files.walk().entries
+            ):
                 continue
             change = self._root_change(overlay, moved)
             for rel, text in rules.index_updates(overlay.root, change).items():
@@ -543,12 +546,6 @@ class DreamOverlay:
         renames = {old[top:]: new[top:] for old, new in moved.items() if old.startswith(scope)}
         heirs = [rel for rel in after if self._home.file_role(overlay.root, rel) == "memory"]
         return root_change(before, after, renames, heirs_among=heirs, rules=self.caps.front_matter)
-
-    def _has_index(self, overlay: _ScopeOverlay) -> bool:
-        return any(
-            entry.kind == "file" and self._home.file_role(overlay.root, entry.rel) == "index"
-            for entry in overlay.files.walk().entries
-        )
 
     def _kept(self, command: str, path: MemoryPath) -> str:
         """Return the reason why a command must not change a path, given its role for the agent.

@@ -287,7 +287,7 @@ class History(HistoryReader):
         tip = repository.tip()
         last = repository.commit(tip) if tip else None
         sink = ObjectSink(self._path, repository.odb)
-        if tip is None and self._has_begun():
+        if tip is None and any((self._path / name).exists() for name in (_BEGUN, _ONCE_BEGUN)):
             raise DamagedHistoryError("its branch is gone")
         snapshot = Snapshot(repository, sink, self._known, last)
         for source in sources:
@@ -306,9 +306,6 @@ class History(HistoryReader):
             self._mark_begun()
             self._pack(repository)
         return commit.hex() if commit else None
-
-    def _has_begun(self) -> bool:
-        return any((self._path / name).exists() for name in (_BEGUN, _ONCE_BEGUN))
 
     def _mark_begun(self) -> None:
         if not (self._path / _BEGUN).exists():

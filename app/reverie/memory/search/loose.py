@@ -204,7 +204,7 @@ class Vocabulary:
         if forms or others:
             made = self._made(word, forms or others, 1.0 if word in forms else _OTHER_FORM, goes_on=goes_on)
             return replace(made, others=tuple(sorted(others))) if forms else made
-        if goes_on and self._begins(word):
+        if goes_on and any(True for _ in self._between(word, word + "\U0010ffff")):
             return Group(word, (), 0, self._weight(1) * _OTHER_FORM, goes_on=True)
         like = self._like(word)
         return self._made(word, like, _LIKE, is_like=True) if like else None
@@ -244,9 +244,6 @@ class Vocabulary:
         for other in _alike().get(stem(word, "en"), ()):
             found.update(self._forms(other, "en"))
         return found
-
-    def _begins(self, word: str) -> bool:
-        return any(True for _ in self._between(word, word + "\U0010ffff"))
 
     def _like(self, word: str) -> dict[str, int]:
         """Return the words in the notes most similar to `word`, which no note has, with their note counts."""

@@ -279,7 +279,7 @@ class ChangesControl(QObject):
             # A run older than the last page that was read is listed later, below those still to be read.
             oldest = self._changes[-1].at_ms
             found = tuple(
-                row for row in found if row.at_ms >= oldest or row.is_proposal or self._is_wanted(row)
+                row for row in found if row.at_ms >= oldest or row.is_proposal or (row.key == self._wanted)
             )
         before = self.tab.changes.current
         self.tab.changes.show_rows(found, more=self._next is not None)
@@ -289,10 +289,6 @@ class ChangesControl(QObject):
             self.tab.versions.show_file(None)
         elif row == before:
             self._read_review(row)  # other changes may decide whether the run can be applied
-
-    def _is_wanted(self, row: ChangeRow) -> bool:
-        """Return whether a row is the change set that is to be selected."""
-        return row.key == self._wanted
 
     def _is_about(self, row: ChangeRow) -> bool:
         """Return whether a row is a proposal that changes the listed path."""

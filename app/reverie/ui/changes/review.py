@@ -369,9 +369,13 @@ def card_words(counts: CardCounts) -> str:
     return " · ".join(part for part in said if part)
 
 
-def _what_words() -> dict[str, str]:
-    """Return the displayed note for each kind of changed value, by kind."""
-    return {
+def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]]:
+    """Return the report card's notes about a file, by hunk index; empty if `card` is None."""
+    if card is None:
+        return {}
+    was, now = file.old_path or file.path, file.path
+    before = [(each.path, each.line, tr("Lost: {text}").format(text=each.text)) for each in card.lost]
+    what = {
         "number": tr("Number changed; before: {before}"),
         "version": tr("Version changed; before: {before}"),
         "name": tr("Name changed; before: {before}"),
@@ -381,15 +385,6 @@ def _what_words() -> dict[str, str]:
         "generalised": tr("Less precise now; before: {before}"),
         "place": tr("Moved under a heading that changes the meaning; before: {before}"),
     }
-
-
-def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]]:
-    """Return the report card's notes about a file, by hunk index; empty if `card` is None."""
-    if card is None:
-        return {}
-    was, now = file.old_path or file.path, file.path
-    before = [(each.path, each.line, tr("Lost: {text}").format(text=each.text)) for each in card.lost]
-    what = _what_words()
     before += [(each.path, each.line, what[each.what].format(before=each.before)) for each in card.changed]
     after = [(each.path, each.line, tr("No source: {text}").format(text=each.text)) for each in card.invented]
     after += [

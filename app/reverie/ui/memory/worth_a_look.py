@@ -387,15 +387,10 @@ class WorthPage(TabPage):
             self._decided()
 
 
-def _are_in_store(finding: MemoryFinding) -> bool:
-    """Return whether all files of a finding are memories, not companions."""
-    return all(path.startswith(f"{ROOT}/") for path in finding.paths)
-
-
 def _may_keep_one(finding: MemoryFinding) -> bool:
     """Return whether the finding is about two memories of the store with much of the same content."""
     alike = finding.kind in ("near-duplicate", "successor")
-    return alike and len(finding.paths) == 2 and _are_in_store(finding)
+    return alike and len(finding.paths) == 2 and all(path.startswith(f"{ROOT}/") for path in finding.paths)
 
 
 class WorthControl(QObject):

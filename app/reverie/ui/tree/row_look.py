@@ -70,7 +70,14 @@ def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
         case FolderData():
             return RowLook(visible(data.name), f"{data.notes:,}", "folder", lock=lock)
         case ScopeData():
-            return _of_scope(data)
+            return RowLook(
+                scope_name(data.scope),
+                "" if data.reason else display_text.notes(data.notes),
+                data.scope.value,
+                bold=True,
+                warning=bool(data.problems),
+                quiet=bool(data.reason),
+            )
         case GoneData():
             return RowLook(
                 visible(data.name), tr("deleted"), "file", has_use=True, badge="D", quiet=True, struck=True
@@ -80,17 +87,6 @@ def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
         case NoticeData():
             return _of_notice(data)
     return RowLook("")
-
-
-def _of_scope(data: ScopeData) -> RowLook:
-    return RowLook(
-        scope_name(data.scope),
-        "" if data.reason else display_text.notes(data.notes),
-        data.scope.value,
-        bold=True,
-        warning=bool(data.problems),
-        quiet=bool(data.reason),
-    )
 
 
 def _of_companion(data: CompanionData) -> RowLook:

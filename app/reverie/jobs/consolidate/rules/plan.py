@@ -114,7 +114,7 @@ class KnownTexts:
         self._where: dict[str, list[int]] = defaultdict(list)
         for path, text in notes.items():
             check()
-            if not _is_loaded(name_words(path)[0]):
+            if not set(name_words(path)[0]) & LOADED_HEADINGS:
                 self._read(path, text)
 
     def _read(self, path: str, text: str) -> None:
@@ -151,10 +151,6 @@ class KnownTexts:
                 continue
             if len(own) >= _LEAST_WORDS or not around:
                 yield path
-
-
-def _is_loaded(name: Iterable[str]) -> bool:
-    return bool(set(name) & LOADED_HEADINGS)
 
 
 _EMPTY_BLOCK = pattern_of(r"---\r?\n(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")

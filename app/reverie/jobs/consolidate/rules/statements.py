@@ -442,17 +442,13 @@ def _regrouped(a: Wording, b: Wording, pairs: _Pairs) -> bool:
         return True
     return any(
         a.tokens[number].kind == "number"
-        and _passes_number(a, pairs, number, other)
+        and any(
+            a.tokens[before].kind == "number" and (other > after) != (number > before)
+            for before, after in pairs
+            if before != number
+        )
         and not _neighbours(a, number) & _neighbours(b, other)
         for number, other in pairs
-    )
-
-
-def _passes_number(a: Wording, pairs: _Pairs, number: int, other: int) -> bool:
-    return any(
-        a.tokens[before].kind == "number" and (other > after) != (number > before)
-        for before, after in pairs
-        if before != number
     )
 
 
