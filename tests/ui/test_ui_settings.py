@@ -637,7 +637,8 @@ def test_every_setting_has_one_field_an_explanation_and_its_place_in_the_file(op
     settings = {setting.key: setting for setting in schema()}
     assert settings.keys() == opened.dialog.fields.keys() | tables.FILE_ONLY
     assert not opened.dialog.fields.keys() & tables.FILE_ONLY
-    assert tables.HELP.keys() == opened.dialog.fields.keys()
+    assert tables.SPECS.keys() == opened.dialog.fields.keys()
+    assert all(spec.label and spec.help for spec in tables.SPECS.values())
     for key, field in opened.dialog.fields.items():
         told = field.widget.accessibleDescription()
         assert settings[key].where in told
@@ -646,10 +647,7 @@ def test_every_setting_has_one_field_an_explanation_and_its_place_in_the_file(op
 
 def test_every_choice_has_words_and_no_text_is_left_over() -> None:
     settings = {setting.key: setting for setting in schema() if setting.key not in tables.FILE_ONLY}
-    assert tables.LABELS.keys() == settings.keys()
-    assert (
-        tables.UNITS.keys() | tables.ZEROS.keys() | {key for key, _value in tables.CHOICES} <= settings.keys()
-    )
+    assert tables.SPECS.keys() == settings.keys()
     for setting in settings.values():
         assert set(setting.choices) <= {value for value, _words in tables.choices(setting.key)}
 

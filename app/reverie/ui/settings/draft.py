@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from reverie.errors import UserError
 from reverie.settings import Settings
 from reverie.ui.display_text import tr, translated
-from reverie.ui.settings.pages import HELP
+from reverie.ui.settings.pages import SPECS
 from reverie.ui.window_style import WindowStyle
 from reverie.values import Struct, fields_of
 
@@ -231,7 +231,7 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
 def explanation(setting: Setting) -> str:
     """Return the tool tip of a field: its purpose, its default, and its place in `config.toml`."""
     default = tr("Default: {value}").format(value=as_toml(setting.default))
-    return "\n".join((translated(HELP[setting.key]), default, setting.where))
+    return "\n".join((translated(SPECS[setting.key].help), default, setting.where))
 
 
 def as_toml(value: Any) -> str:

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from reverie.ui.appearance import GAP, UNIT
 from reverie.ui.display_text import as_tooltip, translated, visible
 from reverie.ui.settings.draft import Setting, explanation, is_base_url
-from reverie.ui.settings.pages import LABELS, UNITS, ZEROS, PageSpec, choices, label
+from reverie.ui.settings.pages import SPECS, PageSpec, SettingSpec, choices, label
 from reverie.ui.widgets.controls import WrapLabel, embolden
 from reverie.ui.widgets.layouts import column
 from reverie.values import Struct
@@ -90,10 +90,11 @@ def shorten(box: QComboBox) -> None:
 
 
 def _control(setting: Setting) -> Control:
-    key, unit = setting.key, translated(UNITS[setting.key]) if setting.key in UNITS else ""
+    key, spec = setting.key, SPECS[setting.key]
+    unit = translated(spec.unit) if spec.unit else ""
     if setting.kind == "switch":
-        return QCheckBox(translated(LABELS[key]))
-    if setting.kind == "whole" and key in ZEROS:
+        return QCheckBox(translated(spec.label))
+    if setting.kind == "whole" and spec.zero:
         return _sizes(setting, unit)
     if setting.kind == "whole":
         box = QSpinBox()
@@ -106,7 +107,7 @@ def _control(setting: Setting) -> Control:
         amount = Amount()
         amount.setRange(setting.least, setting.most)
         amount.setSuffix(unit)
-        amount.setSpecialValueText(translated(ZEROS[key]) if key in ZEROS else "")
+        amount.setSpecialValueText(translated(spec.zero) if spec.zero else "")
         return amount
     if setting.kind == "choice":
         made = QComboBox()
@@ -131,7 +132,7 @@ def _sizes(setting: Setting, unit: str) -> QComboBox:
     shorten(made)
     for size in range(int(setting.least), int(setting.most) + 1):
         if not size:
-            made.addItem(translated(ZEROS[setting.key]), 0)
+            made.addItem(translated(SPECS[setting.key].zero), 0)
         elif setting.least < 0 or size >= _SMALLEST_FONT:
             made.addItem((f"{size:+d}" if setting.least < 0 else str(size)) + unit, size)
     return made
@@ -291,10 +292,10 @@ class SettingsPage(QWidget):
 
     def lay_out(self) -> None:
         """Add the groups of the page one below the other."""
-        for heading, keys in self.spec.groups:
-            self.add_group(heading, keys)
+        for heading, rows in self.spec.groups:
+            self.add_group(heading, rows)
 
-    def add_group(self, heading: str, keys: Sequence[str]) -> None:
+    def add_group(self, heading: str, rows: Sequence[SettingSpec]) -> None:
         """Add these settings below the existing ones."""
         head: QLabel | None = None
         if heading:
@@ -302,12 +303,12 @@ class SettingsPage(QWidget):
             embolden(head)
             head.setContentsMargins(0, GAP, 0, 0)
             self.form.addRow(head)
-        for key in keys:
-            self.add_setting(key, head)
+        for row in rows:
+            self.add_setting(row.key, head)
 
     def add_setting(self, key: str, heading: QWidget | None = None) -> None:
         field = self.fields[key]
-        self.add_row(LABELS[key], field.widget, explanation(field.setting), heading, key)
+        self.add_row(SPECS[key].label, field.widget, explanation(field.setting), heading, key)
 
     def add_row(
         self, text: str, widget: QWidget, about: str, heading: QWidget | None = None, key: str = ""

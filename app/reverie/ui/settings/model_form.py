@@ -180,8 +180,8 @@ class ModelForm(SettingsPage):
         self.form.addRow(FlowLayout(self.test_button, self.use_button))
         self.form.addRow(self.results)
         self.results.say([])
-        for heading, keys in self.spec.groups[1:]:
-            self.add_group(heading, keys)
+        for heading, rows in self.spec.groups[1:]:
+            self.add_group(heading, rows)
 
     @property
     def current(self) -> str:
