@@ -9,7 +9,9 @@ path. Each I/O layer converts system errors once, at its edge; nothing above tha
 
 from __future__ import annotations
 
+import contextlib
 import errno
+from collections.abc import Iterator
 
 
 class UserError(Exception):
@@ -143,3 +145,12 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
         ),
     )
     return Unavailable(title, cause=cause, next_step=next_step)
+
+
+@contextlib.contextmanager
+def warned(warnings: list[str], kind: type[UserError] = UserError) -> Iterator[None]:
+    """Context manager: end the block at an error of this kind, and append it to `warnings`."""
+    try:
+        yield
+    except kind as error:
+        warnings.append(str(error))

@@ -22,7 +22,7 @@ from typing import Any
 
 from reverie.agents.loki.locations import STORE, memory_elsewhere, memory_root, safe_name
 from reverie.agents.loki.records import LATEST_MS, read_object
-from reverie.errors import Unavailable, UserError, user_error_from_os
+from reverie.errors import Unavailable, UserError, user_error_from_os, warned
 from reverie.failures.crash import minimal, newest_file, phase_of, scrubbed
 from reverie.failures.git_remote import names_of, project_id_hash, remote_of
 from reverie.failures.lessons import error_entry, is_on
@@ -172,10 +172,8 @@ def _entry(
     if path is None or raw is None or found is None or found == minimal():
         return entry, path if found is not None else None
     if path.resolve().parent != directory.resolve() and captures:
-        try:
+        with warned(problems):
             path = capture(project, raw, places, now_ms)
-        except UserError as error:
-            problems.append(str(error))
     return entry, path
 
 

@@ -30,7 +30,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from reverie.errors import (
@@ -82,15 +82,6 @@ class Undurable(Unavailable):
     """Raised for a change that was made but may be lost in a power failure: its directory was not synced."""
 
     reason = "undurable"
-
-
-@contextlib.contextmanager
-def undurable_as_warning(warnings: list[str]) -> Iterator[None]:
-    """Context manager: append an `Undurable` raised in the block to `warnings` instead of raising it."""
-    try:
-        yield
-    except Undurable as error:
-        warnings.append(str(error))
 
 
 class UndurableError(OSError):

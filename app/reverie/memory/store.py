@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator
 
 from reverie.agents.base import Home, check_content
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.errors import Conflict, StoreError
-from reverie.files.atomic import is_write_protected, undurable_as_warning
+from reverie.errors import Conflict, StoreError, warned
+from reverie.files.atomic import Undurable, is_write_protected
 from reverie.files.directory import differ_in_case_only
 from reverie.files.rooted import DirectoryEntry
 from reverie.memory.change_listener import ChangeListener
@@ -344,7 +344,7 @@ class MemoryStore:
     def _made(self) -> Iterator[None]:
         """Context manager: turn a failure to sync a change that was made into a warning."""
         warnings: list[str] = []
-        with undurable_as_warning(warnings):
+        with warned(warnings, Undurable):
             yield
         for warning in warnings:
             self._effects.warn(warning)

@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from reverie.agents.base import Home
 from reverie.agents.scopes import COMPANIONS, ScopeRoot
 from reverie.clock import Clock
-from reverie.errors import Busy, Conflict, UserError
+from reverie.errors import Busy, Conflict, UserError, warned
 from reverie.files.lease import Lease, LeaseHeld, Leases
 from reverie.memory.recording import Snapshots
 from reverie.memory.scope_files import FileChange
@@ -633,20 +633,16 @@ class Run(Generic[Thought]):
         """Finish the record, then write Activity and the trace; an error here is added to the summary."""
         costs, troubles = self._job.costs(), list[str]()
         record: Mapping[str, Any] = end.record
-        try:
+        with warned(troubles):
             kept = self._job.ended(end, self._now)
             record = record if kept is None else kept
-        except UserError as error:
-            troubles.append(str(error))
-        try:
+        with warned(troubles):
             self._close(end, costs)
             if self._now.outcome == end.outcome:
                 level = "info" if end.outcome in SUCCEEDED else "warning"
                 self._job.say(end.outcome, end.summary, self._now, level=level)
             if costs.trace is not None:
                 self._parts.save_trace(self._now.id, self._job.document(costs.trace, self._now, end))
-        except UserError as error:
-            troubles.append(str(error))
         found = self._now
         if found.settled and found.outcome != end.outcome:
             # This process was suspended and another one recovered the run, so the saved record is the true

@@ -32,7 +32,7 @@ from typing import Literal
 
 from reverie.agents.base import check_content
 from reverie.agents.scopes import ScopeContext, ScopeRoot
-from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os
+from reverie.errors import Busy, Conflict, StoreError, Unavailable, UserError, user_error_from_os, warned
 from reverie.files.atomic import is_write_protected, remove_mark
 from reverie.files.directory import is_directory, own_is_there, real_path
 from reverie.files.locks import file_lock, lock_beside
@@ -709,10 +709,8 @@ class ChangeSet:
     def _record(self, changes: Iterable[FileChange], subject: str, warnings: list[str]) -> None:
         """Record the changes in the history; if that fails, the next snapshot includes them."""
         paths = [change.root.directory / change.rel for change in changes]
-        try:
+        with warned(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)
-        except UserError as error:
-            warnings.append(str(error))
 
 
 def _not_taken_back(intents: Sequence[FileIntent]) -> Conflict:

@@ -14,9 +14,8 @@ occurs after a change was made is a warning in its result.
 
 from __future__ import annotations
 
-import contextlib
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -27,10 +26,10 @@ from reverie.errors import (
     Conflict,
     StoreError,
     Unavailable,
-    UserError,
     user_error_from_os,
+    warned,
 )
-from reverie.files.atomic import is_write_protected, undurable_as_warning, write_protected
+from reverie.files.atomic import Undurable, is_write_protected, write_protected
 from reverie.files.directory import is_link, real_path
 from reverie.files.locks import file_lock
 from reverie.files.rooted import RootedDirectory
@@ -282,7 +281,7 @@ class UserEdits:
             return  # taken back before, when another step of the same change was in the way
         store.rename(step.new, step.old)
         path, root, _files = store.resolve(step.old)
-        with _made(warnings):
+        with warned(warnings):
             # What the memory has now, but for what it had before.
             now = self._usage_below(root, path.rel)
             keys = {*now, *step.usage}
@@ -297,7 +296,7 @@ class UserEdits:
         An agent may have written them once more after they were recorded. If another snapshot has already
         recorded the deletion, `step` is returned as it is. Problems are added to `warnings`.
         """
-        with _made(warnings):
+        with warned(warnings):
             head = self._history_head()
             if head != step.journal.commit:
                 newest = self._changes.deleted(step.context, root, rel, head, step.journal.usage_before)
@@ -320,7 +319,7 @@ class UserEdits:
 
     def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
         """Record the changes in the history; if that fails, the next snapshot includes them."""
-        with _made(warnings):
+        with warned(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
 
     def _store(
@@ -333,15 +332,6 @@ class UserEdits:
 
     def _resolve(self, context: ScopeContext, path: str) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
         return self._parts.store(context, actor="user").resolve(path)
-
-
-@contextlib.contextmanager
-def _made(warnings: list[str]) -> Iterator[None]:
-    """Context manager: turn a `UserError` of the block into a warning, because the change is already made."""
-    try:
-        yield
-    except UserError as error:
-        warnings.append(str(error))
 
 
 _TOO_LARGE = f"This file is larger than {_SHOWN_AT_MOST >> 20} MiB; its beginning is shown read-only."
@@ -453,7 +443,7 @@ class CompanionFiles:
         self._parts.write_guard.require()
         with file_lock(self._parts.profile.locks, companion.path):
             compare((), files.read(rel))
-            with undurable_as_warning(warnings):
+            with warned(warnings, Undurable):
                 files.remove(rel, check=compare)
         self._note(companion.path, warnings)
 
@@ -492,17 +482,15 @@ class CompanionFiles:
             kept = self._kept(companion)
             self._parts.snapshots.record_companion(kept, actor="outside", source="before a change")
             commit = self._parts.snapshots.history.head() or ""
-            with undurable_as_warning(warnings):
+            with warned(warnings, Undurable):
                 files.write(rel, data, before_replace=compare, mode=mode)
         self._note(kept, warnings)
         return commit, " ".join(warnings)
 
     def _note(self, path: Path, warnings: list[str]) -> None:
         """Record a change in the history; if that fails, the next snapshot includes it."""
-        try:
+        with warned(warnings):
             self._parts.snapshots.record_companion(path, actor="user", source="by hand")
-        except UserError as error:
-            warnings.append(str(error))
 
     @staticmethod
     def _require_directory(companion: Companion, directory: Path) -> None:

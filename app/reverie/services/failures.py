@@ -31,7 +31,7 @@ from reverie.agents.loki.records import (
 )
 from reverie.agents.loki.rendering import rendered
 from reverie.agents.scopes import Scope, ScopeRoot
-from reverie.errors import Conflict, StoreError, Unavailable, UserError
+from reverie.errors import Conflict, StoreError, Unavailable, warned
 from reverie.failures.crash import CrashGroup, crashes, groups
 from reverie.failures.lessons import (
     FINGERPRINT_CHARS,
@@ -45,7 +45,7 @@ from reverie.failures.lessons import (
     retrieve,
 )
 from reverie.failures.record import is_switched_off
-from reverie.files.atomic import undurable_as_warning
+from reverie.files.atomic import Undurable
 from reverie.files.locks import file_lock, lock_beside
 from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import sha256_of_bytes
@@ -96,15 +96,13 @@ class RecordEdits:
         paths = [self._root.directory / rel]
         self._parts.snapshots.observe(source="before a change", dirty=paths)
         try:
-            with undurable_as_warning(warnings):
+            with warned(warnings, Undurable):
                 self._replace(rel, before, after)
         finally:
-            try:  # what is changed is changed; the next snapshot takes it in
+            with warned(warnings):  # what is changed is changed; the next snapshot takes it in
                 self._parts.snapshots.record(
                     actor="user", source="by hand", subject="Record changed by hand", dirty=paths
                 )
-            except UserError as error:
-                warnings.append(str(error))
 
     def _replace(self, rel: str, before: bytes, after: bytes) -> None:
         def compare(current: bytes | None) -> None:

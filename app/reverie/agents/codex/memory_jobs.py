@@ -17,7 +17,7 @@ from reverie.agents.capabilities import AgentJob, StatusLine, Thread
 from reverie.agents.codex.databases import memory_database, state_database
 from reverie.agents.codex.locations import normalised_cwd
 from reverie.agents.scopes import Scope
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, warned
 from reverie.files.sqlite import Database, Row
 from reverie.values import Struct, field, replace
 
@@ -195,7 +195,7 @@ def read_memory_books(
     for database in databases:
         if database is None:
             continue
-        try:
+        with warned(books.problems, Unavailable):
             tables = database.tables()
             for table in ("memory_summaries", "thread_memory"):
                 if table in tables:
@@ -218,8 +218,6 @@ def read_memory_books(
                 books.jobs = database.rows("jobs", _JOB_COLUMNS, limit=_MOST) or books.jobs
             known = {(row.get("kind"), row.get("job_key")) for row in books.jobs}
             books.jobs += tuple(row for row in older if (row["kind"], row["job_key"]) not in known)
-        except Unavailable as error:
-            books.problems.append(str(error))
     for row in books.jobs:
         thread_id = str(row.get("job_key") or "").lower()
         at = next(filter(None, (_ms(row.get(column)) for column in _READ_AT)), None)

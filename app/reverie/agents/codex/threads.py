@@ -22,7 +22,7 @@ from reverie.agents.capabilities import Thread
 from reverie.agents.codex.databases import state_database
 from reverie.agents.codex.transcript import Finder, rollout_id_of, thread_id_of
 from reverie.agents.reading import as_text
-from reverie.errors import Unavailable
+from reverie.errors import Unavailable, warned
 from reverie.files.directory import is_file, read_regular
 from reverie.files.sqlite import Database, Row
 from reverie.values import Struct, field, replace
@@ -62,7 +62,7 @@ def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) ->
     books = Books()
     database = state_database(home, cache, elsewhere)
     if database is not None:
-        try:
+        with warned(books.problems, Unavailable):
             rows = database.rows("threads", _THREAD_COLUMNS, limit=_MOST_ROLLOUTS)
             books.threads = {str(row["id"]).lower(): row for row in rows if isinstance(row.get("id"), str)}
             books.projects = _named(database, "projects")
@@ -75,8 +75,6 @@ def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) ->
                 for row in roots
                 if isinstance(row.get("path"), str) and row.get("project_id") in books.projects
             }
-        except Unavailable as error:
-            books.problems.append(str(error))
     return books
 
 
