@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_400,
+    "code lines": 95_098,
     "banners": 3,
-    "value classes": 680,
+    "value classes": 681,
     "forwarders": 102,
     "late imports": 196,
 }

@@ -212,8 +212,8 @@ def context_json(view: ContextView) -> dict[str, Any]:
     """Return the JSON document that the command `context` prints."""
     return {
         **columns(view, "agent at totalBytes=bytes totalTokens=tokens"),
-        "index": _index(view.part("index")),
-        "hotSet": _hot_set(view.part("hot-set")),
+        "index": _sized(view.part("index"), "entries", _index_item),
+        "hotSet": _sized(view.part("hot-set"), "items", _hot_item),
         "parts": [_part(part, load_states(view)) for part in view.parts],
     }
 
@@ -255,55 +255,33 @@ def _gauge(gauge: Gauge) -> str:
     return f"{gauge.used:,} {gauge.unit if gauge.used != 1 else gauge.unit[:-1]}"
 
 
-def _index(part: ContextPart | None) -> dict[str, Any]:
+def _sized(
+    part: ContextPart | None, key: str, item: Callable[[ContextEntry], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the loaded entries of a part as `item` makes them, below `key`, and the sizes of the part."""
     if part is None:
-        return {"entries": [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
+        return {key: [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
     return {
-        "entries": [
-            {
-                "path": entry.path,
-                "scope": entry.scope.value if entry.scope is not None else None,
-                **columns(entry, "description pinned bytes tokens"),
-            }
-            for entry in part.loaded
+        key: [item(entry) for entry in part.loaded],
+        "skipped": [
+            {"path": entry.path, "reason": reason(entry), "code": entry.reason, "score": entry.score}
+            for entry in part.entries
+            if entry.state == "out"
         ],
-        **_around(part),
-    }
-
-
-def _hot_set(part: ContextPart | None) -> dict[str, Any]:
-    if part is None:
-        return {"items": [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
-    return {
-        "items": [
-            {
-                "path": entry.path,
-                "pinned": entry.pinned,
-                "truncated": entry.state == "cut",
-                **columns(entry, "bytes tokens score"),
-            }
-            for entry in part.loaded
-        ],
-        **_around(part),
-    }
-
-
-def _around(part: ContextPart) -> dict[str, Any]:
-    """Return the fields of a part other than its items."""
-    return {
-        "skipped": _skipped(part),
         "totalBytes": part.gauges[0].used,
         "totalTokens": part.gauges[1].used,
         "block": part.text,
     }
 
 
-def _skipped(part: ContextPart) -> list[dict[str, Any]]:
-    return [
-        {"path": entry.path, "reason": reason(entry), "code": entry.reason, "score": entry.score}
-        for entry in part.entries
-        if entry.state == "out"
-    ]
+def _index_item(entry: ContextEntry) -> dict[str, Any]:
+    scope = entry.scope.value if entry.scope is not None else None
+    return {"path": entry.path, "scope": scope, **columns(entry, "description pinned bytes tokens")}
+
+
+def _hot_item(entry: ContextEntry) -> dict[str, Any]:
+    truncated = entry.state == "cut"
+    return {**columns(entry, "path pinned"), "truncated": truncated, **columns(entry, "bytes tokens score")}
 
 
 def _part(part: ContextPart, states: Mapping[str, LoadState]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class FileIntent(Struct, frozen=True):
     mode: int | None = None
     """The permission bits with which a deleted file is restored."""
     place: int | None = None
-    """The position of a record within its file, with which the record is restored."""
+    """Unused; journals of version 0.2 have it."""
 
     @property
     def path(self) -> str:
