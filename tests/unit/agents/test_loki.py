@@ -28,6 +28,7 @@ from reverie.errors import Unavailable
 from reverie.jobs.consolidate.engine import RulesEngine
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.listing import names_only, scan_scope
+from reverie.memory.scope_files import FileChange
 from reverie.profile import Profile
 from reverie.services.edits import UserEdits
 from reverie.services.workbench import Workbench
@@ -580,3 +581,17 @@ def test_only_the_agent_consolidates_its_records(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="alone changes its records"):
         parts.dreams.run(DreamRequest(parts.home.context()), RulesEngine())
     assert (path.read_bytes(), parts.runs.all()) == (before, ())
+
+
+def test_an_interrupted_run_of_version_0_2_over_records_leaves_the_store_as_it_is(tmp_path: Path) -> None:
+    maker = LokiMaker(tmp_path / "project")
+    path = maker.patterns(maker.anti_pattern(1))
+    before = path.read_bytes()
+    parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), system_clock)
+    root = parts.home.scope_root(parts.home.context(), Scope.PROJECT)
+    transaction = parts.transaction_for("1700000000000-aaaaaaaa", "dream")
+    rel = "semantic/patterns.json/sem-00000001"
+    journal = transaction.prepare([FileChange(root, rel, b"was\n", b"became\n")])
+    recovered = transaction.roll_back(journal)
+    assert (recovered.restored, recovered.left) == ((), (f"/memories/project/{rel}",))
+    assert path.read_bytes() == before
