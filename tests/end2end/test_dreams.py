@@ -329,7 +329,8 @@ def test_the_demo_shows_what_a_consolidation_by_rules_does_and_holds_nothing(tmp
     for workspace in sorted(each.name for each in (home / "sessions").iterdir()):
         options = ["--home", str(home), "--profile", str(tmp_path / "profile"), "--json"]
         words = [*options, "consolidate", "--workspace", workspace, "--engine", "rules", "--dry-run"]
-        done = subprocess.run([sys.executable, "-m", "reverie", *words], capture_output=True, check=True)
+        done = run_command(*words)
+        assert done.returncode == 0, done.stderr
         said[workspace] = json.loads(done.stdout)
     assert {each["outcome"] for each in said.values()} == {"completed"}
     first = said["4b7d02e9c1"]["summary"]

@@ -30,5 +30,6 @@ settings.load_profile(TEST_PROFILE)
 
 def examples(count: int, least: int = 15) -> int:
     """How many examples a test asks for that needs more (or fewer) than the profile says: all of them in the
-    campaign, a fifth in the suite, but `least` of them (few for a test that runs for each row of a table)."""
-    return count if TEST_PROFILE == "campaign" else max(least, count // 5)
+    campaign, a fifth in the suite, but `least` of them (few for a test that runs for each row of a table),
+    and never more than `count`."""
+    return count if TEST_PROFILE == "campaign" else min(count, max(least, count // 5))
