@@ -7,8 +7,8 @@ or header that revealed it (so call `learn` with the memories first; then a view
 too).
 
 Invariants, each with a test: `restore(hide(text)) == text` for every text, even one that looks like a token
-(look-alikes get a token of their own); `find_secrets(hide(text))` is empty; `restore` returns exact text or
-raises, so that no placeholder is ever written into a memory. A secret of several lines is hidden line by
+(look-alikes get a token of their own); `possible_secrets(hide(text))` is empty; `restore` returns exact text
+or raises, so that no placeholder is ever written into a memory. A secret of several lines is hidden line by
 line, without line numbers in front of it, so that every line of a numbered view restores to the line in the
 file.
 
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reverie.errors import StoreError
-from reverie.text.redact import find_secrets, in_texts
+from reverie.text.redact import in_texts, possible_secrets
 
 EXAMPLE = "{{REVERIE_SECRET_0}}"
 """A token for prompts that explain tokens; it never stands for a secret."""
@@ -141,8 +141,8 @@ class Vault:
         They are detected in this text or known from other texts; none is inside a token.
         """
         tokens = [match.span() for match in _TOKEN.finditer(text)]
-        for secret in find_secrets(text):
-            if (secret.start, secret.end) not in tokens:
+        for secret in possible_secrets(text):
+            if not any(start <= secret.start and secret.end <= end for start, end in tokens):
                 yield secret.start, secret.end
         present = [re.escape(value) for value in self._known if value in text]
         if present:

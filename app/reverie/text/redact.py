@@ -22,6 +22,7 @@ from functools import cache, partial
 from typing import Any
 
 from reverie.text import secret_values as its
+from reverie.text.chance import mixed_values, values_of_access
 from reverie.text.secret_shapes import login_secrets, places_of, shaped_secrets
 from reverie.text.secret_table import lazy_pattern, secret_table, secret_words
 from reverie.text.secret_values import (
@@ -684,16 +685,28 @@ class Secret(Struct, frozen=True):
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in `text`, in order and without overlaps."""
+    return _found(text, _spans)
+
+
+def possible_secrets(text: str) -> tuple[Secret, ...]:
+    """Return the secrets in `text`, and what may be one, such as words and numbers beside a word of access.
+
+    For text that leaves the machine, where a value that was replaced in vain costs little.
+    """
+    return _found(text, _possible_spans)
+
+
+def _found(text: str, spans_of: Callable[[str], Iterable[SecretSpan]]) -> tuple[Secret, ...]:
     if len(text) < _LEAST_ALONE and text.isalnum() and text.isascii():
         return ()
     shown, places = _as_read(text)
-    spans = [*_spans(shown), *_in_encodings(shown)]
+    spans = [*spans_of(shown), *_in_encodings(shown)]
     if _ESCAPED.search(shown) is not None:
         # Both with and without decoding: an apparent tab may be two characters of a password.
         plain, at = _unescaped(shown)
         escapes = _inside_escapes(shown)
         spans = [(escapes.get(start, start), end, kind) for start, end, kind in spans]
-        spans += [(at[start], at[end - 1] + 1, kind) for start, end, kind in _spans(plain) if start < end]
+        spans += [(at[start], at[end - 1] + 1, kind) for start, end, kind in spans_of(plain) if start < end]
     found = tuple(_united(spans))
     if places is None:
         return found
@@ -780,6 +793,12 @@ def _spans(text: str) -> Iterable[SecretSpan]:
             yield from tag_secrets(text)
     yield from command_secrets(text)
     yield from login_secrets(text, small)
+
+
+def _possible_spans(text: str) -> Iterator[SecretSpan]:
+    yield from _spans(text)
+    yield from mixed_values(text)
+    yield from values_of_access(text, small_letters(text))
 
 
 def _signs(*ranges: tuple[int, int]) -> frozenset[str]:
