@@ -30,7 +30,7 @@ from reverie.errors import UserError
 from reverie.text.summaries import Phrase, plain
 from reverie.values import Struct
 
-_BROKEN_TEXT, _PHRASE = 1, 2
+_BROKEN_TEXT, _PHRASE, _BROKEN_KEYS = 1, 2, 3
 _PLAIN = (str, int, float, bool, bytes, type(None), dict, list, tuple, set, frozenset)
 _CONTAINERS = frozenset(
     (tuple, list, set, frozenset, dict, Sequence, Collection, Iterable, AnySet, Mapping, MutableMapping)
@@ -57,20 +57,14 @@ def encode(value: Any) -> bytes:
 def decode(data: bytes, hint: Any) -> Any:
     """Decode a value of the type `hint`. Raises `WireError` for anything else."""
     try:
-        return _decoder(hint).decode(data)
-    except msgspec.ValidationError as error:
-        return _decode_extensions(data, hint, error)
+        try:
+            return _decoder(hint).decode(data)
+        except msgspec.ValidationError:
+            # It may have extension values in place of texts, which a typed decoder rejects.
+            found = msgspec.msgpack.decode(data, ext_hook=_extension)
+            return msgspec.convert(found, hint, dec_hook=_incoming, builtin_types=(bytes,))
     except (ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise WireError(f"not a valid message: {error}") from error
-
-
-def _decode_extensions(data: bytes, hint: Any, refused: msgspec.ValidationError) -> Any:
-    """Decode a value that has extension values in place of texts, which a typed decoder rejects."""
-    try:
-        found = msgspec.msgpack.decode(data, ext_hook=_extension)
-        return msgspec.convert(found, hint, dec_hook=_incoming, builtin_types=(bytes,))
-    except (ValueError, TypeError, RecursionError, msgspec.MsgspecError):
-        raise WireError(f"not a valid message: {refused}") from refused
 
 
 @functools.cache
@@ -107,6 +101,8 @@ def _incoming(kind: Any, value: Any) -> Any:
 def _extension(code: int, data: memoryview) -> Any:
     if code == _BROKEN_TEXT:
         return bytes(data).decode("utf-8", "surrogatepass")
+    if code == _BROKEN_KEYS:
+        return dict(decode(bytes(data), list[Any]))
     if code == _PHRASE:
         return _phrase_from(decode(bytes(data), list[Any]))
     raise ValueError(f"unknown extension {code}")
@@ -120,7 +116,11 @@ def _with_broken_text(value: Any) -> Any:
         except UnicodeEncodeError:
             return msgspec.msgpack.Ext(_BROKEN_TEXT, value.encode("utf-8", "surrogatepass"))
     if isinstance(value, dict):
-        return {_with_broken_text(key): _with_broken_text(item) for key, item in value.items()}
+        pairs = [(_with_broken_text(key), _with_broken_text(item)) for key, item in value.items()]
+        # An extension value cannot be a key.
+        if any(isinstance(key, msgspec.msgpack.Ext) for key, _item in pairs):
+            return msgspec.msgpack.Ext(_BROKEN_KEYS, msgspec.msgpack.encode(pairs))
+        return dict(pairs)
     if isinstance(value, list | tuple):
         return [_with_broken_text(item) for item in value]
     return value

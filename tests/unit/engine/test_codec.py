@@ -160,3 +160,17 @@ def test_a_type_that_cannot_cross_is_a_mistake_of_ours() -> None:
         require_wirable(Exception)
     with pytest.raises(TypeError):
         require_wirable(tuple[object, type])
+
+
+@pytest.mark.parametrize("key", ["plain.md", "bro\udc80ken.md"])
+def test_a_mapping_by_a_name_that_is_not_unicode_crosses(key: str) -> None:
+    value = {key: ("a", "b\udcff"), "other.md": ()}
+    assert decode(encode(value), dict[str, tuple[str, ...]]) == value
+    assert decode(encode([value, "c"]), list[Any]) == [{key: ["a", "b\udcff"], "other.md": []}, "c"]
+
+
+@pytest.mark.parametrize("pairs", [[[["a"], 1]], [1], {"a": 1}, [["a", 1, 2]]])
+def test_a_mapping_that_is_not_made_of_pairs_is_refused(pairs: Any) -> None:
+    sent = msgspec.msgpack.encode(msgspec.msgpack.Ext(3, msgspec.msgpack.encode(pairs)))
+    with pytest.raises(WireError):
+        decode(sent, dict[str, int])
