@@ -118,7 +118,7 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
 
         settings = parts.read_settings().system1
         if workspace_id is None:
-            return ModelFacts(settings.model or "rules", phrase("No workspace is chosen."))
+            return ModelFacts(settings.model or "rules", phrase("No workspace is selected."))
         parts.forget_settings()
         sessions, writer = parts.home.sessions, parts.home.writer
         session = None if sessions is None else sessions.session_place(workspace_id)
@@ -141,7 +141,7 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         outcome = open_writer(parts, by_hand=True).run_now(workspace_id or "", force=True)
         if not outcome.succeeded:
             raise StoreError(
-                "The memory writer did not write.", cause=outcome.text, next_step=outcome.next_step
+                "The memory writer could not run.", cause=outcome.text, next_step=outcome.next_step
             )
 
     return DoctorHooks(

@@ -94,7 +94,10 @@ AGENT_BUSY = "agent-busy"
 """The `reason` of a `Busy` while the agent rewrites its own memory; callers may wait for the end."""
 
 
-_AWAY = ("The disk or the network share below it is gone.", "Connect it again, then try again.")
+_AWAY = (
+    "The disk or network share of this file is not available.",
+    "Reconnect the disk or share, then try again.",
+)
 _NEXT_STEPS = {
     # Not every system knows all of them.
     **{
@@ -102,8 +105,8 @@ _NEXT_STEPS = {
         for name in ("ESTALE", "ENOTCONN", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENODEV")
         if hasattr(errno, name)
     },
-    errno.ENOSPC: ("The disk is full.", "Free some space and try again."),
-    errno.EDQUOT: ("The disk quota is used up.", "Free some space and try again."),
+    errno.ENOSPC: ("The disk is full.", "Free up disk space, then try again."),
+    errno.EDQUOT: ("The disk quota is used up.", "Free up disk space, then try again."),
     errno.EFBIG: ("The file size limit of this process is reached.", "Raise the limit and try again."),
     errno.EACCES: ("Permission is denied.", "Check who owns the file and its folder, and their modes."),
     errno.EPERM: (
@@ -111,10 +114,10 @@ _NEXT_STEPS = {
         "Check who owns the file and its folder, and their modes.",
     ),
     errno.EROFS: ("The file system is mounted read-only.", "Mount it writable, or work on a copy."),
-    errno.ENOENT: ("It is no longer there.", "Refresh and try again."),
+    errno.ENOENT: ("The file or folder no longer exists.", "Refresh and try again."),
     errno.ENAMETOOLONG: ("The name is too long for this file system.", "Choose a shorter name."),
     errno.EMFILE: ("Too many files are open.", "Close other programs, or raise the open-files limit."),
-    errno.EISDIR: ("There is a folder in its place.", "Move it away, then try again."),
+    errno.EISDIR: ("There is a folder at this path.", "Move it to another place, then try again."),
     errno.EIO: ("The device reports an input/output error.", "Check the disk, then try again."),
 }
 
@@ -133,15 +136,15 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
     """
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."
-        return Unavailable(title, cause=cause, next_step="Move it away, then try again.")
+        return Unavailable(title, cause=cause, next_step="Move it to another place, then try again.")
     if isinstance(error, RefusedFileError):
-        next_step = "Look at what lies in its place, or move it away, then try again."
+        next_step = "Check what is at this path, or move it to another place, then try again."
         return Unavailable(title, cause=f"{error.strerror}.", next_step=next_step)
     cause, next_step = _NEXT_STEPS.get(
         error.errno or 0,
         (
             f"The operating system reports: {error.strerror or error}.",
-            "Try again; if it stays, check the disk.",
+            "Try again. If the error persists, check the disk.",
         ),
     )
     return Unavailable(title, cause=cause, next_step=next_step)

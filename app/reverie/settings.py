@@ -203,12 +203,12 @@ def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
         return Settings(), (f"{path.name} {damage}; the defaults are used.",)
     raw = document.unwrap()
     problems = [
-        f"{name} in {path.name} is not a setting of this version; it is kept, but changes nothing."
+        f"{name} in {path.name} is not a setting of this version. Reverie keeps the line but ignores it."
         for name in _unknown(raw)
     ]
     settings, bad = _validate(raw)
     problems += [
-        f"{name} in {path.name} does not count: {why}. Its default is used." for name, why in bad.items()
+        f"{name} in {path.name} is ignored: {why}. Reverie uses the default." for name, why in bad.items()
     ]
     return settings, tuple(problems)
 

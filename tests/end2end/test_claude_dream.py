@@ -225,7 +225,7 @@ def test_a_preview_shows_what_follows_and_takes_no_lock(world: World) -> None:
     assert "/memories/project/MEMORY.md" in files
     following = [group for group in review.groups if not group.ops]
     assert [group.reason for group in following] == [
-        "The index and the links between memories follow what is accepted."
+        "The index and the links between memories are updated for the changes that you accept."
     ] * len(following)
 
 

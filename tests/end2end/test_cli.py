@@ -435,7 +435,7 @@ def test_what_a_command_says_it_says_once(run: Run) -> None:
     assert run("runs").out == "There are no runs yet.\n"
     assert run("runs", "--json").json == []
     extract = run("extract")
-    assert (extract.out, extract.err.count("There is nothing to extract here.")) == ("", 1)
+    assert (extract.out, extract.err.count("There is nothing to extract in this home.")) == ("", 1)
     assert "Claude Code" in run("notes").err
 
 

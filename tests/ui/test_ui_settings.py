@@ -296,9 +296,14 @@ def test_a_failed_test_shows_its_whole_reason_and_no_step_that_was_not_tried(ope
     reason = "Nobody answers at this address. " + "Start the server, or correct the address." * 6
     results.resize(300, results.height())
     results.say(
-        (("pass", "The service answers."), ("fail", reason), ("skip", "Not tried."), ("skip", "Not tried."))
+        (
+            ("pass", "The service responds."),
+            ("fail", reason),
+            ("skip", "Not tested."),
+            ("skip", "Not tested."),
+        )
     )
-    assert results.texts == ("The service answers.", reason)
+    assert results.texts == ("The service responds.", reason)
     label = results.findChildren(WrapLabel)[-1]
     opened.qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))
 
@@ -387,7 +392,7 @@ def test_return_in_a_field_presses_no_button(opened: Opened, desk: Desk) -> None
 
 def test_a_key_that_the_keyring_refuses_stays_typed(opened: Opened, desk: Desk) -> None:
     opened.service("openai")
-    desk.error = UserError("The key was not stored.")
+    desk.error = UserError("The key could not be saved.")
     opened.qtbot.keyClicks(opened.dialog.models.key, "sk-other")
     opened.qtbot.keyClick(opened.dialog.models.key, Qt.Key.Key_Return)
     opened.wait()

@@ -73,13 +73,13 @@ def test_a_look_that_fails_says_so_and_does_not_go_on_looking(
     windows: Windows, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def find(_service: FindingService, **_named: object) -> None:
-        raise Unavailable("The disk does not answer.")
+        raise Unavailable("The disk is not responding.")
 
     driver = windows.open(home)
     with monkeypatch.context() as patched:
         patched.setattr(FindingService, "find", find)
         driver.do("view.worth")
-        driver.until(lambda: "does not answer" in driver.tab.worth.page.message.text)
+        driver.until(lambda: "is not responding" in driver.tab.worth.page.message.text)
         assert driver.tab.worth.page.title.text() == "Not checked yet"
     driver.do("view.worth")
     driver.do("view.worth")

@@ -227,9 +227,9 @@ class _ReaderProcess:
             except (ChildSilent, ChildEnded, ValueError, msgspec.ValidationError) as error:
                 self.end()
                 if isinstance(error, ChildSilent):
-                    raise _no_answer(of, "Its repository does not answer.") from error
+                    raise _no_answer(of, "Its repository is not responding.") from error
                 log.warning("a repository was given up: %s", error)
-                raise _no_answer(of, "The process that read it ended.") from error
+                raise _no_answer(of, "The process that read the repository ended.") from error
         except OSError as error:
             raise Unavailable(f"{of} could not be checked.", cause=str(error)) from error
         if isinstance(answer, _Crash):
@@ -469,7 +469,7 @@ class _Responder:
             problem = _no_answer(str(self._project.project if self._project else ""), f"{error}.")
             return _Problem("Unavailable", problem.title, problem.cause, problem.next_step, problem.reason)
         except MemoryError:
-            raise SystemExit("The repository needs more memory than a check may have.") from None
+            raise SystemExit("The repository needs more memory than a check is allowed to use.") from None
         except Exception:  # noqa: BLE001 - handed to the parent, which has the crash path
             return _Crash(traceback.format_exc())
         return answer

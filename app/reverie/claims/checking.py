@@ -149,7 +149,7 @@ def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
 
 def in_one_line(claim: CheckedClaim) -> str:
     """Return a stale claim on one line: `src/a.py moved to src/b.py (1a2b3c4d5e, 2026-01-02: Rename)`."""
-    what = "is gone" if claim.state is ClaimState.GONE else claim.state.value
+    what = "no longer exists" if claim.state is ClaimState.GONE else claim.state.value
     text = f"{claim.token} {what}" + (f" to {claim.to}" if claim.to else "")
     if claim.evidence is not None:
         evidence = claim.evidence

@@ -134,7 +134,7 @@ class CheckedProject:
 
         def check(current: bytes | None) -> None:
             if current != before:
-                raise Conflict(f"{note.path} has changed.", next_step="Check it again.")
+                raise Conflict(f"{note.path} has changed.", next_step="Check the statements again.")
 
         path = self.project / note.place
         try:
@@ -155,7 +155,9 @@ class CheckedProject:
         whole = Path(os.path.normpath(file if file.is_absolute() else self.project / file))
         if not whole.is_relative_to(self.project) or whole == self.project:
             raise StoreError(
-                f"{file} is not in {self.project}.", next_step="Name a file of the project.", reason="missing"
+                f"{file} is not in {self.project}.",
+                next_step="Name a file inside the project.",
+                reason="missing",
             )
         place = whole.relative_to(self.project).as_posix()
         real = Path(real_path(whole))

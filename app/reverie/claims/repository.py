@@ -192,9 +192,9 @@ def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
 
 def _unusable(project: Path, cause: str) -> Unavailable:
     return Unavailable(
-        f"There is no repository to read at {project}.",
+        f"No repository can be read at {project}.",
         cause=cause if cause.endswith(".") else f"{cause}.",
-        next_step="A project is the root of a checkout, or a bare repository.",
+        next_step="A project must be the root of a checkout, or a bare repository.",
         reason="repository",
     )
 
@@ -206,14 +206,14 @@ def _git_directory(project: Path) -> Path:
     except OSError:
         if is_directory(project / "objects") and is_file(project / "HEAD"):
             return project
-        raise _unusable(project, "It has no .git") from None
+        raise _unusable(project, "There is no .git") from None
     if stat.S_ISDIR(status.st_mode):
         return dot
     if not stat.S_ISREG(status.st_mode):
-        raise _unusable(project, "Its .git is neither a directory nor a file")
+        raise _unusable(project, ".git is neither a directory nor a file")
     line = _small_text(dot)
     if not line.startswith("gitdir:"):
-        raise _unusable(project, "Its .git file names no directory")
+        raise _unusable(project, "The .git file does not name a directory")
     place = Path(os.path.normpath(project / line.removeprefix("gitdir:").strip()))
     # The directory of a worktree names its checkout, and so does the configuration of a submodule. Any other
     # directory is refused.
@@ -223,7 +223,7 @@ def _git_directory(project: Path) -> Path:
     work = re.search(r"^[ \t]*worktree[ \t]*=(.*\S)", _small_text(place / "config"), re.MULTILINE)
     if work and os.path.realpath(place / work[1].strip()) == os.path.realpath(project):
         return place
-    raise _unusable(project, "Its .git file names a directory that does not belong to this checkout")
+    raise _unusable(project, "The .git file names a directory that does not belong to this checkout")
 
 
 def _small_text(path: Path) -> str:
@@ -413,11 +413,11 @@ class ProjectRepository:
             for raw, entry in self._below(here).items():
                 count += 1
                 if count > MOST_ENTRIES:
-                    self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were looked at.")
+                    self.limits.add(f"Only {MOST_ENTRIES:,} files of the repository were checked.")
                     return found
                 path = prefix + _text(raw)
                 if len(path) > _LONGEST_PATH:
-                    self.limits.add(f"Paths of more than {_LONGEST_PATH:,} characters were left out.")
+                    self.limits.add(f"Paths longer than {_LONGEST_PATH:,} characters were left out.")
                     continue
                 found.put(path, entry)
                 if entry.kind == _TREE:
@@ -572,7 +572,7 @@ class ProjectRepository:
     def _end_history(self) -> None:
         """Stop following the history here."""
         self.all_walked = True
-        self.limits.add(f"Only the newest {len(self._order):,} commits were looked at.")
+        self.limits.add(f"Only the newest {len(self._order):,} commits were checked.")
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
         """Index the changes of a commit; changes brought in by a merge are indexed at their own commits."""

@@ -81,7 +81,7 @@ class RepositoryWords:
                 self._found[oid] = known
             present |= known
         if self._bytes >= MOST_BYTES:
-            repository.limits.add(f"Names were looked up in {MOST_BYTES >> 20} MiB of files only.")
+            repository.limits.add(f"Names were searched for in only {MOST_BYTES >> 20} MiB of files.")
             return {word.decode() for word in self._wanted}
         return {word.decode() for word in present}
 
@@ -105,7 +105,7 @@ class RepositoryWords:
                 if change.status == "A" or change.raw in seen or _NO_CODE.search(change.path):
                     continue
                 if len(seen) >= MOST_OLD_BLOBS:
-                    repository.limits.add(f"Names were looked up in {MOST_OLD_BLOBS:,} older texts only.")
+                    repository.limits.add(f"Names were searched for in only {MOST_OLD_BLOBS:,} older texts.")
                     return
                 seen.add(change.raw)
                 known = self._old.get(change.raw)

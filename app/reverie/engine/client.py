@@ -83,8 +83,8 @@ class EngineGone(Unavailable):
     def __init__(self, cause: str = "") -> None:
         super().__init__(
             "Reverie's engine is not running.",
-            cause=cause or "Its process ended, or the system ran out of memory.",
-            next_step="Try again: it will be restarted, and interrupted work is recovered first.",
+            cause=cause or "The engine process ended, or the system ran out of memory.",
+            next_step="Try again: Reverie restarts the engine and first recovers interrupted work.",
         )
 
 
@@ -233,7 +233,7 @@ class EngineClient:
     def _connected(self) -> Channel:
         """Return the connection; open it if there is none. Raises `UserError`."""
         if self._stopping.is_set():
-            raise EngineGone("The program is ending.")
+            raise EngineGone("The program is closing.")
         if self._channel is not None:
             return self._channel
         channel, welcome = self._welcomed()

@@ -517,9 +517,9 @@ class ProfileEngine:
             found = self.open(root)
         if found.home_id != home_id:
             raise Unavailable(
-                f"{root} holds another home now.",
-                cause="It was replaced while it was open.",
-                next_step="Close it and open it again.",
+                f"{root} now contains a different home.",
+                cause="The home was replaced while it was open.",
+                next_step="Close the home and open it again.",
                 reason="replaced",
             )
         return found

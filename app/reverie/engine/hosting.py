@@ -31,8 +31,8 @@ from reverie.text.summaries import phrase, plain
 log = logging.getLogger("reverie.engine")
 
 PAUSED_ELSEWHERE = phrase("The background services are paused in another window.")
-STARTING = phrase("The background services are being started.")
-FAILED = phrase("The background services failed and will be restarted. The log says why.")
+STARTING = phrase("The background services are starting.")
+FAILED = phrase("The background services failed and will be restarted. The log has the reason.")
 
 
 class HomeHost:

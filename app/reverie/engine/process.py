@@ -86,7 +86,7 @@ class EngineRuns(Busy):
     """
 
     def __init__(self, pid: int) -> None:
-        super().__init__(f"Process {pid or 'unknown'} is the engine of this profile already.")
+        super().__init__(f"Process {pid or 'unknown'} is already the engine of this profile.")
 
 
 # Serving
@@ -243,7 +243,7 @@ def _listening_at(path: Path) -> socket.socket:
     except OSError as error:
         listening.close()
         raise user_error_from_os(
-            error, f"The socket {path} of Reverie's engine could not be made."
+            error, f"The socket {path} of Reverie's engine could not be created."
         ) from error
     finally:
         os.umask(before)

@@ -110,7 +110,7 @@ def make_ours(path: Path) -> None:
     Raises `UserError`.
     """
     if is_link(path.parent):
-        raise Unavailable(f"{path.parent} is a symbolic link, which could lead elsewhere at any time.")
+        raise Unavailable(f"{path.parent} is a symbolic link, and its target could change at any time.")
     ensure_private(path.parent)
 
 
@@ -152,8 +152,8 @@ def connect(
             return reach(profile)
         StartingEngine(engine_command(profile) if command is None else command).wait()
     raise Unavailable(
-        "Reverie's engine does not answer.",
-        cause="It was started, and cannot be reached.",
+        "Reverie's engine is not responding.",
+        cause="The engine was started but cannot be reached.",
         next_step="End the process `reverie _engine`, then try again.",
     )
 
@@ -225,7 +225,7 @@ def reach(profile: Profile) -> Channel:
             if is_ours(connection):
                 return socket_channel(connection, FromEngine)
             log.warning("another user listens at %s, and is told nothing", place)
-            refusal = PermissionError(errno.EACCES, "it belongs to another user", str(place))
+            refusal = PermissionError(errno.EACCES, "the file belongs to another user", str(place))
         except OSError as error:
             refusal = refusal or error
         connection.close()

@@ -108,27 +108,28 @@ class RemoteMachine:
         name = self.address.name
         if isinstance(failure, Refused):
             return _refused(
-                f"{name} has another version of Reverie.",
-                f"There it is {failure.version}, here {__version__}.",
-                "Install the same version at both ends.",
+                f"{name} has a different version of Reverie.",
+                f"The version there is {failure.version}, the version here is {__version__}.",
+                "Install the same version on both machines.",
             )
         if isinstance(failure, WireError):
             return _refused(
-                f"{name} does not answer as Reverie does.",
-                "A startup file of the shell there prints something, or the account runs no commands.",
+                f"{name} does not respond like Reverie.",
+                "A startup file of the shell on that machine prints text, or the account cannot run "
+                "commands.",
                 f"Run `ssh {name} true`: it must print nothing.",
             )
         if code == 127:
             return _refused(
-                f"{name} has no Reverie.",
-                "The command `reverie` is not found there.",
-                f"Run there: {INSTALL}",
+                f"Reverie is not installed on {name}.",
+                "The command `reverie` was not found on that machine.",
+                f"Run this on that machine: {INSTALL}",
             )
         if "invalid choice: 'engine'" in text:
             return _refused(
-                f"{name} has another version of Reverie.",
-                "It is too old to be used from another machine.",
-                f"Install version {__version__} there.",
+                f"{name} has a different version of Reverie.",
+                "That version is too old to be used from another machine.",
+                f"Install version {__version__} on that machine.",
             )
         for pattern, title, cause, step in _SAID_BY_SSH:
             if pattern in text:
@@ -140,7 +141,7 @@ class RemoteMachine:
         return Unavailable(
             f"Cannot reach {self.address.name}.",
             cause=_printable(lines[-1]) if lines else "The connection was lost.",
-            next_step="What you type is kept. Reverie connects again as soon as the machine answers.",
+            next_step="Your text is saved. Reverie reconnects as soon as the machine responds.",
             reason=LOST,
         )
 
@@ -149,31 +150,40 @@ _SAID_BY_SSH = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
         "The host key of {name} has changed.",
-        "It is not the one that ssh knows: the machine was set up again, or someone is in between.",
-        "Find out which, then remove the old key with `ssh-keygen -R` and run `ssh {name}` once.",
+        (
+            "It differs from the key that ssh has stored: the machine was reinstalled, or someone is "
+            "intercepting the connection."
+        ),
+        (
+            "Find out which is the case. Then remove the old key with `ssh-keygen -R` and run `ssh {name}` "
+            "once."
+        ),
     ),
     (
         "Host key verification failed",
-        "{name} is not known here yet.",
-        "ssh does not know its host key.",
-        "Run `ssh {name}` once in a terminal, compare the fingerprint, and say yes.",
+        "This computer has never connected to {name}.",
+        "ssh does not know the host key of that machine.",
+        "Run `ssh {name}` once in a terminal, compare the fingerprint, and confirm.",
     ),
     (
         "Permission denied",
-        "{name} does not let you in.",
-        "It accepts no key that ssh offers, and there is no terminal to type a password in.",
-        "Check that `ssh {name}` works without a question; `ssh-add` unlocks a key.",
+        "{name} denied access.",
+        (
+            "The machine accepts none of the keys that ssh offers, and there is no terminal to enter a "
+            "password in."
+        ),
+        "Check that `ssh {name}` works without asking for input; `ssh-add` unlocks a key.",
     ),
     (
         "Too many authentication failures",
-        "{name} does not let you in.",
-        "ssh offered it too many keys.",
-        "Name the right one in the configuration of ssh (`IdentityFile`, `IdentitiesOnly yes`).",
+        "{name} denied access.",
+        "ssh offered too many keys.",
+        "Set the right key in the ssh configuration (`IdentityFile`, `IdentitiesOnly yes`).",
     ),
     (
         "Could not resolve hostname",
         "{name} could not be found.",
-        "Its name is not known, or the network is away.",
+        "The name is unknown, or the network is not available.",
         "Check the name and the network.",
     ),
 )

@@ -181,7 +181,7 @@ class ClientConnection:
             raise WireError("a client that does not say hello")
         if (hello.protocol, hello.version) != (PROTOCOL, __version__):
             sentence = (
-                f"Reverie's engine for this profile runs as version {__version__}, and this is version "
+                f"Reverie's engine for this profile runs version {__version__}, but this is version "
                 f"{hello.version}. Close the other windows and commands of Reverie, then start this one "
                 "again."
             )
@@ -199,7 +199,11 @@ class ClientConnection:
         if not isinstance(message, CallMessage) or message.id in self._calls:
             raise WireError("a message that has no place here")
         if len(self._calls) >= MOST_CALLS:
-            error = Busy("Reverie's engine is busy.", cause="Too much was asked at once.", next_step="Wait.")
+            error = Busy(
+                "Reverie's engine is busy.",
+                cause="There were too many requests at the same time.",
+                next_step="Wait.",
+            )
             self.channel.send(Failed(message.id, error))
             return
         control = self._calls[message.id] = CallControl(message, partial(self._report, message.id), self)

@@ -55,6 +55,6 @@ class StartingEngine:
             lines = printed.decode("utf-8", "replace").strip().splitlines()
             raise Unavailable(
                 "Reverie's engine could not be started.",
-                cause=lines[-1] if lines else f"It ended with code {self._process.returncode}.",
-                next_step="Run `reverie engine` in a terminal to see what is in its way.",
+                cause=lines[-1] if lines else f"The engine ended with code {self._process.returncode}.",
+                next_step="Run `reverie engine` in a terminal to see the reason.",
             )

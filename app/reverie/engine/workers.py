@@ -146,7 +146,7 @@ class Workers:
         with self._lock:
             worker, self._spare = self._spare, None
             if self._closed:
-                raise EngineGone("The program is ending.")
+                raise EngineGone("The program is closing.")
             if worker is None or worker.exit_code is not None:
                 if worker is not None:
                     worker.end(kill=True)
@@ -177,7 +177,7 @@ class _RunProcess(ChildProcess):
         if is_debug():
             self._client.services.set_debug(True)
         call = self._client.post(control.call)
-        title = f"The run did not stop within {cancel_s:g} seconds, so its process was ended."
+        title = f"The run did not stop within {cancel_s:g} seconds, so Reverie ended its process."
         overdue = threading.Timer(cancel_s, lambda: call.cancel(Failed(0, RunEnded(title))))
         overdue.daemon = True
 
@@ -216,4 +216,4 @@ def _ended(title: str, home: RunDependencies | None) -> RunEnded:
         return RunEnded(title, cause="The next run recovers unfinished work.", next_step=str(error))
     settled = [record for record in map(home.runs.load, open_runs) if record.settled]
     found = " ".join(dict.fromkeys(record.summary for record in settled if record.summary))
-    return RunEnded(title, cause=found or "It left nothing half done.")
+    return RunEnded(title, cause=found or "The run left nothing unfinished.")

@@ -81,7 +81,7 @@ def as_injected(
     Reverie's own block.
     """
     if not is_file(memory / "index.json"):
-        why = "loki-mode injects nothing until memory/index.json exists."
+        why = "loki-mode adds no lessons until memory/index.json exists."
         return AsInjected("", why if ours else "")
     left_out: list[tuple[Path, str]] = []
     priors = "".join(f"{line}\n" for line in prior_lines)
@@ -103,14 +103,14 @@ def _compared(
         return AsInjected(block)
     if closed is not None:
         name = closed.path.relative_to(memory).as_posix()
-        return AsInjected(block, f"loki-mode injects no lesson now: memory/{name} {closed.cause}.")
+        return AsInjected(block, f"loki-mode adds no lessons now: memory/{name} {closed.cause}.")
     for path, cause in left_out:
         name = path.relative_to(memory).as_posix()
         return AsInjected(block, f"loki-mode leaves out memory/{name}: {cause}.")
     if sorted(block.splitlines()) == sorted(ours.splitlines()):
-        return AsInjected(block, "loki-mode orders the lessons by their times as texts, not as instants.")
+        return AsInjected(block, "loki-mode sorts the lessons by their times as text, not as points in time.")
     return AsInjected(
-        block, "loki-mode picks or words the lessons differently, because it compares times as text."
+        block, "loki-mode selects or words the lessons differently, because it compares times as text."
     )
 
 
@@ -129,15 +129,15 @@ def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
         if not data:
             continue
         if not isinstance(data, dict):
-            raise _Closed(path, "holds no record")
+            raise _Closed(path, "contains no record")
         context = data.get("context") or {}
         if not isinstance(context, dict):
-            raise _Closed(path, "has a context that is no object")
+            raise _Closed(path, "has a context that is not an object")
         texts = []
         for name in ("goal", "phase"):
             text = context.get(name) or ""
             if not isinstance(text, str):
-                raise _Closed(path, f"has a {name} that is no text")
+                raise _Closed(path, f"has a {name} that is not text")
             texts.append(text.lower())
         score = sum((word in texts[0]) + 0.5 * (word in texts[1]) for word in words)
         if not words:
@@ -150,7 +150,7 @@ def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
         _require_figures(path, data)
         at = data.get("timestamp") or data.get("last_used")
         if at and not isinstance(at, str) and place < _RETRIEVED:
-            raise _Closed(path, "has a time that is no text")
+            raise _Closed(path, "has a time that is not text")
     return frozenset(path for _score, path, _data in scored[:_RETRIEVED])
 
 
@@ -179,7 +179,7 @@ def _require_figures(
 ) -> None:
     for name in names:
         if not isinstance(record.get(name), (int, float, type(None))):
-            raise _Closed(path, f"has {_an(name)} that is no number")
+            raise _Closed(path, f"has {_an(name)} that is not a number")
 
 
 def _scanned(memory: Path) -> Iterator[Path]:
@@ -204,7 +204,7 @@ def _lessons(
         places = (directory / name for directory in (listed.parent, *_days(memory)))
         path = next((place for place in places if is_there(place)), None)
         if path is None:
-            left_out.append((listed, "it looks for this episode under another name"))
+            left_out.append((listed, "it looks for this episode under a different name"))
             continue
         data = _loaded(path)
         if not data:
@@ -259,9 +259,9 @@ def _objects(path: Path, data: dict[str, Any], name: str, what: str) -> list[dic
     if isinstance(value, (str, dict)) and not value:
         return []
     if not isinstance(value, list):
-        raise _Closed(path, f"has {what} of another form than a list")
+        raise _Closed(path, f"has {what} in a form other than a list")
     if not all(isinstance(each, dict) for each in value):
-        raise _Closed(path, f"has {what} with an entry that is no object")
+        raise _Closed(path, f"has {what} with an entry that is not an object")
     return value
 
 
@@ -295,7 +295,7 @@ def _why_unread(path: Path) -> str:
         return "it cannot be read"
     if data.startswith(b"\xef\xbb\xbf"):
         return "it begins with a byte order mark"
-    return "it holds nothing" if data.strip() in (b"", b"{}", b"null", b"[]") else "it is not valid JSON"
+    return "it is empty" if data.strip() in (b"", b"{}", b"null", b"[]") else "it is not valid JSON"
 
 
 def _days(memory: Path) -> list[Path]:

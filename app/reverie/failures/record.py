@@ -90,9 +90,9 @@ def record(
             next_step="Check the path.",
         )
     if failure.exit_code == 0:
-        return RecordedFailure(None, reason="Exit code 0 is no failure.")
+        return RecordedFailure(None, reason="Exit code 0 does not mean a failure.")
     if is_switched_off(project / STORE):
-        return RecordedFailure(None, reason="The project's .loki/config.json switches capturing off.")
+        return RecordedFailure(None, reason="The project's .loki/config.json turns recording off.")
     now_ms = min(now_ms, LATEST_MS)
     problems: list[str] = []
     places = places_of(project, home_dir)
@@ -165,7 +165,7 @@ def _entry(
     if path is not None:
         raw = read_object(path, problems)
         if raw is None and failure.crash is not None and not problems:
-            problems.append(f"{path}: there is no such file.")
+            problems.append(f"{path}: the file does not exist.")
     phase = _phase(failure, places)
     found = None if raw is None else scrubbed(raw, places)
     entry = error_entry(found, phase, failure.exit_code)
@@ -238,7 +238,7 @@ def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -
                     document["last_updated"] = now
                     replace_file(opened, name, _json(document))
         except (UserError, OSError) as error:
-            problems.append(f"{name} was not kept up: {error}")
+            problems.append(f"{name} could not be updated: {error}")
     return problems
 
 
@@ -311,8 +311,8 @@ def _opened(top: Path, directory: Path) -> Iterator[Directory]:
     except SwappedError as error:
         raise EscapesRoot(
             f"Nothing was stored in {directory}.",
-            cause="Part of its path is a symbolic link.",
-            next_step="Replace it with a real folder.",
+            cause="A part of the path is a symbolic link.",
+            next_step="Replace the link with a real folder.",
         ) from error
     except OSError as error:
         raise user_error_from_os(error, f"{directory} could not be written.") from error

@@ -157,7 +157,7 @@ def replace_file(
             return
     raise Conflict(
         f"“{shown(name)}” could not be written.",
-        cause="Another program keeps replacing it.",
+        cause="Another program keeps replacing the file.",
         next_step="Wait until that program is done, then try again.",
     )
 
@@ -264,22 +264,27 @@ def file_error(error: OSError, name: str, done: str) -> UserError:
     title = f"“{shown(name)}” could not be {done}."
     if isinstance(error, LeftBehindError):
         return Undurable(
-            f"“{shown(name)}” was {done}, but what is left of it under a hidden name was not cleared away.",
-            cause=f"The disk answered: {(error.strerror or str(error)).lower()}.",
-            next_step="Check the disk; a later run clears it away.",
+            f"“{shown(name)}” was {done}, but the rest of it under a hidden name could not be removed.",
+            cause=f"The disk reported: {(error.strerror or str(error)).lower()}.",
+            next_step="Check the disk. A later run removes the rest.",
         )
     if isinstance(error, UndurableError):
         return Undurable(
-            f"“{shown(name)}” was {done}, but not made durable.",
-            cause=f"The disk answered: {(error.strerror or str(error)).lower()}.",
-            next_step="Check the disk: until it is synced, a power failure may undo this.",
+            f"“{shown(name)}” was {done}, but the disk has not confirmed the change.",
+            cause=f"The disk reported: {(error.strerror or str(error)).lower()}.",
+            next_step="Check the disk. Until it is synced, a power failure could undo this change.",
         )
     if isinstance(error, FileNotFoundError):
         return StoreError(
-            title, cause="It does not exist.", next_step="Refresh and try again.", reason="missing"
+            title, cause="The file does not exist.", next_step="Refresh and try again.", reason="missing"
         )
     if isinstance(error, IsADirectoryError):
-        return StoreError(title, cause="It is a folder.", next_step="Name a file.", reason="directory")
+        return StoreError(
+            title,
+            cause="There is a folder at this path.",
+            next_step="Name at least one file.",
+            reason="directory",
+        )
     if isinstance(error, NotRegularFileError):
         return StoreError(
             title, cause="It is not a regular file.", next_step="Name another file.", reason="special"
@@ -398,8 +403,8 @@ def _is_member(uid: int, gid: int) -> bool:
 def _taken_away(whose: str) -> StoreError:
     return StoreError(
         "The file was not written:",
-        cause=f"It belongs to {whose}, who could no longer read or change it.",
-        next_step="Let its owner change it, or allow its group to write it.",
+        cause=f"The file belongs to {whose}, who could no longer read or change it.",
+        next_step="Ask the owner to change the file, or to give its group write permission.",
         reason="owner",
     )
 
@@ -471,7 +476,7 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
         with probe:
             raise Conflict(
                 f"“{shown(name)}” could not be written.",
-                cause="Another program has it open for writing.",
+                cause="Another program has the file open for writing.",
                 next_step="Wait until that program is done, then try again.",
             )
 
@@ -524,10 +529,10 @@ def _put_back(directory: Directory, temp: str, name: str, ours: int, held: conte
             return
         except OSError as error:
             raise _StrandedError(
-                error.errno, f"{error.strerror}; a newer version is kept as {temp}", name
+                error.errno, f"{error.strerror}; a newer version is saved as {temp}", name
             ) from error
         if not back:
-            raise _StrandedError(errno.EIO, f"A newer version is kept as {temp}", name)
+            raise _StrandedError(errno.EIO, f"A newer version is saved as {temp}", name)
         if directory.lstat(temp).st_ino == expected:
             return
         expected = put
@@ -558,11 +563,11 @@ def write_protected(name: str, mode: int, done: str) -> StoreError:
     `done`: the participle of the refused operation, such as "written".
     """
     return StoreError(
-        f"“{shown(name)}” was not {done}.",
-        cause=f"It is write-protected (mode {stat.S_IMODE(mode):04o}).",
-        next_step="Clear its read-only attribute first."
+        f"“{shown(name)}” could not be {done}.",
+        cause=f"The file is write-protected (mode {stat.S_IMODE(mode):04o}).",
+        next_step="Clear the file's read-only attribute first."
         if os.name == "nt"
-        else "Make it writable first, for example with “chmod u+w”.",
+        else "Make the file writable first, for example with “chmod u+w”.",
         reason="write-protected",
     )
 

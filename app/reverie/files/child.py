@@ -218,7 +218,7 @@ class Child:
             self._printed.seek(max(0, self._printed.seek(0, 2) - _MOST_SHOWN))
             said = self._printed.read().decode("utf-8", "replace").strip()
         self.end()
-        return ChildEnded(f"Its process ended {how}." + (f"\n{said}" if said else ""))
+        return ChildEnded(f"The process ended {how}." + (f"\n{said}" if said else ""))
 
 
 def _end(process: subprocess.Popen[bytes], printed: IO[bytes]) -> None:

@@ -89,7 +89,7 @@ def own_is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise user_error_from_os(error, f"{path} could not be looked at.") from error
+        raise user_error_from_os(error, f"{path} could not be read.") from error
     return True
 
 
@@ -146,7 +146,7 @@ def read_regular(path: Path, limit: int = OWN_BYTES, *, follow: bool = True) -> 
         if size < len(data) <= limit:
             data += file.read(limit + 1 - len(data))
     if len(data) > limit:
-        raise OSError(errno.E2BIG, f"it is larger than {limit:,} bytes", str(path))
+        raise OSError(errno.E2BIG, f"the file is larger than {limit:,} bytes", str(path))
     return data
 
 
@@ -628,11 +628,11 @@ def ensure_private(path: Path) -> Path:
         if status.st_uid != os.geteuid():
             raise Unavailable(
                 f"The folder {path} belongs to another user.",
-                cause="Reverie keeps its own state in folders that nobody else can change.",
-                next_step="Choose another profile with --profile, or give the folder to this user.",
+                cause="Reverie stores its own state only in folders that no other user can change.",
+                next_step="Choose another profile with --profile, or make this user the owner of the folder.",
             )
     except OSError as error:
-        raise user_error_from_os(error, f"The folder {path} could not be made.") from error
+        raise user_error_from_os(error, f"The folder {path} could not be created.") from error
     return path
 
 
@@ -816,7 +816,9 @@ def refuse_link_upwards(path: str | Path) -> None:
         return
     real, above = real_path(path), real_path(Path(path).parent)
     if f"{above.rstrip(os.sep)}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
-        raise RefusedFileError(errno.ELOOP, "It is a link to a folder that it lies in itself", str(path))
+        raise RefusedFileError(
+            errno.ELOOP, "It is a symbolic link to a folder that contains the link", str(path)
+        )
 
 
 def differ_in_case_only(one: str, other: str) -> bool:

@@ -59,8 +59,8 @@ class LeaseHeld(Busy):
 
     def __init__(self, holder: LeaseHolder) -> None:
         super().__init__(
-            f"This is being done already: {holder.purpose}.",
-            cause=f"Process {holder.owner.pid} is running it.",
+            f"This is already being done: {holder.purpose}.",
+            cause=f"Process {holder.owner.pid} is doing it.",
             next_step="Wait until it is done, or end that process, then try again.",
         )
         self.holder = holder
@@ -149,8 +149,9 @@ class Leases:
             )
         cause, next_step = why(
             error,
-            f"SQLite says about {self._database}: {error}.",
-            "Check the disk. If it stays, end Reverie and delete that file: it holds no memories.",
+            f"SQLite reports about {self._database}: {error}.",
+            "Check the disk. If the error persists, close Reverie and delete that file: it contains no "
+            "memories.",
             self._database,
         )
         kind = _DamagedLeasesError if is_damaged(error) else Unavailable

@@ -99,7 +99,7 @@ def _wait(take: Callable[[], _T | None], timeout_s: float, busy: Busy) -> _T:
 
 
 def _busy(title: str, timeout_s: float, advice: str) -> Busy:
-    cause = f"It did not become free within {timeout_s:g} seconds."
+    cause = f"The lock was not released within {timeout_s:g} seconds."
     return Busy(title, cause=cause, next_step=f"{advice}, then try again.")
 
 
@@ -158,7 +158,9 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
         yield
         return
     path = target.with_name(f"{target.name}.lock")
-    busy = _busy(f"{target.name} is locked by its agent.", timeout_s, "Wait until the agent has written it")
+    busy = _busy(
+        f"{target.name} is locked by its agent.", timeout_s, "Wait until the agent has written the file"
+    )
     fd = _wait(lambda: _locked(path, target), timeout_s, busy)
     try:
         yield

@@ -91,14 +91,14 @@ def names_in(rel: str, done: str) -> list[str]:
     parts = rel.split("/")
     if ".." in parts:
         raise EscapesRoot(
-            f"“{shown(rel)}” leads outside its folder.",
-            cause="It contains “..”.",
-            next_step="Name it without “..”.",
+            f"“{shown(rel)}” is outside its folder.",
+            cause="The path contains “..”.",
+            next_step="Use a path without “..”.",
         )
     if any(part in ("", ".") for part in parts) or any(mark in rel for mark in _NOT_IN_NAMES):
-        raise _bad_name(rel, done, "It is not a relative path of plain names.")
+        raise _bad_name(rel, done, "The path is not a relative path of plain names.")
     if not _is_name(rel):
-        raise _bad_name(rel, done, "It contains half of a character that needs two.")
+        raise _bad_name(rel, done, "The path contains half of a surrogate pair.")
     return parts
 
 
@@ -122,14 +122,14 @@ def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]
         return []
     if not os.path.normcase(real).startswith(os.path.normcase(inside)):
         raise EscapesRoot(
-            f"“{shown(rel)}” leads outside its folder.",
-            cause="A symbolic link on the way points elsewhere.",
-            next_step="Open the file where it really is.",
+            f"“{shown(rel)}” is outside its folder.",
+            cause="A symbolic link in the path points to a place outside the folder.",
+            next_step="Open the file at its real place.",
         )
     if has_too_many_links(Path(root, *followed)):
         raise EscapesRoot(
             f"“{shown(rel)}” cannot be reached.",
-            cause="Its symbolic links lead in a circle, or there are more than the system follows.",
+            cause="Its symbolic links form a loop, or there are more than the system follows.",
             next_step="Check the symbolic links in that folder.",
         )
     return list(Path(real[len(inside) :]).parts)
@@ -492,7 +492,7 @@ class RootedDirectory:
         if new_rel == rel or new_rel.startswith(rel + "/"):
             raise StoreError(
                 f"“{shown(rel)}” could not be renamed.",
-                cause="Its new place is itself or inside itself.",
+                cause="The new path is the folder itself or inside it.",
                 next_step="Choose another place.",
                 reason="name",
             )
@@ -574,9 +574,9 @@ class RootedDirectory:
                     pending.extend(self._children(descent, entry.rel, walk.problems))
         if self._identity() != before:
             raise Unavailable(
-                f"The folder {shown(str(self.root))} went away while it was listed.",
+                f"The folder {shown(str(self.root))} became unavailable while it was listed.",
                 cause="It was removed, replaced or unmounted.",
-                next_step="Refresh once it is there again.",
+                next_step="Refresh when the folder is available again.",
             )
         walk.entries.sort(key=lambda entry: _utf16(entry.rel))
         return walk
@@ -672,7 +672,7 @@ class RootedDirectory:
         parts = names_in(rel, done)
         if not self._is_possible:
             if create:
-                why = "Its folder has a name that no file system can hold."
+                why = "The path contains a name that no file system can store."
                 raise _bad_name(rel or self.root.name, done, why)
             missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             raise file_error(missing, rel or self.root.name, done)
@@ -692,8 +692,8 @@ class RootedDirectory:
         except FileExistsError as error:
             raise Conflict(
                 f"“{shown(rel)}” could not be {done}.",
-                cause="There is something of that name already.",
-                next_step="Choose another name, or look at what is there first.",
+                cause="A file or folder with this name already exists.",
+                next_step="Choose another name, or check the existing file first.",
             ) from error
         except NotADirectoryError as error:
             raise self._not_a_directory(error, rel or self.root.name, done, create=create) from error
@@ -701,7 +701,7 @@ class RootedDirectory:
             raise file_error(error, rel or self.root.name, done) from error
         raise EscapesRoot(
             f"“{shown(rel)}” could not be {done}.",
-            cause="Its symbolic links lead in a circle, or change while they are followed.",
+            cause="Its symbolic links form a loop, or change while they are followed.",
             next_step="Check the symbolic links in that folder.",
         )
 
@@ -722,8 +722,8 @@ class RootedDirectory:
         if create or (is_there(self.root) and not is_directory(self.root)):
             return StoreError(
                 title,
-                cause="A file stands where a folder is needed.",
-                next_step="Choose another name, or move that file away.",
+                cause="There is a file where a folder is needed.",
+                next_step="Choose another name, or move that file to another place.",
                 reason="directory",
             )
         return file_error(FileNotFoundError(*error.args), rel, done)
@@ -747,15 +747,17 @@ def _respell(directory: Directory, name: str, new_name: str) -> None:
 def _holds_something(rel: str) -> StoreError:
     return StoreError(
         f"“{shown(rel)}” could not be written.",
-        cause="A folder stands in its place, and something is in it.",
-        next_step="Move that folder away, then try again.",
+        cause="A folder that is not empty already exists at this path.",
+        next_step="Move the folder to another place, then try again.",
         reason="directory",
     )
 
 
 def _refused_root(done: str) -> StoreError:
     return StoreError(
-        f"The folder itself cannot be {done}.", next_step="Name something in it.", reason="directory"
+        f"The folder itself cannot be {done}.",
+        next_step="Name a file or folder inside it.",
+        reason="directory",
     )
 
 

@@ -59,7 +59,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     except ValueError as error:  # a constant refused below, or more digits than Python converts
         raise ValueError(f"it is not JSON ({error})") from None
     if not isinstance(data, dict):
-        raise ValueError("it holds no JSON object")
+        raise ValueError("the file contains no JSON object")
     if not _surely_shallow(raw) and _depth_exceeds(data):
         raise ValueError("it is nested too deeply")
     return data
@@ -257,7 +257,7 @@ class Sidecar:
                     continue
         raise Conflict(
             f"“{self.path.name}” could not be written.",
-            cause="Another program keeps changing it.",
+            cause="Another program keeps changing the file.",
             next_step="Wait until that program is done, then try again.",
         )
 
@@ -314,7 +314,9 @@ class Sidecar:
                     size = directory.lstat(real.name).st_size
                     if size <= LARGEST and len(data := directory.read(real.name, LARGEST + 1)) <= LARGEST:
                         return data
-                    raise RefusedFileError(errno.E2BIG, f"It is larger than {LARGEST:,} bytes", str(real))
+                    raise RefusedFileError(
+                        errno.E2BIG, f"The file is larger than {LARGEST:,} bytes", str(real)
+                    )
             except FileNotFoundError:
                 return None
             except SwappedError:
@@ -322,7 +324,7 @@ class Sidecar:
             except OSError as error:
                 raise user_error_from_os(error, f"“{self.path.name}” could not be read.") from error
         raise user_error_from_os(
-            OSError(f"{real} is a symbolic link in a circle"), f"“{self.path.name}” could not be read."
+            OSError(f"{real} is a loop of symbolic links"), f"“{self.path.name}” could not be read."
         )
 
     def _real_path(self) -> Path:

@@ -46,7 +46,7 @@ def refuse_irregular(database: Path) -> None:
     for suffix in ("", "-journal", "-wal", "-shm"):
         path = Path(f"{database}{suffix}")
         if is_irregular(path):
-            raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it away")
+            raise sqlite3.OperationalError(f"{path.name} is not a regular file; move it to another place")
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
@@ -92,7 +92,7 @@ def set_aside(database: Path) -> Path:
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{database}{suffix}").replace(f"{aside}{suffix}")
     except OSError as error:
-        raise user_error_from_os(error, f"The damaged {database.name} was not set aside.") from error
+        raise user_error_from_os(error, f"The damaged {database.name} could not be renamed.") from error
     return aside
 
 
@@ -112,7 +112,7 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
             return found.cause, found.next_step
         if code & 0xFF == sqlite3.SQLITE_READONLY:
             return (
-                f"{database.name} could not be opened for writing a moment ago, and now it can.",
+                f"{database.name} could not be opened for writing a moment ago, and now can be opened.",
                 "Try again. If it happens again, check the disk.",
             )
     return cause, next_step
@@ -132,7 +132,7 @@ def _in_the_way(database: Path) -> UserError | None:
     return user_error_from_os(OSError(errno.EROFS if read_only else errno.EACCES, ""), "")
 
 
-_FULL = ("The disk is full.", "Free some space and try again.")
+_FULL = ("The disk is full.", "Free up disk space, then try again.")
 # The second means that the file that readers and writers share cannot grow.
 _FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
@@ -186,11 +186,11 @@ class Database:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        title = f"{self.path.name} was not read."
+        title = f"{self.path.name} could not be read."
         try:
             connection = sqlite3.connect(self._copy(), timeout=1)
         except sqlite3.Error as error:
-            raise Unavailable(title, cause=f"It cannot be opened: {error}.") from error
+            raise Unavailable(title, cause=f"The database cannot be opened: {error}.") from error
         try:
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             yield connection
@@ -198,7 +198,7 @@ class Database:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise Unavailable(
                 title,
-                cause=f"It is damaged, or of a version that is not known: {error}.",
+                cause=f"The database is damaged, or its version is unknown: {error}.",
                 next_step=f"Let the agent repair it{self._otherwise}.",
             ) from error
         finally:
@@ -209,9 +209,13 @@ class Database:
         for _try in range(_TRIES):
             before = stamp(self.path)
             if before is None:
-                raise Unavailable(f"{self.path.name} was not read.", cause="It is not there any more.")
+                raise Unavailable(
+                    f"{self.path.name} could not be read.", cause="The database no longer exists."
+                )
             if before[0][1] > _LARGEST:
-                raise Unavailable(f"{self.path.name} was not read.", cause="It is larger than 4 GiB.")
+                raise Unavailable(
+                    f"{self.path.name} could not be read.", cause="The database is larger than 4 GiB."
+                )
             name = hashlib.sha256(f"{self.path}\0{before}".encode()).hexdigest()[:32]
             place = self._cache / name
             if (place / "db.sqlite").exists():
@@ -219,15 +223,17 @@ class Database:
             try:
                 self._copy_to(place)
             except OSError as error:
-                raise user_error_from_os(error, f"{self.path.name} was not copied to be read.") from error
+                raise user_error_from_os(
+                    error, f"{self.path.name} could not be copied for reading."
+                ) from error
             if stamp(self.path) == before:
                 self._delete_other_copies(place)
                 return place / "db.sqlite"
             shutil.rmtree(place, ignore_errors=True)
         raise Unavailable(
-            f"{self.path.name} was not read.",
-            cause="The agent is writing it all the time.",
-            next_step="It is tried again at the next refresh.",
+            f"{self.path.name} could not be read.",
+            cause="The agent writes to the database all the time.",
+            next_step="Reverie tries again at the next refresh.",
         )
 
     def _copy_to(self, place: Path) -> None:

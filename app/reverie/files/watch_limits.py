@@ -32,16 +32,16 @@ def refusal_message(error: OSError, *, poll_s: float | None, limits: Path = _LIM
     `poll_s` is the interval of the polling that replaces the watches; None without polling.
     """
     instead = (
-        f"Reverie looks through the memory folders every {poll_s:g} s instead; changes show a little later."
+        f"Reverie scans the memory folders every {poll_s:g} s instead, so changes appear a little later."
         if poll_s is not None
-        else "Polling is switched off in the settings, so some changes show only at the next full scan."
+        else "Polling is turned off in the settings, so some changes appear only at the next full scan."
     )
     if error.errno == errno.ENOSPC:
         return f"{_limit('max_user_watches', 'watched folders', 524_288, limits)} {instead}"
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return (
-            f"{_limit('max_user_instances', 'programs that watch', 1_024, limits)} "
-            f"If that is not it, raise the limit of open files (ulimit -n). {instead}"
+            f"{_limit('max_user_instances', 'programs that watch', 1024, limits)} If that is not the "
+            f"cause, raise the limit of open files (ulimit -n). {instead}"
         )
     return f"The system refuses to watch the memory folders ({os.strerror(error.errno or 0)}). {instead}"
 
@@ -50,7 +50,7 @@ def _limit(name: str, counts: str, least: int, limits: Path) -> str:
     try:
         current = int((limits / name).read_text("ascii"))
     except (OSError, ValueError):
-        return f"The system's limit of {counts} is reached; raise it, then start Reverie again."
+        return f"The system's limit of {counts} is reached. Raise it, then start Reverie again."
     wanted = max(least, 2 * current)
     return (
         f"The limit of {counts}, fs.inotify.{name} = {current}, is reached. "
@@ -61,8 +61,8 @@ def _limit(name: str, counts: str, least: int, limits: Path) -> str:
 def network_message(path: Path, kind: str, poll_s: float) -> str:
     """Return the message about a folder whose file system sends no events."""
     return (
-        f"{path} lies on a network or shared file system ({kind}), which does not report changes. "
-        f'Reverie looks through it every {poll_s:g} s. The setting watch.polling = "never" turns this off.'
+        f"{path} is on a network or shared file system ({kind}), which does not report changes. Reverie "
+        f'scans it every {poll_s:g} s. The setting watch.polling = "never" turns this off.'
     )
 
 

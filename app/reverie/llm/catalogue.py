@@ -173,7 +173,7 @@ class Catalogue:
         key, source = self._key(name, entry)
         hint = _key_hint(name, entry)
         if source in ("locked", "not responding"):
-            state = "is locked" if source == "locked" else "does not answer"
+            state = "is locked" if source == "locked" else "is not responding"
             raise problem("keyring", name=name, state=state, variable=_variable_hint(entry))
         if source == "missing":
             raise problem("no-key", name=name, hint=hint)

@@ -133,10 +133,10 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
         return EngineResult(result.outcome, None, account, attempts)
     error: UserError | None = result.error
     if error is None:
-        limit = f"{max_steps} steps" if result.outcome == "step-limit" else "the length that a run allows"
+        limit = f"{max_steps} steps" if result.outcome == "step-limit" else "the maximum length of a run"
         error = StoreError(
             f"The model did not finish within {limit}.",
-            next_step="Look at the trace of the run, or try another model.",
+            next_step="Open the trace of the run, or try another model.",
             reason="model",
         )
     return EngineResult("failed", error, account, attempts)
@@ -149,6 +149,6 @@ def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not fin
     """
     why = {
         "step-limit": f"The model did not finish within {max_steps} steps.",
-        "output-limit": "The model wrote more than a run allows.",
+        "output-limit": "The model wrote more than a run may write.",
     }.get(outcome, otherwise)
-    return ModelRunFailed(why, next_step="Look at the trace of the run, or try another model.")
+    return ModelRunFailed(why, next_step="Open the trace of the run, or try another model.")

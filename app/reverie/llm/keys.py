@@ -166,15 +166,15 @@ class SystemKeys:
         key = key.strip()
         if not usable(key):
             raise UserError(
-                "The key was not stored.",
-                cause="It is empty, or holds characters that no key has.",
-                next_step="Copy it again from the service's site.",
+                "The key could not be saved.",
+                cause="The key is empty, or contains characters that no key has.",
+                next_step="Copy the key again from the provider's site.",
             )
         _RING.forget()
         try:
             _keyring().set_password(SERVICE, provider, key)
         except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
-            raise _no_keyring("The key was not stored.") from error
+            raise _no_keyring("The key could not be saved.") from error
 
     def delete(self, provider: str) -> None:
         """Delete the key if there is one. Raises `UserError`."""
@@ -188,7 +188,7 @@ class SystemKeys:
             # Another program was faster.
             return
         except (keyring.errors.KeyringError, OSError, RuntimeError) as error:
-            raise _no_keyring("The key was not removed.") from error
+            raise _no_keyring("The key could not be removed.") from error
 
 
 class TypedKey:
@@ -243,6 +243,6 @@ def _keyring() -> KeyringBackend:
 def _no_keyring(title: str) -> UserError:
     return Unavailable(
         title,
-        cause="The keyring of this system is missing, locked or refuses.",
-        next_step="Unlock or install one, or set the key as an environment variable.",
+        cause="The keyring of this system is missing, locked, or denies access.",
+        next_step="Unlock or install a keyring, or set the key as an environment variable.",
     )

@@ -381,7 +381,7 @@ class _Run:
             elif name not in tool.remarks and self._vault.holds_token({name: value}):
                 raise StoreError(
                     f"{name} holds a placeholder.",
-                    cause="What it stands for is withheld text, which belongs inside a memory only.",
+                    cause="The placeholder stands for redacted text and can be used only inside a memory.",
                     next_step="Call the tool again without it.",
                     reason="placeholder",
                 )

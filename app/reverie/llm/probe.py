@@ -43,11 +43,11 @@ _FAILS_AT: dict[str, StepName] = {
     "key": "key",
 }
 _PASSES = {
-    "reachable": "The service answers.",
-    "key": "The key is accepted, or none is needed.",
-    "model": "The model answers.",
+    "reachable": "The service responds.",
+    "key": "The key is accepted, or no key is needed.",
+    "model": "The model responds.",
     "tool-calling": "The model called the tool as asked.",
-    "streaming": "The answer came in pieces.",
+    "streaming": "The response arrived in parts.",
 }
 
 
@@ -95,7 +95,7 @@ def _failed(error: ProviderError) -> ProbeReport:
         (
             *(ProbeStep(name, "pass", _PASSES[name]) for name in _STEPS[:place]),
             ProbeStep(at, "fail", str(error)),
-            *(ProbeStep(name, "skip", "Not tried.") for name in _STEPS[place + 1 :]),
+            *(ProbeStep(name, "skip", "Not tested.") for name in _STEPS[place + 1 :]),
         )
     )
 
@@ -104,7 +104,7 @@ def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
     trouble = _tool_trouble(turn)
     streaming = ProbeStep("streaming", "pass", _PASSES["streaming"])
     if not streamed:
-        sentence = "The answer came in one piece; runs work, but show no progress."
+        sentence = "The response arrived all at once. Runs work, but show no progress."
         streaming = ProbeStep("streaming", "fail", sentence)
     calling = ProbeStep("tool-calling", "pass", _PASSES["tool-calling"])
     if trouble:
@@ -117,7 +117,7 @@ def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
 def _tool_trouble(turn: ModelTurn) -> str:
     """Return the error in the model's tool call; "" if there is none."""
     if not turn.message.tool_calls:
-        return "The model answered with text instead of a tool call."
+        return "The model responded with text instead of a tool call."
     call = turn.message.tool_calls[0]
     if call.name != _TOOL.name:
         return "The model called a tool that does not exist."
@@ -127,5 +127,5 @@ def _tool_trouble(turn: ModelTurn) -> str:
         return "The model's tool call is not valid JSON."
     word = arguments.get("word") if isinstance(arguments, dict) else None
     if not isinstance(word, str) or word.strip().lower() != _WORD:
-        return "The model called the tool with other arguments than asked."
+        return "The model called the tool with the wrong arguments."
     return ""

@@ -308,4 +308,4 @@ def _own_words(service: Service, message: str, quoted: str) -> str:
     for start in range(0, len(text) - _TELLING + 1):
         if text[start : start + _TELLING] in quoted:
             return ""
-    return f" It says: “{text}”"
+    return f" The service reports: “{text}”"

@@ -47,7 +47,7 @@ def call_text(call: Call) -> str:
     if call.ran:
         lines += ["", "output:", call.output]
     else:
-        lines += ["", "It was not run."]
+        lines += ["", "The call did not run."]
     if call.problem:
         lines += ["", f"problem: {call.problem}"]
     return "\n".join(lines)
@@ -319,7 +319,9 @@ def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Ste
 def _output_problem(output: Any) -> str:
     answer = as_object(output)
     if answer.get("success") is False or answer.get("isError") is True:
-        return words_of(answer.get("error")) or words_of(answer.get("output")) or "It gave no reason."
+        return (
+            words_of(answer.get("error")) or words_of(answer.get("output")) or "The service gave no reason."
+        )
     return ""
 
 

@@ -89,8 +89,8 @@ def _dump_of(source: JsonSource, *, sketch: bool) -> Dump:
         head = MemorySource(source.read(0, WHOLE_BYTES))
         found = _small(head)
         damage = (
-            f"It is not laid out as dumps are, and of its {source.size:,} bytes only the first "
-            f"{WHOLE_BYTES:,} were read."
+            f"The file is not structured like a trace, and only the first {WHOLE_BYTES:,} of its "
+            f"{source.size:,} bytes were read."
         )
         return Dump(found.document, source.size, damage, True, True, found.source, found.root)
     reading = _Reading(
@@ -110,11 +110,11 @@ def _small(source: JsonSource) -> Dump:
     except (ValueError, RecursionError):
         value, wrong = salvage(text)
         lost = bool(wrong) and not wrong.startswith(MORE_FOLLOWS)
-        told = "It could be read in part only" if lost else "It is damaged"
+        told = "The trace could be read only in part" if lost else "The trace is damaged"
         damage = f"{told}: {wrong}." if wrong else ""
     if not isinstance(value, dict):
         kind = {list: "a list", str: "a text", type(None): "nothing"}.get(type(value), "a single value")
-        damage = damage or f"It holds {kind}, not a trace."
+        damage = damage or f"The file contains {kind}, not a trace."
         value, lost = ({} if value is None else {"value": value}), True
     root = None if damage else layout(source)
     if root is None:
@@ -164,7 +164,7 @@ class _Reading(Struct):
         except (ValueError, RecursionError):
             value, wrong = salvage(text)
             if wrong:
-                self.damage = f"It could be read in part only: in “{node.key}” {wrong}."
+                self.damage = f"The trace could be read only in part: in “{node.key}” {wrong}."
             return value
 
 
@@ -183,4 +183,4 @@ def _laid_out(value: dict[str, Any]) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError) -> UserError:
-    return user_error_from_os(error, f"The trace {path.name} was not read.")
+    return user_error_from_os(error, f"The trace {path.name} could not be read.")

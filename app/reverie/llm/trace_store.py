@@ -47,7 +47,9 @@ class TraceStore:
         name = f"{run_id}.json"
         if not _NAME.fullmatch(name):
             raise StoreError(
-                f"{run_id!r} is no run id.", next_step="List the runs to find it.", reason="missing"
+                f"{run_id!r} is not a run ID.",
+                next_step="Open the list of runs to find the ID.",
+                reason="missing",
             )
         return self._directory / name
 
@@ -70,17 +72,17 @@ class TraceStore:
         except FileNotFoundError:
             raise StoreError(
                 f"There is no trace of run {run_id}.",
-                cause="The run made none, or it was pruned.",
-                next_step="List the runs to find another.",
+                cause="The run created no trace, or the trace was pruned.",
+                next_step="Choose another run from the list.",
                 reason="missing",
             ) from None
         except OSError as error:
-            raise user_error_from_os(error, f"The trace of run {run_id} was not read.") from error
+            raise user_error_from_os(error, f"The trace of run {run_id} could not be read.") from error
         except ValueError as error:
             raise StoreError(
                 f"The trace of run {run_id} is damaged.",
                 cause=f"In {path.name}: {error}.",
-                next_step=f"Look at {path}.",
+                next_step=f"Check {path}.",
                 reason="damaged",
             ) from error
 
@@ -103,7 +105,7 @@ class TraceStore:
                 try:
                     (self._directory / name).unlink()
                 except PermissionError as error:
-                    raise user_error_from_os(error, f"The old trace {name} was not removed.") from error
+                    raise user_error_from_os(error, f"The old trace {name} could not be removed.") from error
             removed.append(name.removesuffix(".json"))
             keep_bytes = 0  # remove everything older than a removed one
         return tuple(removed)
@@ -120,7 +122,7 @@ class TraceStore:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise user_error_from_os(error, "The traces were not listed.") from error
+            raise user_error_from_os(error, "The traces could not be listed.") from error
         return sorted(found, key=lambda file: _age_key(file[0]), reverse=True)
 
 
@@ -212,7 +214,9 @@ class Dumps:
             except Conflict:
                 continue
             return rel
-        raise StoreError(f"The dump {name} was not written.", cause="Its name is taken, many times over.")
+        raise StoreError(
+            f"The dump {name} could not be written.", cause="Many files with this name already exist."
+        )
 
     def _remove(self, item: _Written) -> bool:
         """Delete a dump; return False if it was changed, is missing or cannot be reached.

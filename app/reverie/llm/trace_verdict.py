@@ -136,7 +136,7 @@ def _stopped(facts: TraceFacts) -> RunVerdict | None:
         if facts.timeout_ms:
             limit = f"{facts.timeout_ms / 1000:g}"
             said = phrase("The run timed out after {seconds} s, {where}.", seconds=limit, where=where)
-        wrote = phrase("It had written before.") if facts.wrote else ""
+        wrote = phrase("The run had already written to the memory.") if facts.wrote else ""
         return RunVerdict("timed-out", together(said, wrote), evidence)
     if cancelled:
         where, evidence = _open_end(attempt, facts)
@@ -153,14 +153,14 @@ def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[Phrase, RunEv
     late, ended = phrase("timedOut is true."), _outcome(facts)
     if attempt is None:
         quote = late if facts.timed_out else ended
-        return phrase("at a point that the trace does not tell"), RunEvidence(quote=quote)
+        return phrase("at a point that the trace does not record"), RunEvidence(quote=quote)
     step = len(attempt.steps)
     pending = [call for call in attempt.calls if not call.ran]
     quote = plain(attempt.error) if attempt.error else ended if facts.outcome else late
     if pending:
         call = pending[0]
         where = phrase(
-            "in attempt {attempt}, step {step}, before {tool} was run",
+            "in attempt {attempt}, step {step}, before {tool} ran",
             attempt=attempt.index,
             step=call.step,
             tool=call.name,
@@ -184,24 +184,26 @@ def _reached(facts: TraceFacts) -> RunVerdict | None:
     attempt = next((attempt for attempt in facts.attempts if attempt.wrote), None)
     if facts.wrote or attempt is not None or (call is not None and facts.kind == WRITER):
         if call is not None:
-            place = RunEvidence(call.attempt, call.step, call.id, call.name, phrase("It succeeded."))
+            place = RunEvidence(call.attempt, call.step, call.id, call.name, phrase("The run succeeded."))
             said = phrase("The memory was written in attempt {attempt}.", attempt=call.attempt)
             return RunVerdict("wrote", said, place)
         index = attempt.index if attempt is not None else 0
         place = RunEvidence(index, quote=phrase("didWriteMemory is true."))
         return RunVerdict("wrote", phrase("The memory was written."), place)
     if facts.kind == _HARVEST and call is not None and call.name == _PROPOSE:
-        place = RunEvidence(call.attempt, call.step, call.id, call.name, phrase("It succeeded."))
-        return RunVerdict("wrote", phrase("The model proposed what is worth remembering."), place)
+        place = RunEvidence(call.attempt, call.step, call.id, call.name, phrase("The run succeeded."))
+        return RunVerdict("wrote", phrase("The model suggested what to remember."), place)
     if facts.kind != WRITER or _failed_service(facts) is not None:
         return None
     no_op = next((call for call in _all_calls(facts) if _is_accepted_no_op(call, facts)), None)
     if no_op is not None:
-        place = RunEvidence(no_op.attempt, no_op.step, no_op.id, no_op.name, phrase("It was accepted."))
+        place = RunEvidence(
+            no_op.attempt, no_op.step, no_op.id, no_op.name, phrase("The suggestion was accepted.")
+        )
         nothing = (
             phrase("The rules found nothing new to remember.")
             if facts.model == "rules"
-            else phrase("The model said that there is nothing new to remember.")
+            else phrase("The model reported that there is nothing new to remember.")
         )
         return RunVerdict("nothing-to-write", nothing, place)
     return None
@@ -240,7 +242,7 @@ def _service(facts: TraceFacts) -> RunVerdict | None:
         said = phrase("The model cannot call tools: {quote}", quote=quote)
         return RunVerdict("no-tool-support", said, evidence)
     if _BAD_JSON.search(attempt.error):
-        said = phrase("The model's call was no valid JSON: {quote}", quote=quote)
+        said = phrase("The model's call was not valid JSON: {quote}", quote=quote)
         return RunVerdict("bad-json", said, evidence)
     said = phrase(
         "The model service failed in attempt {attempt}: {quote}", attempt=attempt.index, quote=quote
@@ -255,8 +257,8 @@ def _failed_service(facts: TraceFacts) -> Attempt | None:
 def _damaged(facts: TraceFacts, damage: str) -> RunVerdict | None:
     if not damage and (facts.has_attempts or facts.satisfied):
         return None
-    words = plain(damage) if damage else phrase("It has no list of attempts.")
-    said = together(phrase("The trace does not say what happened."), words)
+    words = plain(damage) if damage else phrase("The trace has no list of attempts.")
+    said = together(phrase("The trace does not show what happened."), words)
     return RunVerdict("damaged", said, RunEvidence(quote=words))
 
 
@@ -271,7 +273,7 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
             "The model did not finish within 1 step.", "The model did not finish within %n steps.", step
         )
         return RunVerdict("limit", said, evidence)
-    return RunVerdict("limit", phrase("The model wrote more than a run allows."), evidence)
+    return RunVerdict("limit", phrase("The model wrote more than a run may write."), evidence)
 
 
 def _tools(facts: TraceFacts) -> RunVerdict | None:
@@ -287,14 +289,16 @@ def _tools(facts: TraceFacts) -> RunVerdict | None:
     if call is None:
         return None
     after = _what_came_after(facts, call)
-    quote = plain(short(call.problem)) if short(call.problem) else phrase("Its arguments are no JSON object.")
+    quote = (
+        plain(short(call.problem)) if short(call.problem) else phrase("The arguments are not a JSON object.")
+    )
     evidence = RunEvidence(call.attempt, call.step, call.id, call.name, quote)
     where = phrase("in attempt {attempt}", attempt=call.attempt)
     if call.step:
         where = phrase("in attempt {attempt}, step {step}", attempt=call.attempt, step=call.step)
     said = {"tool": call.name or phrase("A tool without a name"), "where": where, "quote": quote}
     if call.broken_input or _BAD_JSON.search(call.problem):
-        broken = phrase("The call of {tool} {where} was no valid JSON: {quote}", **said)
+        broken = phrase("The call of {tool} {where} was not valid JSON: {quote}", **said)
         return RunVerdict("bad-json", together(broken, after), evidence)
     if _RAIL.search(call.problem):
         refused = phrase("{tool} was rejected {where}: {quote}", **said)
@@ -310,34 +314,38 @@ def _what_came_after(facts: TraceFacts, call: Call) -> str:
         return ""
     if any(other.name == NO_OP_TOOL for other in last.calls):
         return phrase(
-            "Attempt {attempt} then said that there is nothing new, which does not count.", attempt=last.index
+            "Attempt {attempt} then reported that there is nothing new, which is not accepted after a "
+            "failed write.",
+            attempt=last.index,
         )
     if last.text:
-        return phrase("Attempt {attempt} answered in text.", attempt=last.index)
+        return phrase("Attempt {attempt} responded in text.", attempt=last.index)
     return phrase("Attempt {attempt} did not try again.", attempt=last.index)
 
 
 def _silent(facts: TraceFacts) -> RunVerdict:
     attempt = _last(facts)
     if attempt is None:
-        none = RunEvidence(quote=phrase("There is no attempt."))
-        return RunVerdict("never-called", phrase("The model was never asked."), none)
+        none = RunEvidence(quote=phrase("The trace contains no attempt."))
+        return RunVerdict("never-called", phrase("No request was sent to the model."), none)
     step = next((step for step in reversed(attempt.steps) if step.text.strip()), None)
     as_text = next((step for step in _steps(facts) if _CALL_AS_TEXT.search(step.text)), None)
     if as_text is not None and not _all_calls(facts):
         evidence = RunEvidence(as_text.attempt, as_text.index, quote=plain(short(as_text.text)))
-        said = phrase("The model wrote its call as text: it cannot call tools as asked.")
+        said = phrase("The model wrote its call as text, so it cannot call tools as required.")
         return RunVerdict("no-tool-support", said, evidence)
     if facts.kind != WRITER:
-        quote = plain(short(step.text)) if step is not None else phrase("It called nothing that writes.")
+        quote = (
+            plain(short(step.text)) if step is not None else phrase("The model called no tool that writes.")
+        )
         place = RunEvidence(attempt.index, step.index if step is not None else 0, quote=quote)
         return RunVerdict("nothing-to-write", phrase("The run ended without a change."), place)
-    read = phrase("It only read the memory.") if any(call.ran for call in _all_calls(facts)) else ""
+    read = phrase("The model only read the memory.") if any(call.ran for call in _all_calls(facts)) else ""
     if step is not None:
         evidence = RunEvidence(attempt.index, step.index, quote=plain(short(step.text)))
-        prose = phrase("The model answered in text instead of calling memory_write.")
+        prose = phrase("The model responded in text instead of calling memory_write.")
         return RunVerdict("prose", together(prose, read), evidence)
-    cut = phrase("Its answer was cut at the output limit.") if _is_cut(attempt) else ""
+    cut = phrase("The model's response was cut off at the output limit.") if _is_cut(attempt) else ""
     calls = plural("1 tool call, no text.", "%n tool calls, no text.", len(attempt.calls))
     evidence = RunEvidence(attempt.index, len(attempt.steps), quote=together(calls, cut))
     ended = phrase("The model ended without calling memory_write.")

@@ -151,7 +151,7 @@ class Transport:
                 raise self._stopped(error, reader) from error
         except httpx.DecodingError as error:
             raise ServiceProblem(
-                service_errors.malformed_error(self._service, "sent bytes that cannot be unpacked")
+                service_errors.malformed_error(self._service, "sent bytes that cannot be decompressed")
             ) from error
         if not reader.complete:
             raise ServiceProblem(service_errors.cut_off_error(self._service), again=not reader.handed_on)

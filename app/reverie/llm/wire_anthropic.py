@@ -146,7 +146,7 @@ class MessageReader(ReplyReader):
 
     def turn(self) -> ModelTurn:
         if not self._started:
-            raise Malformed("sent an answer without any message")
+            raise Malformed("sent a response without a message")
         text, calls, thinking = [], [], []
         for index, block in sorted(self._blocks.items()):
             kind = block.get("type")

@@ -167,7 +167,7 @@ class ChatReader(ReplyReader):
 
     def turn(self) -> ModelTurn:
         if not self._answered:
-            raise Malformed("sent an answer without any choice")
+            raise Malformed("sent a response without a choice")
         if not self._calls and self._twin is not None:
             self._calls.append(self._twin)
         calls = tuple(call.made(number) for number, call in enumerate(self._calls, 1))

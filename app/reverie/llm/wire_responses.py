@@ -145,7 +145,7 @@ class ResponseReader(ReplyReader):
 
     def turn(self) -> ModelTurn:
         if not self._answered and not self._streamed:
-            raise Malformed("sent an answer without any output")
+            raise Malformed("sent a response without output")
         texts: list[str] = []
         calls: list[ToolCall] = []
         for number in sorted(self._items.keys() | self._streamed.keys()):

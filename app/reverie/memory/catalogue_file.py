@@ -158,7 +158,10 @@ def _database_errors(path: Path) -> Iterator[None]:
         if not is_machine:
             raise CatalogueDamaged(f"{path.name}: {error}") from error
         cause, next_step = why(
-            error, f"SQLite says: {error}.", f"Check the disk that holds {path.parent}, then try again.", path
+            error,
+            f"SQLite reports: {error}.",
+            f"Check the disk that holds {path.parent}, then try again.",
+            path,
         )
-        title = "The search index cannot be used now."
+        title = "The search index cannot be used at the moment."
         raise Unavailable(title, cause=cause, next_step=next_step) from error

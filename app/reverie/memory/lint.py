@@ -50,9 +50,12 @@ _SECRET_LABELS = {
     "token": "a token",
 }
 _HIDDEN: dict[HiddenKind, tuple[LintKind, str]] = {
-    "zero-width": ("hidden", "{count} here cannot be seen, but a model reads them."),
-    "tags": ("hidden", "{count} here spell text that a model reads and nobody sees."),
-    "bidi": ("bidi", "{count} here change the reading direction: the line may read otherwise than it shows."),
+    "zero-width": ("hidden", "{count} here are invisible, but a model reads them."),
+    "tags": ("hidden", "{count} here spell text that a model reads but people cannot see."),
+    "bidi": (
+        "bidi",
+        "{count} here change the reading direction, so the line may mean something other than it shows.",
+    ),
     "control": ("hidden", "{count} here are control characters."),
 }
 
@@ -84,7 +87,9 @@ def lint(
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         found.append(
-            LintFinding("nul", "error", line, "A NUL byte stands here: agents take the file for no text.")
+            LintFinding(
+                "nul", "error", line, "There is a NUL byte here, so agents do not treat the file as text."
+            )
         )
     elif text.strip() and not bad_line:
         found += _front_matter(data, text, caps, rel)
@@ -102,7 +107,7 @@ def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> I
     if unseen_reason:
         yield over_cap_finding(unseen_reason)
     elif size > caps.file_bytes:
-        yield over_cap_finding(f"it is larger than {caps.file_bytes:,} bytes")
+        yield over_cap_finding(f"the file is larger than {caps.file_bytes:,} bytes")
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         yield LintFinding("empty", "note", 0, "The file is empty.")
 
@@ -122,7 +127,7 @@ def _bad_bytes(line: int) -> LintFinding:
         "not-utf8",
         "error",
         line,
-        "Bytes here are not valid UTF-8. The file is shown read-only, so that none of them is lost.",
+        "Some bytes here are not valid UTF-8. The file is shown read-only, so that no byte is lost.",
     )
 
 
@@ -157,11 +162,11 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             "front-matter",
             "warning",
             1,
-            f"The front matter is longer than the first {limit} bytes, which is all the agent reads of it."
+            (f"The front matter is longer than {limit} bytes. The agent reads only the first {limit} bytes.")
             if is_long
-            else "Blanks follow a line of three dashes, so the agent does not see the front matter."
+            else "There are spaces after a line of three dashes, so the agent does not see the front matter."
             if has_blanks
-            else "The front matter is opened and never closed, so the agent shows no description.",
+            else "The front matter has no closing line, so the agent shows no description.",
         )
     elif (
         state == "none" and front_matter.begins_block(text) and front_matter.split(text, rules=rules) is None
@@ -170,12 +175,12 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
             "front-matter",
             "warning",
             1,
-            "Something stands before or beside the first line of three dashes, so the agent does not see the "
-            "front matter.",
+            "There is text before the first line of three dashes, or on it, so the agent does not see "
+            "the front matter.",
         )
     elif state == "none" and cut is None and _suffix(rel) in _PROSE and not is_undescribed(rel, caps):
         yield LintFinding(
-            "description", "note", 1, "There is no description: an agent sees only the name in its list."
+            "description", "note", 1, "There is no description, so an agent sees only the name in its list."
         )
 
 
@@ -190,15 +195,15 @@ def _repeated_key(text: str, rules: FrontMatterRules) -> Iterator[LintFinding]:
         return
     key = f"“{twice[0]}”" if re.fullmatch(r"[A-Za-z_-]{1,30}", twice[0]) else "A key"
     sentence = (
-        f"{key} stands twice in the front matter, so the agent reads none of it."
+        f"{key} occurs twice in the front matter, so the agent reads none of it."
         if rules == "strict"
-        else f"{key} stands twice in the front matter; the agent reads the last one."
+        else f"{key} occurs twice in the front matter; the agent uses the last one."
     )
     yield LintFinding("front-matter", "warning", twice[1], sentence)
 
 
 def _cut_sentence(cut: front_matter.CutDescription) -> str:
-    why = "# begins a comment" if cut.sign == "#" else "--- ends the front matter"
+    why = "# starts a comment" if cut.sign == "#" else "--- ends the front matter"
     read = " ".join(cut.read.split())
     if not read:
         return f"The agent reads no description here: {why}."
@@ -209,10 +214,10 @@ def _cut_sentence(cut: front_matter.CutDescription) -> str:
 
 def _left_by_a_model(text: str) -> Iterator[LintFinding]:
     for line in conflict_lines(text):
-        sentence = "A merge was never finished: two versions of the text stand here."
+        sentence = "A merge was not finished: the text contains two versions."
         yield LintFinding("conflict", "warning", line, sentence)
     for line in placeholder_lines(text):
-        sentence = "A placeholder stands in place of text that was lost. Look into the history."
+        sentence = "A placeholder replaces text that was lost. Open the history to find the text."
         yield LintFinding("placeholder", "warning", line, sentence)
 
 
@@ -283,7 +288,8 @@ def _secrets(text: str) -> Iterator[LintFinding]:
             "secret",
             "warning",
             line,
-            f"This looks like {said}. It stays in the file; what leaves this machine has it blacked out.",
+            f"This looks like {said}. It stays in the file, but Reverie redacts it before sending text "
+            "to a model.",
         )
 
 
@@ -313,7 +319,8 @@ def _instructions(text: str) -> Iterator[LintFinding]:
             "instruction",
             "warning",
             line,
-            "This reads like an instruction to a model. If it is not yours, find out where it came from.",
+            "This looks like an instruction to a model. If you did not write it, find out where it came"
+            " from.",
         )
 
 
@@ -326,7 +333,7 @@ def _bounded(found: Iterable[LintFinding]) -> Iterator[LintFinding]:
         more = len(several) - MAX_SHOWN_PER_KIND
         if more > 0:
             next_one = several[MAX_SHOWN_PER_KIND]
-            sentence = f"{more} more like this from here on."
+            sentence = f"{more} more warnings like this below."
             yield LintFinding(next_one.kind, next_one.severity, next_one.line, sentence)
 
 

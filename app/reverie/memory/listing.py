@@ -145,8 +145,8 @@ def unseen_reason(rel: str, size: int, caps: Caps) -> str:
         if problem is not None:
             return f"its name is refused: {problem}"
         if rel[-1] in JS_SPACE:
-            return "its name ends in white space, which the agent cuts off"
-    return f"it is larger than {caps.file_bytes:,} bytes" if size > caps.file_bytes else ""
+            return "its name ends in whitespace, which the agent removes"
+    return f"the file is larger than {caps.file_bytes:,} bytes" if size > caps.file_bytes else ""
 
 
 def is_undecodable(rel: str) -> bool:
@@ -163,7 +163,7 @@ def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
 def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
     """Set `unseen_reason` of files beyond the agent's cap, in place; clear it for files now below the cap."""
     limit = caps.files_per_scope
-    reason = f"it is beyond the first {limit:,} files of its scope"
+    reason = f"the file is not among the first {limit:,} files of its scope"
     for index, file in enumerate(files[:limit]):
         if file.unseen_reason == reason:
             own = unseen_reason(file.rel, file.size, caps)
@@ -181,7 +181,10 @@ def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
     """
     if not root.newest:
         return
-    reason = f"it is not among the {root.newest:,} changed last; only a line of the index leads to it"
+    reason = (
+        f"the file is not among the {root.newest:,} files changed last, so the agent finds it only through a"
+        " line of the index"
+    )
     scanned = re.compile(root.scanned)
     notes = [
         index
@@ -407,7 +410,7 @@ class ScopeScanner:
             except OSError as error:
                 if not is_gone(error):
                     self.faults[prefix + name] = (
-                        f"{prefix + name} could not be looked at: {error.strerror or error}."
+                        f"{prefix + name} could not be read: {error.strerror or error}."
                     )
         for name in folders:
             self._enter(handle, prefix + name, name, keep)
@@ -418,7 +421,7 @@ class ScopeScanner:
             return
         if rel.count("/") >= MAX_DEPTH:
             self.directories.append(rel)
-            self.faults[rel] = f"The folder {rel} lies too deep to be read."
+            self.faults[rel] = f"The folder {rel} is nested too deep to read."
             return
         folder: Handle | None = None
         try:
@@ -831,7 +834,7 @@ def _checked_listing(
             return _listing(root, [], [], {}, no_rules)
         raise Unavailable(
             f"The memories in {root.directory} cannot be listed:",
-            cause="their home is not there now.",
+            cause="their home does not exist at the moment.",
             next_step="Restore the home, or choose another one.",
         ) from None
     except OSError as error:

@@ -33,7 +33,7 @@ def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) 
         return MovePlan({}, refused="A folder cannot be moved into itself.")
     moving = [path for path in chosen if path.rpartition("/")[0] != folder]
     if not moving:
-        return MovePlan({}, refused="It is there already.")
+        return MovePlan({}, refused="The file is already there.")
     targets: dict[str, str] = {}
     clashes = []
     for path in moving:

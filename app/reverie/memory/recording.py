@@ -130,12 +130,12 @@ def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"
     if links and links[0] < len(parts):
-        why = f"lies behind the link {'/'.join(parts[: links[0]])}, where the history does not look"
+        why = f"is behind the symbolic link {'/'.join(parts[: links[0]])}, which the history does not follow"
     elif links:
-        why = "is a link, which the history does not keep"
+        why = "is a symbolic link, which the history does not record"
     elif any(part.startswith(".") for part in parts):
-        why = "is hidden, and the history keeps no hidden files"
-    return f"{name} {why}, so it could not be brought back."
+        why = "is hidden, and the history does not record hidden files"
+    return f"{name} {why}, so it could not be restored."
 
 
 def _files_below(directory: Path) -> list[str]:
@@ -154,7 +154,9 @@ def _all_below(directory: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     except (OSError, SwappedError) as error:
         title = f"A folder in {directory} cannot be read."
         if isinstance(error, SwappedError):
-            raise Unavailable(title, cause="It changes at the moment.", next_step="Try again.") from error
+            raise Unavailable(
+                title, cause="The folder is being changed at the moment.", next_step="Try again."
+            ) from error
         raise user_error_from_os(error, title) from error
 
 
@@ -162,7 +164,7 @@ def _not_kept(shown: str, cause: str) -> StoreError:
     return StoreError(
         f"{shown} was not deleted:",
         cause=cause,
-        next_step="Move it away first, or delete it outside if you are sure.",
+        next_step="Move it to another place first. If you are sure, delete it with another program.",
         reason="not-kept",
     )
 
@@ -310,7 +312,10 @@ class Snapshots:
         found = [rel]
         if is_directory(path) and not is_link(path):
             if unlisted := never_kept(path):
-                raise _not_kept(shown, f"{unlisted[0]} in it is hidden or a link, which the history lacks.")
+                raise _not_kept(
+                    shown,
+                    f"{unlisted[0]} in this folder is hidden or a link, so the history does not contain it.",
+                )
             found = [f"{rel}/{each}" for each in _files_below(path)]
         for each in found:
             if each not in versions or versions[each].omitted:

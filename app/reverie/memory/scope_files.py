@@ -208,7 +208,7 @@ class OverlayFiles:
         """Write as `ScopeFiles.write` does, in memory."""
         self._refuse_impossible(rel)
         if create_only and self.entry(rel) is not None:
-            raise Conflict(f"{rel} exists already.")
+            raise Conflict(f"{rel} already exists.")
         current = self._current(rel)
         self._refuse_protected(rel, "written")
         if before_replace is not None:
@@ -244,7 +244,7 @@ class OverlayFiles:
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")
         if self.entry(new_rel) is not None:
-            raise Conflict(f"{new_rel} exists already.")
+            raise Conflict(f"{new_rel} already exists.")
         if _is_below(new_rel, rel):
             raise StoreError(f"{rel} cannot be moved into itself.", next_step="Choose another place.")
         self._refuse_impossible(new_rel)
@@ -375,7 +375,7 @@ class OverlayFiles:
             if parent.kind != "directory":
                 raise StoreError(
                     f"{rel} cannot be written:",
-                    cause=f"{parent.rel} is a file, where a folder is needed.",
+                    cause=f"{parent.rel} is a file, but a folder is needed.",
                     next_step="Choose another name.",
                     reason="directory",
                 )

@@ -360,7 +360,7 @@ class MemoryStore:
             raise StoreError(
                 f"{parsed} is too large: {entry.size:,} bytes.",
                 cause=f"The limit of this home is {cap:,} bytes per file.",
-                next_step="Shorten it outside, or split it.",
+                next_step="Shorten it with another program, or split it.",
                 reason="too-large",
             )
         data = files.read(parsed.rel)

@@ -19,7 +19,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
     if not valid:
         raise StoreError(
             f"{parsed} is not a UTF-8 text file and is left as it is.",
-            next_step="Convert it outside, then edit it here.",
+            next_step="Convert the file to UTF-8 with another program, then edit it here.",
             reason="not-text",
         )
 
@@ -39,7 +39,9 @@ def changed(parsed: MemoryPath, what: str) -> Conflict:
     `what`: the part of the sentence that describes the change.
     """
     return Conflict(
-        f"{parsed} was not written:", cause=f"{what}.", next_step="Read it again and repeat the change."
+        f"{parsed} was not written:",
+        cause=f"{what}.",
+        next_step="Read the memory again and repeat the change.",
     )
 
 
@@ -75,7 +77,7 @@ def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None
     if count >= cap:
         raise StoreError(
             f"{parsed} cannot be created: the scope is full.",
-            cause=f"It holds {cap:,} files already, the limit of this home.",
+            cause=f"It already contains {cap:,} files, the limit of this home.",
             next_step="Merge or delete memories first.",
             reason="scope-full",
         )
@@ -94,7 +96,7 @@ def refuse_untouchable(
         raise StoreError(
             f"{parsed} was not {done}.",
             cause=rule.sentence,
-            next_step="Change what it is made from." if rule.kind == "generated" else "",
+            next_step="Change the records that it is generated from." if rule.kind == "generated" else "",
             reason="not-editable",
         )
 

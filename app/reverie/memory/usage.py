@@ -150,7 +150,7 @@ class UsageLog:
             if not _is_closed(error):
                 raise
             problem = str(error)
-        return f"Pins and use are not known. {problem}" if problem else ""
+        return f"Pins and use counts are unknown. {problem}" if problem else ""
 
     def record_read(self, key: str) -> None:
         """Count one use."""
@@ -270,8 +270,8 @@ class UsageLog:
     def _require_home(self) -> None:
         if not self._home.available():
             raise Unavailable(
-                f"Pins and use of the memories in {self._home.root} cannot be reached:",
-                cause="the home is not there now.",
+                f"Pins and use counts of the memories in {self._home.root} cannot be reached:",
+                cause="the home does not exist at the moment.",
                 next_step="Restore the home, or choose another one.",
             )
 

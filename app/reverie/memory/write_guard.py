@@ -253,8 +253,8 @@ def _hold(lock: WriteLock, patience_s: float) -> AbstractContextManager[None]:
 def _busy(lock: WriteLock) -> Busy:
     return Busy(
         f"{lock.agent} is consolidating its memory.",
-        cause=f"It (or a Reverie with another profile) holds {lock.file.name}. What is written meanwhile"
-        " would be overwritten.",
-        next_step="Wait until it is done. This takes a few minutes at most.",
+        cause=f"Claude Code, or Reverie with another profile, holds the lock {lock.file.name}. It would "
+        "overwrite anything written now.",
+        next_step="Wait until it has finished, a few minutes at most.",
         reason=AGENT_BUSY,
     )

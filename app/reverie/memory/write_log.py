@@ -154,8 +154,8 @@ class WriteLog:
             kind = Unavailable if isinstance(error, sqlite3.OperationalError) else _DamagedLogError
             cause, next_step = why(
                 error,
-                f"SQLite says: {error}.",
-                f"Check the disk, or move {self._database} away; a new one is begun.",
+                f"SQLite reports: {error}.",
+                f"Check the disk, or move {self._database} to another place; Reverie then creates a new one.",
                 self._database,
             )
             title = "The log of who wrote what cannot be used."

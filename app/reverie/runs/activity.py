@@ -174,7 +174,7 @@ class Activity:
                 while data:  # a full disk accepts a part, and only the next write raises
                     data = data[file.write(data) :]
         except OSError as error:
-            raise user_error_from_os(error, "The Activity log was not written.") from error
+            raise user_error_from_os(error, "The Activity log could not be written.") from error
 
     @property
     def _rotated(self) -> Path:
@@ -234,7 +234,7 @@ def _lines_backwards(file: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise user_error_from_os(error, "The Activity log was not read.") from error
+        raise user_error_from_os(error, "The Activity log could not be read.") from error
 
 
 def _tail(file: Path) -> bytes:
@@ -245,4 +245,4 @@ def _tail(file: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise user_error_from_os(error, "The Activity log was not read.") from error
+        raise user_error_from_os(error, "The Activity log could not be read.") from error

@@ -47,9 +47,9 @@ def fenced(run_directory: Path) -> Iterator[None]:
             held.enter_context(held_lock(run_directory / FENCE, run_directory, timeout_s=_WAIT_S))
         except Busy as error:
             raise Busy(
-                "A run of this home is still in the middle of its changes.",
-                cause=f"The process of run {run_directory.name} is suspended, or slow, and holds them.",
-                next_step="Let that process go on, or end it; the run is then finished or undone.",
+                "A run of this home has not finished its changes.",
+                cause=f"The process of run {run_directory.name} is suspended or slow, and still holds them.",
+                next_step="Let that process continue, or end it. Reverie then finishes or undoes the run.",
                 reason="suspended",
             ) from error
         _held.directories.add(run_directory)

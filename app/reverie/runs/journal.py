@@ -128,9 +128,9 @@ class Images:
         try:
             data = read_regular(self._directory / name)
         except FileNotFoundError:
-            raise _damaged("The run's copy of a file is gone.") from None
+            raise _damaged("The run's copy of a file no longer exists.") from None
         except OSError as error:
-            raise user_error_from_os(error, "The run's copy of a file was not read.") from error
+            raise user_error_from_os(error, "The run's copy of a file could not be read.") from error
         if hashlib.sha256(data).hexdigest() != name:
             raise _damaged("The run's copy of a file is damaged.")
         return data
@@ -149,7 +149,7 @@ def load_journal(run_directory: Path) -> Journal | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise user_error_from_os(error, "The journal of a run was not read.") from error
+        raise user_error_from_os(error, "The journal of a run could not be read.") from error
     return _parse(data)
 
 

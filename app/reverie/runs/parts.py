@@ -75,7 +75,11 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
             )
         unknown = sorted(hunk + 1 for hunk in hunks or () if not 0 <= hunk < counts[path])
         if unknown or hunks == frozenset():
-            has = f"It has {some(counts[path], 'hunk')}." if counts[path] else "It comes or goes as a whole."
+            has = (
+                f"The file has {some(counts[path], 'hunk')}."
+                if counts[path]
+                else "The file is created or deleted as a whole."
+            )
             raise StoreError(
                 f"Run {run_id} has no hunk {', '.join(map(str, unknown))} in {path}.",
                 cause=has,
@@ -86,7 +90,7 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
         again = hunks if before is None else (hunks or frozenset()) & before
         if before is None or again:
             what = path if not again else f"{_hunks(again)} of {path}"
-            raise StoreError(f"Already taken back: {what}.", reason="reverted")
+            raise StoreError(f"Already undone: {what}.", reason="reverted")
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:

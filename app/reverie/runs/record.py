@@ -211,7 +211,9 @@ class RunStore:
         """
         if not run_id or any(not (character.isalnum() or character == "-") for character in run_id):
             raise StoreError(
-                f"{run_id!r} is no run id.", next_step="List the runs to find it.", reason="missing"
+                f"{run_id!r} is not a run ID.",
+                next_step="Open the list of runs to find the ID.",
+                reason="missing",
             )
         return self._directory / run_id
 
@@ -319,15 +321,17 @@ class RunStore:
             return _parse(json.loads(read_regular(path)))
         except FileNotFoundError:
             raise StoreError(
-                f"There is no run {run_id}.", next_step="List the runs to find it.", reason="missing"
+                f"There is no run {run_id}.",
+                next_step="Open the list of runs to find the ID.",
+                reason="missing",
             ) from None
         except OSError as error:
-            raise user_error_from_os(error, f"The record of run {run_id} was not read.") from error
+            raise user_error_from_os(error, f"The record of run {run_id} could not be read.") from error
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise StoreError(
                 f"The record of run {run_id} is damaged.",
                 cause=f"{type(error).__name__}.",
-                next_step=f"Look at {path}.",
+                next_step=f"Check {path}.",
                 reason="damaged",
             ) from error
 
@@ -396,7 +400,7 @@ class RunStore:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise user_error_from_os(error, "The runs were not listed.") from error
+            raise user_error_from_os(error, "The runs could not be listed.") from error
 
 
 def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecord:
@@ -427,7 +431,7 @@ def not_applied(
     None of them is applied; each one that was applied gets the note `note`. `left` are paths that another
     program has changed since; the ops on these get a note about that instead.
     """
-    left_note = "left as it is, since somebody changed it meanwhile"
+    left_note = "not changed, because another program changed it meanwhile"
     return tuple(
         {**op, "applied": False, "note": left_note if op["path"] in left else note} if op["applied"] else op
         for op in ops
@@ -460,7 +464,7 @@ def _parse(data: Any) -> RunRecord:
         known[name] = tuple(known.get(name, ()))
     record = RunRecord(**known)
     if not _is_whole(record):
-        raise ValueError("a field of the wrong kind")
+        raise ValueError("a field of the wrong type")
     return record
 
 

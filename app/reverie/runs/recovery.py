@@ -88,17 +88,15 @@ class Recovery:
             # The agent no longer uses that store and nobody can permit writing to it, so leaving the run open
             # would block every later run.
             paths = tuple(intent.path for intent in journal.intents) if journal else ()
-            ops = not_applied(
-                record.ops or ops_of(journal), "left as it is: the agent does not use this store"
-            )
+            ops = not_applied(record.ops or ops_of(journal), "not changed: the agent does not use this store")
             record = replace(record, ops=ops)
             return self._finish(record, journal, Recovered(False, left=paths), f"Left as it is. {error}")
         except UserError as error:
             return self._finish(record, None, Recovered(False), f"Recovery could not undo it: {error}")
         if recovered.pending:
             raise Unavailable(
-                "A run that had been interrupted could not be undone yet.",
-                cause=f"Out of reach: {', '.join(recovered.pending[:5])}.",
+                "An interrupted run could not be undone yet.",
+                cause=f"These files cannot be reached: {', '.join(recovered.pending[:5])}.",
                 next_step="Check that the home exists and its disk has free space, then try again.",
                 reason="recovery",
             )
@@ -114,7 +112,7 @@ class Recovery:
         self._activity.add(
             f"run.{outcome}",
             level="warning",
-            text=f"A run that had been interrupted was recovered. {summary}",
+            text=f"An interrupted run was recovered. {summary}",
             home=record.home_root,
             workspace_id=record.workspace_id,
             run_id=record.id,
@@ -140,5 +138,12 @@ def _summary(record: RunRecord, journal: Journal | None, recovered: Recovered) -
         return planned or "Finished by recovery: all changes were in place."
     count = len(recovered.restored)
     put_back = f"{some(count, 'file')} put back" if count else "nothing had changed"
-    left = f" Left as somebody changed them since: {', '.join(recovered.left)}." if recovered.left else ""
+    left = (
+        (
+            " These files were not restored, because another program changed them since: "
+            f"{', '.join(recovered.left)}."
+        )
+        if recovered.left
+        else ""
+    )
     return f"Interrupted; {put_back}.{left}"

@@ -86,12 +86,12 @@ def merged_back(
     if current == base:
         return wanted
     if current is None or base is None or wanted is None:
-        raise Conflict(f"{path} changed since.")
+        raise Conflict(f"{path} has changed since the run.")
     merge = snapshots.history.merge(base, current, wanted)
     if merge.conflict:
-        raise Conflict(f"{path} changed since, on the same lines.")
+        raise Conflict(f"{path} has changed since the run, on the same lines.")
     if part is not None and not _fits_once(snapshots, base, current, wanted):
-        raise Conflict(f"{path} changed since: the lines fit in more than one place.")
+        raise Conflict(f"{path} changed since: the lines match in more than one place.")
     return merge.content
 
 
@@ -164,9 +164,9 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
         plan.conflicts += found
         for intent in found:
             paths.append(intent.path)
-            why = "stays, as what it replaced cannot come back"
+            why = "not changed, because the earlier file cannot be restored"
             if intent.before is not None:
-                why = "cannot come back, as something else stands in its place"
+                why = "cannot be restored, because another file exists at this path"
             plan.refused[intent.path] = f"{intent.path} {why}."
     return tuple(paths)
 
@@ -204,7 +204,7 @@ def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
     return Conflict(
         "Nothing was undone.",
         cause=str(error),
-        next_step=f"Leave that out, or put the lines back by hand: `reverie diff {original.id}` shows them.",
+        next_step=f"Leave this part out, or restore the lines that `reverie diff {original.id}` shows.",
         reason=error.reason,
     )
 
@@ -364,7 +364,7 @@ class RevertJob(Job[RevertPlan]):
     def _revertible(self, original: RunRecord) -> RunRecord:
         if original.reverted:
             raise StoreError(
-                f"Run {original.id} is reverted already.",
+                f"Run {original.id} is already reverted.",
                 next_step=f"To redo it, revert run {original.reverted_by}.",
                 reason="reverted",
             )
@@ -376,7 +376,8 @@ class RevertJob(Job[RevertPlan]):
             )
         if original.part and self._parts.runs.is_reverted(original.reverts):
             raise StoreError(
-                f"Run {original.id} took back a part of run {original.reverts}, all of which is undone now.",
+                f"Run {original.id} reverted a part of run {original.reverts}, and all of that run is "
+                "undone now.",
                 next_step=f"Undo the undo of run {original.reverts} first.",
                 reason="reverted",
             )
@@ -445,7 +446,7 @@ class RevertJob(Job[RevertPlan]):
                 plan.changes.append(change)
         blocked = leave_blocked(source, plan)
         if blocked and part is not None:
-            raise not_taken_back(original, Conflict(f"Something else stands in the place of {blocked[0]}."))
+            raise not_taken_back(original, Conflict(f"Another file exists at the path of {blocked[0]}."))
         plan.changes = in_order(plan.changes)
         return plan
 
@@ -458,7 +459,9 @@ class RevertJob(Job[RevertPlan]):
                 reason="nothing-to-revert",
             )
         if not part:
-            raise StoreError("No part of the run was named.", next_step="Name a file.", reason="missing")
+            raise StoreError(
+                "No part of the run was selected.", next_step="Name at least one file.", reason="missing"
+            )
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:

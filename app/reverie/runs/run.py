@@ -167,7 +167,7 @@ class Plan(Struct, frozen=True):
 
 
 CANCELLED = Plan("Cancelled; nothing was changed.", outcome="cancelled", reason="cancelled")
-SWITCHED_OFF = Plan("Switched off while it ran; nothing was changed.", outcome="cancelled", reason="disabled")
+SWITCHED_OFF = Plan("Turned off while it ran; nothing was changed.", outcome="cancelled", reason="disabled")
 
 
 def out_of_time(limit_s: float) -> Plan:
@@ -176,7 +176,7 @@ def out_of_time(limit_s: float) -> Plan:
         f"The time limit of {limit_s:g} s was reached; nothing was changed.",
         outcome="failed",
         reason="timeout",
-        next_step="Choose a faster model, or raise the limit in the settings.",
+        next_step="Choose a faster model, or raise the time limit in the settings.",
     )
 
 
@@ -323,11 +323,18 @@ class Job(ABC, Generic[Thought]):
 
     def sentence(self, why: str, undone: Recovered) -> str:
         """Return the summary of a run that was stopped; it begins with `why`."""
-        left = f" Left as somebody changed them meanwhile: {', '.join(undone.left)}." if undone.left else ""
+        left = (
+            (
+                " These files were not restored, because another program changed them meanwhile: "
+                f"{', '.join(undone.left)}."
+            )
+            if undone.left
+            else ""
+        )
         if undone.pending:
-            return f"{why}; not all of it could be put back yet: {', '.join(undone.pending)}.{left}"
+            return f"{why}; some files could not be restored yet: {', '.join(undone.pending)}.{left}"
         if undone.left:
-            return f"{why}; what was still the run's own was put back.{left}"
+            return f"{why}; all files that only the run had changed were restored.{left}"
         return f"{why}; nothing was changed."
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
@@ -451,7 +458,7 @@ class Run(Generic[Thought]):
         if attempt == self._job.attempts or undone.left or undone.pending:
             raise conflict
         self._transaction = self._plan = None
-        self._job.say("again", f"{conflict.title} Planned again on what is there now.", self._now)
+        self._job.say("again", f"{conflict.title} The run starts again with the current text.", self._now)
 
     @contextlib.asynccontextmanager
     async def _waited_for(self) -> AsyncIterator[Lease]:
@@ -602,7 +609,7 @@ class Run(Generic[Thought]):
         stop, undone = stop_of(error, self._job.time_limit_s), self._undone
         outcome, next_step = stop.outcome, stop.next_step
         if undone.pending:
-            outcome, next_step = "interrupted", "Bring back what is missing, then run it again."
+            outcome, next_step = "interrupted", "Restore the missing files, then run it again."
         ops = not_applied(self._ops, "the run did not complete", left=undone.left)
         summary = self._job.sentence(stop.why, undone)
         return RunEnd(
@@ -647,7 +654,7 @@ class Run(Generic[Thought]):
         if found.settled and found.outcome != end.outcome:
             # This process was suspended and another one recovered the run, so the saved record is the true
             # one.
-            next_step = "" if found.outcome in SUCCEEDED else "Run it again."
+            next_step = "" if found.outcome in SUCCEEDED else "Run the update again."
             return RunResult(
                 found.id,
                 found.outcome,
@@ -713,7 +720,7 @@ class Run(Generic[Thought]):
                 actor=kind, source=source, subject=end.summary, run_id=result.run_id, dirty=end.changed
             )
         except UserError as error:
-            trouble = f"The history after the run was not written. {error}"
+            trouble = f"The history after the run could not be written. {error}"
             try:
                 self._job.say("history", trouble, self._now, level="warning")
             except UserError as silent:
@@ -725,7 +732,7 @@ class Run(Generic[Thought]):
 def _both(lease: Lease, own: Callable[[], None]) -> Callable[[], None]:
     def check() -> None:
         if not lease.renew():
-            raise LeaseLost("The run stopped: its lease ran out meanwhile.", next_step="It runs again.")
+            raise LeaseLost("The run stopped, because its lease expired.", next_step="It runs again.")
         own()
 
     return check

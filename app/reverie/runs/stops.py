@@ -77,8 +77,8 @@ class StopCheck:
         """Raise `LeaseLost` if the lease was lost."""
         if self._lease_lost.is_set():
             raise LeaseLost(
-                "The run stopped: its lease ran out while this process was held up.",
-                next_step="Run it again; another run may have come first.",
+                "The run stopped, because its lease expired while this process was delayed.",
+                next_step="Run it again. Another run may have finished first.",
             )
 
 
@@ -126,10 +126,10 @@ def stop_of(error: BaseException, time_limit_s: float) -> Stop:
         return Stop("cancelled", "Cancelled", "cancelled")
     if isinstance(error, TimedOut):
         limit = f"The time limit of {time_limit_s:g} s was reached"
-        return Stop("failed", limit, "timeout", "Run it again, or allow it more time.")
+        return Stop("failed", limit, "timeout", "Run it again, or raise the time limit.")
     if isinstance(error, UserError):
         why = " ".join(part for part in (error.title, error.cause) if part).rstrip(".")
         return Stop("failed", why, error.reason, error.next_step)
     if isinstance(error, Exception):
-        return Stop("failed", "Stopped by a bug", "bug")
-    return Stop("cancelled", "Stopped from outside", "cancelled")
+        return Stop("failed", "Stopped by an internal error", "bug")
+    return Stop("cancelled", "Stopped by another program", "cancelled")

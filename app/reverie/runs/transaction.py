@@ -153,7 +153,7 @@ class Transaction:
         if hidden is not None:
             raise StoreError(
                 f"{memory_path(hidden.root.scope, hidden.rel)} was not created.",
-                cause="Its path has a name that begins with a dot, which no run may make.",
+                cause="Its path contains a name that begins with a dot, which no run may create.",
                 next_step="Choose another name.",
                 reason="hidden",
             )
@@ -402,8 +402,8 @@ class Transaction:
         """
         if self._home_identity is None or _identity(self._home_root) != self._home_identity:
             raise Unavailable(
-                f"{self._home_root} went away while a run was changing it.",
-                next_step="Bring it back; the run is then finished or undone.",
+                f"{self._home_root} became unavailable during a run.",
+                next_step="Make the home available again. Reverie then finishes or undoes the run.",
             )
 
     def _swap(self, intent: FileIntent, *, expected: str | None, wanted: str | None) -> None:
@@ -571,7 +571,7 @@ def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
 
 
 def _changed_meanwhile(path: str) -> Conflict:
-    return Conflict(f"{path} changed while the run was at work.", next_step="Run it again.")
+    return Conflict(f"{path} changed during the run.", next_step="Run the update again.")
 
 
 def _identity(directory: Path) -> tuple[int, int] | None:

@@ -48,23 +48,23 @@ def parse_address(text: str) -> MachineAddress:
     """Parse the address of a machine. Raises `UserError`."""
     scheme, found, rest = text.partition("://")
     if not found or scheme.lower() != "ssh":
-        raise _wrong(text, "It does not begin with ssh://.")
+        raise _wrong(text, "The address does not begin with ssh://.")
     if any(char.isspace() or not char.isprintable() for char in text):
-        raise _wrong(text, "It holds a space or a character that cannot be printed.")
+        raise _wrong(text, "The address contains a space or an unprintable character.")
     place, slash, path = rest.partition("/")
     user, at, machine = place.rpartition("@")
     if ":" in user:
-        raise _wrong(text, "A password has no place in it; use a key or the agent of ssh.")
+        raise _wrong(text, "The address must not contain a password; use a key or the ssh agent.")
     host, colon, port = machine, "", ""
     if not machine.endswith("]"):
         host, colon, port = machine.rpartition(":") if ":" in machine else (machine, "", "")
     if (at and not _NAME.fullmatch(user)) or not _HOST.fullmatch(host):
-        raise _wrong(text, "The user or the machine has a name that ssh could take for something else.")
+        raise _wrong(text, "The name of the user or machine could be mistaken for an option of ssh.")
     if colon and not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
         raise _wrong(text, f"{port or 'Nothing'} is not a valid port.")
     home = unquote(slash + path)
     if not home.isprintable():
-        raise _wrong(text, "The path holds a character that cannot be printed.")
+        raise _wrong(text, "The path contains an unprintable character.")
     return MachineAddress(
         host.strip("[]"), user, int(port) if port else 0, Path(home) if path.strip("/") else None
     )

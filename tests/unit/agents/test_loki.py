@@ -235,8 +235,8 @@ def test_odd_fields_of_an_episode_cost_only_themselves(record: dict[str, object]
         (b'{"a": ', "it is not valid JSON"),
         (b'{"id": "\xe9p"}', "it is not valid UTF-8"),
         (b"[" * 200_000, "it has too many levels of nesting"),
-        (b"true", "it holds no record"),
-        (b"null", "it holds no record"),
+        (b"true", "it contains no record"),
+        (b"null", "it contains no record"),
     ],
 )
 def test_what_cannot_be_read_says_why_and_shows_what_is_there(data: bytes, cause: str) -> None:

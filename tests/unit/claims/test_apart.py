@@ -101,7 +101,7 @@ def test_a_pipe_for_a_branch_hangs(project: GitProject, opened: list[ProjectClai
     """Else the test above would show nothing."""
     pipe(project.path / ".git/refs/heads/main")
     opened.append(ProjectClaims(project.path, silent_s=SILENT_S))
-    with pytest.raises(Unavailable, match="does not answer"):
+    with pytest.raises(Unavailable, match="is not responding"):
         opened[0].look()
 
 

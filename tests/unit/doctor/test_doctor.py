@@ -62,7 +62,7 @@ def _aborted(patient: Patient) -> None:
 
 
 def _stood_down(patient: Patient) -> None:
-    text = "Stood down: the agent itself has advanced the writer's state since Reverie last did."
+    text = "Reverie did not run: the agent itself has updated the writer's state since Reverie last did."
     _said(patient, "writer.stood-down", text)
 
 
@@ -214,7 +214,7 @@ SITUATIONS = (
         "no key",
     ),
     ActionState(
-        "a model that does not answer",
+        "a model that is not responding",
         _probe(("reachable", "fail", "Nothing listens at 127.0.0.1:1."), ("tool-calling", "skip", "")),
         "model-reachable",
         "Nothing listens",

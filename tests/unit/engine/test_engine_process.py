@@ -257,7 +257,7 @@ def test_places_for_the_socket_that_are_taken_are_told(
     with pytest.raises(Unavailable) as told:
         serve(profile)
     assert str(place) in told.value.title
-    assert told.value.cause == "There is a folder in its place."
+    assert told.value.cause == "There is a folder at this path."
     place.rmdir()
 
 
@@ -382,7 +382,7 @@ def test_what_cannot_be_started_is_told(profile: Profile) -> None:
     assert told.value.cause == "It ended with code 3."
     with pytest.raises(Unavailable) as told:
         connect(profile, command=[sys.executable, "-c", ""])
-    assert "It was started, and cannot be reached." in str(told.value)
+    assert "The engine was started but cannot be reached." in str(told.value)
 
 
 def test_a_long_runtime_directory_is_not_used(

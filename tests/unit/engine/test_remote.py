@@ -166,7 +166,7 @@ echo 'Host key verification failed.' >&2; exit 255"""
             "another version of Reverie. It is too old",
             REFUSED,
         ),
-        ("echo 'Welcome to this machine'; cat > /dev/null", "does not answer as Reverie does", REFUSED),
+        ("echo 'Welcome to this machine'; cat > /dev/null", "is not responding as Reverie does", REFUSED),
         (
             "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo End >&2; exit 1",
             "Cannot reach me@box. End",
@@ -288,7 +288,7 @@ def test_the_homes_of_a_machine_are_found_and_changed_there(there: SshMachine) -
         (lambda there: (there.directory / "bin" / "reverie").unlink(), "has no Reverie"),
         (
             lambda there: (there.directory / "bin" / "reverie").write_text("#!/bin/sh\necho Welcome\n"),
-            "does not answer as Reverie does",
+            "is not responding as Reverie does",
         ),
         (lambda there: there.end(), "Cannot reach .*[Cc]onnect"),
         (lambda there: (there.directory / "ssh_config").write_text(""), "elsewhere could not be found"),

@@ -68,7 +68,7 @@ def test_without_the_index_loki_mode_injects_nothing(store: Store) -> None:
     (store.memory / "index.json").unlink()
     found = store.look()
     assert (found.block, found.agent_block) == (BLOCK, "")
-    assert found.difference == "loki-mode injects nothing until memory/index.json exists."
+    assert found.difference == "loki-mode adds no lessons until memory/index.json exists."
 
 
 def test_without_the_index_and_without_a_lesson_there_is_nothing_to_say(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_without_the_index_and_without_a_lesson_there_is_nothing_to_say(tmp_path
     ("odd", "cause"),
     [
         ({"context": None}, "has no context"),
-        ({"context": "text"}, "has a context that is no object"),
+        ({"context": "text"}, "has a context that is not an object"),
         ({"context": {"goal": 5}}, "has a goal that is no text"),
         ({"errors_encountered": "text"}, "has errors of another form than a list"),
         ({"errors_encountered": None}, "has errors of another form than a list"),
@@ -110,7 +110,7 @@ def test_a_scalar_or_a_list_anywhere_in_the_store_silences_everything(store: Sto
     store.put("task-ep-0.json", content, day="2026-07-01")
     found = store.look()
     assert (found.block, found.agent_block) == (BLOCK, "")
-    assert found.difference.endswith("memory/episodic/2026-07-01/task-ep-0.json holds no record.")
+    assert found.difference.endswith("memory/episodic/2026-07-01/task-ep-0.json contains no record.")
 
 
 def test_an_odd_importance_matters_only_where_the_goal_may_retrieve_the_episode(store: Store) -> None:
@@ -157,7 +157,8 @@ def test_a_name_that_is_listed_and_not_found_again_is_left_out(store: Store, nam
     assert "hidden" in found.block
     assert found.agent_block == BLOCK
     assert found.difference == (
-        f"loki-mode leaves out memory/episodic/{TODAY}/{name}: it looks for this episode under another name."
+        f"loki-mode leaves out memory/episodic/{TODAY}/{name}: it looks for this episode under a "
+        "different name."
     )
 
 
@@ -174,7 +175,7 @@ def test_times_are_compared_as_texts(store: Store) -> None:
     found = store.look()
     assert found.block.index("late") < found.block.index("early")
     assert found.agent_block.index("early") < found.agent_block.index("late")
-    assert found.difference == "loki-mode orders the lessons by their times as texts, not as instants."
+    assert found.difference == "loki-mode sorts the lessons by their times as text, not as points in time."
 
 
 def test_odd_types_and_messages_are_spelt_as_python_does(store: Store) -> None:

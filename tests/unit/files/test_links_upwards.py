@@ -38,7 +38,7 @@ def test_a_link_upwards_is_refused_in_words(
     tmp_path: Path, where: str, reader: Callable[[Path], object]
 ) -> None:
     root = upwards(tmp_path / "home/memory/global", Path("/") if where == "/" else tmp_path / where)
-    with pytest.raises(Unavailable, match="It is a link to a folder that it lies in itself"):
+    with pytest.raises(Unavailable, match="It is a symbolic link to a folder that contains the link"):
         reader(root)
 
 

@@ -108,7 +108,7 @@ def test_a_directory_that_cannot_be_read_keeps_what_was_known(
 
     def flaky(path: str) -> object:
         if str(path).endswith("sub"):
-            raise OSError(5, "the share does not answer")
+            raise OSError(5, "the share is not responding")
         return real(path)
 
     monkeypatch.setattr(os, "scandir", flaky)

@@ -216,9 +216,9 @@ def test_findings_are_plain_values() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("description: PR #928 (not merged): guard", "The agent reads only “PR”: # begins a comment."),
-        ("description: short # in review", "The agent reads only “short”: # begins a comment."),
-        ("description: #tag", "The agent reads no description here: # begins a comment."),
+        ("description: PR #928 (not merged): guard", "The agent reads only “PR”: # starts a comment."),
+        ("description: short # in review", "The agent reads only “short”: # starts a comment."),
+        ("description: #tag", "The agent reads no description here: # starts a comment."),
     ],
 )
 @pytest.mark.parametrize("caps", [CAPS, CLAUDE_CAPS])

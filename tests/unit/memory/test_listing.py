@@ -287,7 +287,7 @@ def test_an_odd_name_that_the_agent_takes_is_seen(tmp_path: Path, name: str):
 def test_a_name_that_ends_in_white_space_is_listed_by_the_agent_but_never_found(tmp_path: Path, name: str):
     write(tmp_path / name)
     listing = scan(tmp_path)
-    assert list(unseen(listing).values()) == ["its name ends in white space, which the agent cuts off"]
+    assert list(unseen(listing).values()) == ["its name ends in whitespace, which the agent removes"]
     assert len(index_entries(listing, Scope.GLOBAL, ROOMY)) == 1
 
 

@@ -705,7 +705,7 @@ def test_a_refused_change_is_not_made_later(
 ):
     def refuse(_change: Callable[..., object]) -> None:
         _change(raw(home))
-        raise Conflict("Another program keeps changing it.")
+        raise Conflict("Another program keeps changing the file.")
 
     real = log._sidecar.update
     monkeypatch.setattr(log._sidecar, "update", refuse)

@@ -79,7 +79,7 @@ def test_what_somebody_put_into_the_folder_stays_and_nothing_is_lost_to_it(parts
     undo = parts.reverter.revert(run_id)
     assert undo.outcome == "failed"
     assert set(undo.conflicts) == {"/memories/global/testing.md", "/memories/global/testing.md/deep/how.md"}
-    assert "testing.md cannot come back, as something else stands in its place." in undo.summary
+    assert "testing.md cannot be restored, because another file exists at this path." in undo.summary
     assert "same lines" not in undo.summary
     assert tree(parts.home.root) == after
     theirs.unlink()
@@ -125,7 +125,7 @@ def test_a_preview_of_which_half_is_rejected_says_why_the_other_half_stays(parts
     selection = selection.with_hunk("/memories/global/testing-old.md", 0, accepted=False)
     applied = ApplyService(parts.dream_dependencies).apply(preview.run_id, selection)
     assert applied.outcome == "failed", applied.summary
-    assert "something else stands in its place" in applied.summary
+    assert "another file exists at this path" in applied.summary
     assert tree(parts.home.root) == before
 
 

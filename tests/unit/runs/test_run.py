@@ -273,7 +273,7 @@ def test_a_bug_is_recorded_and_raised(parts: HomeContainer, job: Append, step: s
         run(parts, job)
     (record,) = records(parts)
     assert (record.outcome, record.reason) == ("failed", "bug")
-    assert record.summary == "Stopped by a bug; nothing was changed."
+    assert record.summary == "Stopped by an internal error; nothing was changed."
     assert files(job) == before
 
 

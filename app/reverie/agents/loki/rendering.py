@@ -145,7 +145,7 @@ def rendered(rel: str, data: bytes) -> str | None:
     if teller is not _patterns and not isinstance(document, dict):
         teller = _anything
     told = list(teller(document)) if isinstance(document, dict | list) else None
-    return _finished(told if told is not None else _broken(name, data, "it holds no record"))
+    return _finished(told if told is not None else _broken(name, data, "it contains no record"))
 
 
 def _episode(record: dict[str, Any]) -> Iterator[str]:

@@ -137,7 +137,7 @@ def plan_apply(
     _keep_lines(plan, review, selection, now, essence)
     while blocked := _blocked(plan, review, source):
         for file in blocked:
-            plan.conflict(file, "something else stands in its place", plan.done.get(file.path, {}))
+            plan.conflict(file, "another file exists at this path", plan.done.get(file.path, {}))
         # The blocked files would have preserved lines that some delete now loses.
         _keep_lines(plan, review, selection, now, essence)
     return plan
@@ -226,7 +226,7 @@ def _keep_lines(
     blocked = judge_retention(before, after).blocked_deletes
     for file in review.files:
         if file.source in blocked and file.path not in selection.agreed_losses:
-            plan.conflict(file, "lines of it stand nowhere else any more", {})
+            plan.conflict(file, "some of its lines no longer exist anywhere else", {})
 
 
 def ops_as_done(
@@ -518,7 +518,7 @@ class ApplyJob(Job[LoadedReview]):
                 ops=self._done,
                 outcome="failed",
                 reason="conflict" if plan.conflicts else "blocked",
-                next_step="Look at the run again; a new preview sees the memories as they are now.",
+                next_step="Check the run again. A new preview uses the current memories.",
                 conflicts=tuple(plan.conflicts),
                 details=details,
             )
@@ -603,12 +603,12 @@ class ApplyJob(Job[LoadedReview]):
 def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
     """Return the reason why a run cannot be applied; empty if it can."""
     if run.outcome == "running":
-        return f"Run {run.id} is still at work."
+        return f"Run {run.id} is still running."
     if not journal.intents:
-        return f"Run {run.id} wanted to change nothing."
+        return f"Run {run.id} proposed no changes."
     if not journal.for_review or run.outcome not in ("completed", "held"):
         if run.outcome == "completed":
-            return f"Run {run.id} was applied when it ran. It can be undone."
+            return f"Run {run.id} was applied while it ran. You can undo it."
         return f"Run {run.id} ended as {run.outcome}: there is nothing to apply."
     applied_by = run.details.get("appliedBy")
     if not isinstance(applied_by, str):
@@ -618,7 +618,7 @@ def _why_not(runs: RunStore, run: RunRecord, journal: Journal) -> str:
             return ""
     except StoreError:
         pass  # Its record was deleted; the run counts as applied nevertheless.
-    return f"Run {run.id} was applied already, by run {applied_by}. Undo that one first to choose anew."
+    return f"Run {run.id} was already applied by run {applied_by}. Undo that run first to choose again."
 
 
 def _can_take_back(run: RunRecord, journal: Journal) -> bool:
@@ -673,10 +673,10 @@ def _differing(review: Review, selection: ReviewSelection, plan: ApplyPlan) -> s
         for file in written
     )
     parts = [f"{some(part, 'file')} in part"] if part else []
-    parts += [f"{some(edited, 'file')} in other words"] if edited else []
+    parts += [f"{some(edited, 'file')} reworded"] if edited else []
     return "".join(f", {each}" for each in parts)
 
 
 def _left_words(plan: ApplyPlan) -> str:
     """Return one sentence for each file that is left unchanged, with the reason."""
-    return " ".join(f"{path} stays as it is: {why.rstrip('.')}." for path, why in plan.left.items())
+    return " ".join(f"{path} was not changed: {why.rstrip('.')}." for path, why in plan.left.items())

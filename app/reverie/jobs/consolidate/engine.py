@@ -98,7 +98,7 @@ class RulesEngine:
             progress(Progress(group.reason, number, len(planned.groups), guard.ops[-1]))
             await asyncio.sleep(0)
         if planned.groups and not guard.applied:
-            return "Nothing could be applied."
+            return "No change could be applied."
         return planned.summary
 
     @staticmethod

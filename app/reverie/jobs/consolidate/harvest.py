@@ -700,19 +700,20 @@ class HarvestJob(Job[Checked]):
         """
         if not self._log.save(self.source_read.workspace_id, record, after=after):
             raise LeaseLost(
-                "Another process harvested this compaction first.", next_step="Nothing is left to do."
+                "Another process harvested this compaction first.",
+                next_step="You do not need to do anything.",
             )
 
 
 _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
-    "harvested": ("The newest compaction was already harvested.", "Nothing is left to do."),
+    "harvested": ("The newest compaction was already harvested.", "You do not need to do anything."),
     "in-flight": (
         "The compaction is already being harvested.",
-        "Wait until it is done; after 5 minutes it counts as abandoned.",
+        "Wait until it is done. After 5 minutes, Reverie treats it as abandoned.",
     ),
     "attempts-used-up": (
-        "The harvest of the compaction failed three times and is not tried again.",
-        "See the runs for why; the next compaction is harvested as usual.",
+        "Three harvests of this compaction failed, so Reverie does not try again.",
+        "Open the list of runs for the reasons. Reverie harvests the next compaction as usual.",
     ),
 }
 
@@ -751,14 +752,14 @@ class HarvestService:
             raise Unavailable(
                 "There is no transcript to harvest.",
                 cause="Reverie harvests the conversation of one workspace.",
-                next_step="Choose a workspace.",
+                next_step="Select a workspace.",
                 reason="no-transcript",
             )
         if writer is None:
             raise Unavailable(
                 "Reverie does not harvest transcripts of this agent.",
-                cause="Reverie harvests what mux compacted.",
-                next_step="For a session of Claude Code, `reverie notes` writes down what was said.",
+                cause="Reverie harvests only compactions of mux.",
+                next_step="For a session of Claude Code, `reverie notes` summarizes the conversation.",
                 reason="no-transcript",
             )
         transcript = writer.transcript(workspace_id)
@@ -804,8 +805,10 @@ def _chosen(boundaries: Iterable[Boundary], key: str | None) -> Boundary:
     found = [item for item in boundaries if key is None or item.summary_message_id == key]
     if not found:
         raise StoreError(
-            "There is no compaction to harvest." if key is None else f"There is no compaction {key}.",
-            cause="The transcript of this workspace holds none." if key is None else "",
+            "The transcript has no compaction that Reverie could harvest."
+            if key is None
+            else f"There is no compaction {key}.",
+            cause="The transcript of this workspace contains no compaction." if key is None else "",
             next_step="The next compaction is harvested automatically.",
             reason="no-compaction",
         )

@@ -556,7 +556,7 @@ class DreamOverlay:
         if overlay is None or not path.segments:
             return ""
         if kept := _KEPT.get(self._home.file_role(overlay.root, path.rel)):
-            return f"{path} holds {kept}, which a run like this leaves alone."
+            return f"{path} contains {kept}, which this type of run does not change."
         if command not in ("delete", "rename"):
             return ""
         for entry in overlay.files.walk().entries:
@@ -564,7 +564,7 @@ class DreamOverlay:
                 role = self._home.file_role(overlay.root, entry.rel)
                 if role != "memory":
                     what = _KEPT.get(role) or _ALSO_NEVER_DELETED[role]
-                    return f"{path} is or holds {what}, which no run deletes or renames."
+                    return f"{path} is or contains {what}, which no run deletes or renames."
         return ""
 
     def changes(self) -> Sequence[FileChange]:

@@ -209,11 +209,11 @@ def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) ->
     kept = [path for path in paths if path in after]
     names = ", ".join(paths)
     if kind == "merge":
-        return f"What {', '.join(gone)} says goes to {', '.join(kept)}."
+        return f"The content of {', '.join(gone)} moves to {', '.join(kept)}."
     if kind == "rename":
-        return f"{', '.join(gone)} is now called {', '.join(kept)}."
+        return f"{', '.join(gone)} is renamed to {', '.join(kept)}."
     if kind == "edit" and len(paths) > 1:
-        return f"Lines move between {names}."
+        return f"Lines are moved between {names}."
     verbs = {"create": "is new", "edit": "is changed", "delete": "goes", "mixed": "change together"}
     return f"{names} {verbs[kind]}."
 
@@ -280,7 +280,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 Verb = Literal["create", "edit", "delete", "rename"]
 _folded = functools.lru_cache(maxsize=1 << 16)(folded_words)
-_AGREE = "Agree to the loss, or keep the file."
+_AGREE = "Accept the loss, or keep the file."
 _Effects = Mapping[str, Mapping[str, str | None]]
 """`ReviewedFile.path` -> the changed texts, by path; None for a deleted file."""
 
@@ -459,7 +459,9 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
                 {} if group.index in selection.rejected_groups else _effect(file, selection)
             )
             if effect.get(file.source, "") is None and file.source in review.protected:
-                blocked[file.path] = "It is pinned now: pinned memories neither go nor move."
+                blocked[file.path] = (
+                    "The memory is now pinned, and a run never deletes or renames pinned memories."
+                )
                 effect = {}
             chosen[file.path] = effect
     pinned = frozenset(blocked)
@@ -487,7 +489,9 @@ def _is_following(group: ReviewedGroup, followed: Collection[str]) -> bool:
 
 
 def _following(group: ReviewedGroup) -> ReviewedGroup:
-    return replace(group, reason="The index and the links between memories follow what is accepted.")
+    return replace(
+        group, reason="The index and the links between memories are updated for the changes that you accept."
+    )
 
 
 def _reviewed_group(
@@ -622,7 +626,7 @@ def _lost_lines(review: Review, selection: ReviewSelection, chosen: _Effects) ->
 
 def _would_lose(count: int) -> str:
     lines = some(count, "line")
-    return f"{lines} of it would stand nowhere else. {_AGREE}"
+    return f"{lines} of this file would no longer exist anywhere. {_AGREE}"
 
 
 def _with(mapping: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> dict[_Key, _Value]:

@@ -189,7 +189,7 @@ class AgentLocks:
         def change(raw: dict[str, Any]) -> dict[str, Any]:
             if raw.get(_ENTRY) != left:
                 raise Busy(
-                    "Another consolidation has begun.", next_step="Wait until it is done, then try again."
+                    "Another consolidation has started.", next_step="Wait until it is done, then try again."
                 )
             return {_ENTRY: dict(entry)}
 
@@ -211,7 +211,7 @@ class AgentLocks:
         self._activity.add(
             "dream.agent-lock",
             level="warning",
-            text=f"The agent's own lock was not given back. {error}",
+            text=f"The agent's own lock could not be released. {error}",
             home=str(self._home.root),
             workspace_id=None,
             run_id=run_id,
@@ -409,7 +409,7 @@ class DreamJob(Job[Dreamt]):
                 ops=not_applied(ops, "held for review"),
                 outcome="held",
                 reason="held",
-                next_step="Review the run; nothing was changed.",
+                next_step="Review the run. It has changed nothing so far.",
                 for_review=True,
             )
         tokens = self._engine.account().usage
@@ -419,7 +419,7 @@ class DreamJob(Job[Dreamt]):
             return replace(plan, for_review=True, record=record)
         pinned = overlay.pinned_meanwhile()
         if pinned:
-            raise Conflict(f"{', '.join(pinned)} was pinned while the run was at work.")
+            raise Conflict(f"{', '.join(pinned)} was pinned during the run.")
         return replace(plan, coverage=record)
 
     def _details(self, followed: Sequence[str], card: ReportCard) -> dict[str, Any]:
@@ -486,7 +486,7 @@ class DreamJob(Job[Dreamt]):
         if record is not None and self._parts.clock() - record["lastRunAt"] < DEBOUNCE_MS:
             raise Busy(
                 "The workspace was consolidated less than 6 hours ago.",
-                next_step="Wait, or run it by hand.",
+                next_step="Wait, or start the consolidation yourself.",
                 reason="debounced",
             )
 
@@ -541,7 +541,7 @@ def fault_words(card: ReportCard) -> tuple[str, ...]:
         for each in card.changed
     ]
     lines += [f"no note says this, {each.path} line {each.line}: {each.text}" for each in card.invented]
-    lines += [f"leads nowhere now, {each.path} line {each.line}: {each.target}" for each in card.broken_links]
+    lines += [f"broken link, {each.path} line {each.line}: {each.target}" for each in card.broken_links]
     return tuple(lines[:_FAULTS_NAMED])
 
 

@@ -59,10 +59,10 @@ SKIP_WORDS: Mapping[str, str] = {
     "archived": "archived",
     "unlisted": "not listed in the home",
     "cap": f"already {SWEEP_CAP} workspaces in this sweep",
-    "nothing-new": "nothing written since it was last consolidated",
+    "nothing-new": "nothing was written since the last consolidation",
     "project-debounced": f"project memory was consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",
     "debounced": f"consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",
-    "stopped": "the sweep was stopped before it",
+    "stopped": "the sweep was stopped before this workspace",
 }
 """Reason -> its text for people."""
 
@@ -477,7 +477,7 @@ class Triggers:
 
         def made_already() -> bool:
             if self._covered_since(workspace_id, asked_at):
-                text = "The final pass was made already by the run that was at work."
+                text = "The run that was in progress has already made the final pass."
                 done.append(self._say("archive", workspace_id, "done", text))
             return bool(done)
 
@@ -531,7 +531,7 @@ class Triggers:
         """
         with self._alone(name, workspace_id) as first:
             if not first:
-                return Triggered("coalesced", "The same is under way already.")
+                return Triggered("coalesced", "The same run is already in progress.")
             try:
                 refused = self._gate(name, workspace_id)
                 return act() if refused is None else refused
@@ -562,7 +562,10 @@ class Triggers:
         if refused is not None:
             return self._say(name, workspace_id, *refused)
         if self._advanced_by_others(name, workspace_id):
-            text = "Stood down: the agent, or somebody else, has consolidated since Reverie last did."
+            text = (
+                "Reverie did not run: the agent or another program has consolidated since Reverie's last "
+                "consolidation."
+            )
             return self._say(name, workspace_id, "stood-down", text)
         return None
 

@@ -80,9 +80,9 @@ class ExtractDependencies(Struct, frozen=True):
         extraction = self.run.home.extraction
         if extraction is None:
             raise Unavailable(
-                "There is nothing to extract here.",
-                cause="Only Codex keeps rollouts that become memories this way.",
-                next_step="Choose a Codex home.",
+                "There is nothing to extract in this home.",
+                cause="Only Codex has rollouts that can become memories this way.",
+                next_step="Select a Codex home.",
                 reason="not-codex",
             )
         return extraction
@@ -294,13 +294,13 @@ class RolloutRun(ExtractJob[Extracted]):
         """Read the rollout and return what the engine extracted, or a plan without changes."""
         thread = self._thread
         if thread.path is None:
-            raise StoreError("The rollout is gone.", reason="no-rollout")
+            raise StoreError("The rollout no longer exists.", reason="no-rollout")
         source = RolloutSource(thread.id, thread.path, thread.title, self._cwd, thread.git_branch)
         self._tell("reading", "")
         try:
             found = await self._engine.extract(source, run.limits, lambda text: self._tell("thinking", text))
         except FileNotFoundError as error:
-            raise StoreError("The rollout went away while it was read.", reason="no-rollout") from error
+            raise StoreError("The rollout was deleted while Reverie read it.", reason="no-rollout") from error
         self._around.reporter.read(thread.id, found.reading, truncated=found.truncated)
         if found.nothing:
             return Plan(_nothing_in(found), outcome="unchanged")
@@ -330,8 +330,8 @@ class RolloutRun(ExtractJob[Extracted]):
         row = ThreadRow(thread.id, self._bucket, self._cwd, summary, thread.updated_at or 0, now, record.id)
         if not self._parts.state.put(row, after=None if self._known is None else self._known.run_id):
             raise LeaseLost(
-                "Another extraction of this session came first, while this process was held up.",
-                next_step="Nothing is left to do.",
+                "Another extraction of this session finished first, while this process was delayed.",
+                next_step="You do not need to do anything.",
             )
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
@@ -366,7 +366,7 @@ class DirectoryRun(ExtractJob[Staging]):
         """
         name = directory_lease_name(self._parts.run.home_id, self._directory.bucket)
         if self._held_by_agent():
-            text = "Codex itself holds the lock of this directory; Reverie stands down."
+            text = "Codex itself holds the lock of this directory, so Reverie does not run."
             self._around.reporter.held_elsewhere(self._directory.cwd, text)
             return None
         try:
@@ -394,7 +394,7 @@ class DirectoryRun(ExtractJob[Staging]):
         context = context_of(directory.cwd, directory.bucket)
         staging = Staging(parts.run.home, context, root, parts.run.usage.load(), directory.cwd)
         if not any(trace.rel != INDEX for trace in staging.traces):
-            return Plan("No traces are left to consolidate.", outcome="unchanged")
+            return Plan("No traces remain to consolidate.", outcome="unchanged")
         if staging.previous and staging.fingerprint() == parts.state.fingerprint(directory.bucket):
             # Another process wrote a trace before its row, and the last consolidation read it already.
             return Plan("", outcome="completed", reason=READ_ALREADY)
@@ -505,12 +505,12 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
     The agent itself does not clear memories that it reaches through a link.
     """
     if root.read_only:
-        raise StoreError(f"{what} was left alone.", cause=root.read_only, reason="read-only")
+        raise StoreError(f"{what} was not changed.", cause=root.read_only, reason="read-only")
     if any(each.is_symlink() for each in directories):
         raise StoreError(
-            f"{what} was left alone.",
-            cause=f"{root.directory} is reached through a link.",
-            next_step="Put a directory in the link's place.",
+            f"{what} was not changed.",
+            cause=f"{root.directory} is reached through a symbolic link.",
+            next_step="Replace the link with a directory.",
             reason="link",
         )
 
@@ -518,8 +518,8 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
 def _nothing_in(found: Extracted) -> str:
     """Return a sentence with the reason why a rollout yielded nothing."""
     if found.reading.broken or found.reading.half_written:
-        return "Nothing in it could be read; it is looked at again when it changes."
-    return "Nothing in it to remember; it is looked at again when it goes on."
+        return "No part of the rollout could be read. Reverie reads it again when it changes."
+    return "The rollout contains nothing to remember. Reverie reads it again when the thread continues."
 
 
 _EMPTY = RolloutHead()
@@ -832,7 +832,7 @@ def _stage_of(end: PartEnd, good: Stage) -> Stage:
 
 def _cancelled(part: ExtractProgress) -> PartEnd:
     """Return the end of a part that was cancelled before it began."""
-    summary = "Cancelled before it began."
+    summary = "Cancelled before it started."
     return PartEnd(part.kind, part.id, part.title, part.project_path, "cancelled", summary, "cancelled")
 
 

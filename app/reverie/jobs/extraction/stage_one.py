@@ -133,7 +133,7 @@ def normalised(proposed: StageOneOutput) -> StageOneOutput:
         raise StoreError(
             "Nothing was extracted.",
             cause="The trace, or its summary, is empty.",
-            next_step="It is tried again with the next extraction.",
+            next_step="The next extraction tries again.",
             reason="empty",
         )
     trace = structured(redacted(_sanitised(trace)))
@@ -199,9 +199,9 @@ def _sanitised(text: str) -> str:
 
 def _unusable(cause: str) -> StoreError:
     return StoreError(
-        "The model's answer cannot be used.",
+        "The model's response cannot be used.",
         cause=cause,
-        next_step="Look at the trace of the run, or try another model.",
+        next_step="Open the trace of the run, or try another model.",
         reason="answer",
     )
 

@@ -172,7 +172,7 @@ class Staging:
             now = None if files.entry(rel) is None else files.read(rel).decode("utf-8", "replace")
             if now != text:
                 raise Conflict(
-                    f"{rel} changed while it was consolidated.", next_step="It is consolidated again."
+                    f"{rel} changed during the consolidation.", next_step="Reverie consolidates it again."
                 )
 
     def undoing(self) -> Callable[[], None]:
@@ -187,9 +187,9 @@ class Staging:
         """
         if not (self.text(HANDBOOK) or "").strip():
             raise StoreError(
-                f"{HANDBOOK} was not written.",
-                cause="The consolidation ended without it.",
-                next_step="What was there before is kept; run it again, or with another model.",
+                f"{HANDBOOK} could not be written.",
+                cause="The consolidation ended without writing the file.",
+                next_step="The earlier file is unchanged. Run the consolidation again, or use another model.",
                 reason="no-handbook",
             )
         found = self._files.changes(self.root)
@@ -405,9 +405,9 @@ class RulesMerge:
         path = str(memory_path(Scope.PROJECT, HANDBOOK))
         answer = guard.execute({"command": "create", "path": path, "file_text": text})
         if not answer["success"]:
-            raise StoreError(f"{HANDBOOK} was not written.", cause=str(answer["error"]))
+            raise StoreError(f"{HANDBOOK} could not be written.", cause=str(answer["error"]))
         count = sum(trace.rel != INDEX for trace in staging.traces)
-        return f"{HANDBOOK} was put together from {some(count, 'trace')}."
+        return f"{HANDBOOK} was assembled from {some(count, 'trace')}."
 
 
 def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:

@@ -486,8 +486,8 @@ def _in_words(error: sqlite3.Error, database: Path) -> UserError:
         )
     cause, next_step = why(
         error,
-        f"SQLite says about {database}: {error}.",
-        "Check the disk. If it stays, delete that file: it holds no memories.",
+        f"SQLite reports about {database}: {error}.",
+        "Check the disk. If the error persists, delete that file: it contains no memories.",
         database,
     )
     return Unavailable("The list of extracted threads cannot be used.", cause=cause, next_step=next_step)
@@ -504,11 +504,11 @@ SkipReason = Literal[
 SKIP_WORDS: Mapping[SkipReason, str] = {
     "active": "its rollout is still growing",
     "up-to-date": "its memory is as new as the thread",
-    "over-the-limit": "enough threads were chosen; it comes next time",
-    "no-rollout": "its rollout is gone",
-    "memory-off": "its memory is switched off",
-    "sub-agent": "a sub-agent led it",
-    "not-interactive": "no person led it",
+    "over-the-limit": "enough threads were selected; it is extracted next time",
+    "no-rollout": "its rollout no longer exists",
+    "memory-off": "its memory is turned off",
+    "sub-agent": "it was run by a sub-agent",
+    "not-interactive": "it was not run by a person",
     "archived": "it is archived",
     "no-directory": "its rollout names no working directory",
     "lease-held": "another process extracts it",
@@ -749,12 +749,12 @@ class ExtractionReporter:
         if reading.broken or reading.unknown or reading.half_written:
             text = (
                 f"{thread_id}: {reading.broken} lines could not be read, {reading.unknown} were of an "
-                f"unknown kind{', the last one is half-written' if reading.half_written else ''}."
+                f"unknown type{', the last one is half-written' if reading.half_written else ''}."
             )
             counts = columns(reading, "broken unknown lines")
             self._say("parse-errors", text, details={"threadId": thread_id, **counts})
         if truncated:
-            text = f"{thread_id}: the rollout was too long for a model; its middle was left out."
+            text = f"{thread_id}: the rollout was too long for the model, so its middle was left out."
             self._say("truncated", text, details={"threadId": thread_id})
 
     def ended(self, end: PartEnd) -> None:

@@ -278,14 +278,14 @@ class NotesDraft(FileDraft):
         except UnicodeDecodeError:
             raise StoreError(
                 "The session notes are not text.",
-                cause="They hold bytes that are no UTF-8, and are never rewritten then.",
-                next_step="Repair the file by hand.",
+                cause="The notes contain bytes that are not valid UTF-8, so Reverie does not rewrite them.",
+                next_step="Repair the file yourself.",
                 reason="not-text",
             ) from None
         if not text.strip():
             raise StoreError(
                 "The session notes are empty.",
-                cause="A file that is there is never filled from the template again.",
+                cause="Reverie never fills an existing file from the template.",
                 next_step="Delete the file, then update the notes again.",
                 reason="empty-notes",
             )
@@ -300,7 +300,10 @@ class NotesDraft(FileDraft):
             )
 
     def _no_longer_fits(self) -> StoreError:
-        return _refused("The notes changed meanwhile, and the earlier edit no longer fits.", "Run it again.")
+        return _refused(
+            "The notes changed meanwhile, and the earlier edit can no longer be applied.",
+            "Run the update again.",
+        )
 
     def _holds_a_secret(self) -> StoreError:
         return _refused("new_string holds a key, password or token.", "Write it down without.")

@@ -160,7 +160,7 @@ class NotesJob(Job[NotesDraft]):
         if end.error is not None:
             return failed_by(end.error)
         if not draft.changed:
-            return Plan("Nothing new to note.", outcome="unchanged")
+            return Plan("There is nothing new to note.", outcome="unchanged")
         return draft if self._still_wanted() else SWITCHED_OFF
 
     def accept(self, thought: NotesDraft, run: RunContext) -> Plan:
@@ -173,12 +173,12 @@ class NotesJob(Job[NotesDraft]):
             return SWITCHED_OFF
         draft.refresh()
         if not draft.changed:
-            return Plan("Nothing new to note.")
+            return Plan("There is nothing new to note.")
         if broken := draft.broken:
             raise StoreError(
                 "The update was undone, because it broke the sections of the notes.",
                 cause=broken,
-                next_step="Look at the trace of the run, or try another model.",
+                next_step="Open the trace of the run, or try another model.",
                 reason="structure",
             )
         refuse_outside(home, place)
@@ -190,7 +190,9 @@ class NotesJob(Job[NotesDraft]):
         before = draft.base if self.engine == RulesNotes.name else draft.text
         self._ours = own_lines(before, draft.text, self._request.ours)
         too_long = over_limits(draft.text)
-        summary = "The session notes were updated." + (" They are longer than is read." if too_long else "")
+        summary = "The session notes were updated." + (
+            " They are longer than the agent reads." if too_long else ""
+        )
         mode = FILE_MODE if is_new else None
         return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
 
@@ -254,8 +256,8 @@ def refuse_outside(home: Home, place: NotesPlace) -> None:
     if not directory.startswith(root.rstrip(os.sep) + os.sep):
         raise EscapesRoot(
             "The session notes were not updated.",
-            cause="A symbolic link leads their directory out of the home.",
-            next_step="Put the directory itself in its place.",
+            cause="A symbolic link leads from their directory to a place outside the home.",
+            next_step="Replace the link with a directory.",
         )
 
 
@@ -281,7 +283,7 @@ def make_private(home: Home, place: NotesPlace) -> None:
     except SwappedError:
         return  # a symlink: the store follows it if it stays inside the home, and refuses it otherwise
     except OSError as error:
-        raise user_error_from_os(error, "The directory of the session notes could not be made.") from error
+        raise user_error_from_os(error, "The directory of the session notes could not be created.") from error
 
 
 ThresholdGate = Literal["no-messages", "too-small", "not-grown", "at-work"]
@@ -542,14 +544,15 @@ def gate_words(gate: Gate, thresholds: Thresholds) -> str:
     """
     return {
         "disabled": "Session notes are off. Turn them on in Settings.",
-        "no-messages": "Nothing was said in this session yet.",
+        "no-messages": "This session has no messages yet.",
         "remote": "The agent runs remotely, where it keeps no notes.",
-        "no-compaction": "Automatic compaction is off, which is what the notes are for.",
-        "idle": "Nobody has said anything in this session for more than an hour.",
-        "too-small": f"Notes begin once the session holds {thresholds.start_tokens:,} tokens.",
-        "not-grown": f"Not due: the session has not grown by {thresholds.growth_tokens:,} tokens yet.",
+        "no-compaction": "Automatic compaction is off, and the notes are only needed for it.",
+        "idle": "This session has had no new messages for more than an hour.",
+        "too-small": f"Notes start when the session contains {thresholds.start_tokens:,} tokens.",
+        "not-grown": f"Not due: the session has not yet grown by {thresholds.growth_tokens:,} tokens.",
         "at-work": (
-            f"Not due: the model is at work. After {thresholds.tool_calls} tool calls, or once it answered."
+            f"Not due: the model is working. An update is due after {thresholds.tool_calls} tool calls, "
+            "or when the model has responded."
         ),
     }.get(gate, gate)
 
@@ -635,12 +638,13 @@ class NotesService:
                 self._keep(session_id, looked.state, decision.counters)
                 if self._advanced_by_others(looked):
                     text = (
-                        "Stood down: the notes are no longer as Reverie left them; somebody else keeps them."
+                        "Reverie did not run: the notes have changed since Reverie wrote them, so "
+                        "another program maintains them."
                     )
                     return self._gate("stood-down", session_id, text)
                 return self._run(looked, "thresholds")
         except LeaseHeld:
-            return self._gate("in-flight", session_id, "An update of these notes is at work already.")
+            return self._gate("in-flight", session_id, "An update of these notes is already running.")
         except ReadOnlyStore as error:
             return self._gate(error.refusal.reason, session_id, str(error))
         except UserError as error:
@@ -663,7 +667,7 @@ class NotesService:
                 current = self._sha256(looked.place)
                 same = looked.state.seen_uuid == looked.seen.last_uuid and looked.seen.last_uuid
                 if not force and same and current is not None and current == looked.state.written:
-                    text = "Nothing was said since the notes were updated."
+                    text = "There are no new messages since the last update of the notes."
                     return replace(self._gate("nothing-new", session_id, text), path=looked.place.file)
                 return self._run(looked, "manual")
         except LeaseHeld as error:
@@ -680,7 +684,9 @@ class NotesService:
         """
         place = self._place(session_id)
         if place is None:
-            return NotesStanding(session_id, gate="unknown-session", sentence="There are no notes here.")
+            return NotesStanding(
+                session_id, gate="unknown-session", sentence="This home has no session notes."
+            )
         settings = self._parts.settings()
         data, template = self._bytes(place), current_template(place.template)
         text = "" if data is None else data.decode("utf-8", "replace")
@@ -724,9 +730,7 @@ class NotesService:
         """
         place = self._place(session_id)
         if place is None:
-            return self._gate(
-                "unknown-session", session_id, "The home lists no such session.", level="warning"
-            )
+            return self._gate("unknown-session", session_id, "The home has no such session.", level="warning")
         self._parts.run.guard.require(place.root)
         state = self._parts.book.of(session_id)
         try:

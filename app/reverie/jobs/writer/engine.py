@@ -117,8 +117,8 @@ class MemoryDraft(FileDraft):
         except UnicodeDecodeError:
             raise StoreError(
                 "The memory file is not text.",
-                cause="It holds bytes that are no UTF-8, and is never rewritten then.",
-                next_step="Repair it by hand.",
+                cause="The file contains bytes that are not valid UTF-8, so Reverie does not rewrite it.",
+                next_step="Repair the file yourself.",
                 reason="not-text",
             ) from None
 
@@ -725,12 +725,12 @@ class WriterJob(Job[MemoryDraft]):
             if error.reason != _REFUSED:
                 raise
             # The next step in a refusal addresses a model, not a person.
-            next_step = "What was said is read again at the next run."
+            next_step = "The next run reads these messages again."
             raise StoreError(
                 error.title, cause=error.cause, next_step=next_step, reason=error.reason
             ) from error
         if not thought.changed:
-            return Plan(f"{target.path} already says this.")
+            return Plan(f"{target.path} already contains this.")
         summary = f"{target.path} was updated."
         if end.outcome == "time-limit":
             summary += " The model then ran out of time."
@@ -804,12 +804,12 @@ def _without_change(tools: WriterTools, end: EngineResult, limit_s: float) -> Pl
     if end.error is not None:
         return failed_by(end.error)
     if tools.satisfied:
-        return Plan("Nothing new to remember.", outcome="unchanged")
+        return Plan("There is nothing new to remember.", outcome="unchanged")
     return Plan(
-        f"The model neither wrote nor said that there is nothing to write, in {end.attempts} attempts.",
+        f"In {end.attempts} attempts, the model neither wrote nor stated that there is nothing to write.",
         outcome="failed",
         reason="no-write",
-        next_step="Look at the trace; a model that cannot call tools is of no use here.",
+        next_step="Open the trace. The memory writer needs a model that can call tools.",
     )
 
 

@@ -350,7 +350,7 @@ class WriterReporter:
 
         `crashed`: the previous run was killed.
         """
-        text = "Started. The run before did not come to its end." if crashed else "Started."
+        text = "Started. The previous run did not finish." if crashed else "Started."
         self._line(logging.DEBUG, f"started: {text}", workspace_id, message_id, model)
         details = {"triggerMessageId": message_id, "model": model}
         self._note("writer.started", level="info", text=text, workspace_id=workspace_id, details=details)
@@ -426,22 +426,24 @@ class WriterReporter:
 def standing_words(gate: Gate, interval: Interval, *, by_agent: bool) -> str:
     """Return the reason why no turn at all can start a run."""
     if gate == "disabled":
-        who = "The agent's own settings turn it off." if by_agent else "Turn it on in Settings."
+        who = (
+            "The agent's own settings turn the memory writer off." if by_agent else "Turn it on in Settings."
+        )
         return f"The memory writer is off. {who}"
     if gate == "child-workspace":
-        return "This is the workspace of a sub-agent: its parent's turns count, not its own."
+        return "This workspace belongs to a sub-agent. Only the turns of its parent workspace are counted."
     where = "the agent's config.json" if interval.source == "agent" else "the settings"
-    return f"The interval in {where} does not count: {interval.problem}."
+    return f"The interval in {where} is ignored: {interval.problem}."
 
 
 def waiting_words(gate: Gate, turns: int, interval: int) -> str:
     """Return the reason why a counted turn starts no run."""
     if gate == "counted":
-        return "The turn was counted already."
+        return "The turn was already counted."
     if gate == "stood-down":
-        return "Stood down: the agent itself has advanced the writer's state since Reverie last did."
+        return "Reverie did not run: the agent itself has updated the writer's state since Reverie last did."
     if gate == "in-flight":
-        return "A run is at work in this workspace already."
+        return "The memory writer is already running in this workspace."
     return f"Not due: {turns} of {interval} turns."
 
 
@@ -550,14 +552,14 @@ class WriterService:
         """
         message_id = event.turn.id
         if event.kind not in ("turn-end", "aborted", "error"):
-            text = "This row ends no assistant turn."
+            text = "This row does not end an assistant turn."
             return WriterOutcome("not-completed", text, workspace_id, message_id)
         try:
             ready = self._ready(workspace_id, message_id, by_hand=False)
             if isinstance(ready, WriterOutcome):
                 return ready
             if event.kind != "turn-end":
-                text = "The turn was aborted or failed, so it does not count."
+                text = "The turn was aborted or failed, so it is not counted."
                 return self._reporter.say("not-completed", workspace_id, text, message_id)
             started = self._counters.count(ready.workplace, event.turn)
         except UserError as error:
@@ -578,7 +580,7 @@ class WriterService:
                 return ready
             ends = [row for row in self._rows(workspace_id) if row.kind == "turn-end"]
             if not ends:
-                text = "The transcript holds no completed assistant turn."
+                text = "The transcript contains no completed assistant turn."
                 return self._reporter.say("not-due", workspace_id, text)
             turns = [row.turn for row in ends]
             started = self._counters.catch_up(ready.workplace, turns, force=force)
@@ -667,7 +669,7 @@ class WriterService:
         place = self._place(workspace_id)
         if workspace is None or place is None or interval.turns is None:
             text = (
-                "The home lists no such workspace." if workspace is None else "This agent has no such writer."
+                "The home has no such workspace." if workspace is None else "This agent has no memory writer."
             )
             return Standing(workspace, interval, "unknown-workspace", text), None
         context = home.context(workspace_id=workspace_id)
@@ -787,7 +789,7 @@ class WriterService:
             dump = self._parts.dumps.write(ready.place.dump_directory, job.trace)
             self._parts.dumps.prune(keep_count=settings.keep_count, keep_bytes=settings.keep_bytes)
         except UserError as error:
-            return None, f"Its trace was not kept: {error}"
+            return None, f"The trace could not be saved: {error}"
         return dump, ""
 
     def _complete(self, ready: _Ready, start: RunStart, *, succeeded: bool) -> None:
@@ -796,5 +798,5 @@ class WriterService:
         try:
             self._counters.complete(workspace_id, state_file, start, succeeded=succeeded)
         except UserError as error:
-            text = f"The end of a run was not noted. {error}"
+            text = f"The end of a run could not be recorded. {error}"
             self._reporter.say("error", workspace_id, text, start.message_id, level="warning")

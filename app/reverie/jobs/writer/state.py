@@ -254,7 +254,7 @@ def _checked(value: object, source: Literal["agent", "settings"]) -> Interval:
     whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
     if whole and isinstance(value, int | float) and LEAST_INTERVAL <= value <= MOST_INTERVAL:
         return Interval(int(value), source)
-    problem = f"{str(value)[:40]!r} is no number of turns from {LEAST_INTERVAL} to {MOST_INTERVAL}"
+    problem = f"{str(value)[:40]!r} is not a number of turns from {LEAST_INTERVAL} to {MOST_INTERVAL}"
     return Interval(None, source, problem)
 
 
@@ -349,7 +349,7 @@ def target_of(home: Home, context: ScopeContext, place: WriterPlace, setting: st
             Scope.PROJECT,
             None,
             "There is no memory file here.",
-            cause="No project belongs to this workspace.",
+            cause="This workspace belongs to no project.",
         )
     rel = place.memory_file.relative_to(home.root).as_posix()
     return WriterTarget(ScopeRoot(Scope.PROJECT, COMPANIONS, home.root, None), rel, rel, place.memory_id)

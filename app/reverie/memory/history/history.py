@@ -162,7 +162,7 @@ class Snapshot:
             self.notes.append(f"Could not read {shown(f'{key}/{rel}')}, {kept}: {reason}.")
         for rel, file in sorted(found.files.items()):
             if file.omitted:
-                self.notes.append(f"Kept by hash only, over 64 MiB: {shown(f'{key}/{rel}')}.")
+                self.notes.append(f"Only the hash is recorded of files over 64 MiB: {shown(f'{key}/{rel}')}.")
 
 
 def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
@@ -384,8 +384,8 @@ class History(HistoryReader):
     def _start_over(self, damage: DamagedHistoryError) -> None:
         aside = set_aside(self._path, self._clock())
         sentence = (
-            f"The history of this home was damaged ({damage}) and is set aside as {shown(aside.name)}; "
-            "a new one has begun. What was kept before can be read from the old one only."
+            f"The history of this home was damaged ({damage}). It was renamed to {shown(aside.name)}, "
+            "and a new history was started. Earlier versions are only in the old history."
         )
         self._set_aside.append(sentence)
         self._notify(sentence)

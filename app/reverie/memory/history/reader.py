@@ -628,7 +628,7 @@ class HistoryReader:
         problems = []
         with in_words():
             for path in sorted(self._path.parent.glob(f"{self._path.name}.damaged-*")):
-                problems.append(f"A damaged history is set aside as {shown(path.name)}.")
+                problems.append(f"A damaged history was renamed to {shown(path.name)}.")
             try:
                 repository = self._open()
                 tip = repository.tip() if repository else None
@@ -643,9 +643,9 @@ class HistoryReader:
             return None
         if version.omitted:
             raise StoreError(
-                "This version was not kept.",
-                cause="The file was larger than 64 MiB, so only its hash is in the history.",
-                next_step="Restore it from a backup of your own.",
+                "The history does not contain the text of this version.",
+                cause="The file was larger than 64 MiB, so the history contains only its hash.",
+                next_step="Restore the file from your own backup.",
                 reason="omitted",
             )
         with in_words():
@@ -679,14 +679,15 @@ def in_words() -> Iterator[None]:
     except DamagedHistoryError as error:
         raise StoreError(
             "The history cannot be read.",
-            cause=f"It is damaged: {error}.",
-            next_step="The next change sets it aside and begins a new one; its folder stays where it is.",
+            cause=f"The history is damaged: {error}.",
+            next_step="At the next change, Reverie renames it and starts a new history. Its folder is not "
+            "deleted.",
             reason="damaged",
         ) from error
     except MissingVersionError as error:
         raise StoreError(
             "This version is not in the history.",
-            cause="It belongs to another history, perhaps to one that was set aside.",
+            cause="It belongs to another history, perhaps to one that was renamed because of damage.",
             next_step="Choose another version.",
             reason="missing",
         ) from error

@@ -251,10 +251,10 @@ def _placeholder(path: Path, size: int) -> bytes:
 
 def _reason(error: OSError | SwappedError) -> str:
     if isinstance(error, FileNotFoundError):
-        return "it vanished while it was being read"
+        return "the file vanished while it was being read"
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
-    return "it was replaced by a symlink while it was being read"
+    return "the file was replaced by a symbolic link while it was being read"
 
 
 FILES = b"files"

@@ -139,10 +139,10 @@ def regex_problem(pattern: str) -> list[str]:
     try:
         compiled = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
-        return [f"/{pattern}/ is no regular expression: {error}."]
+        return [f"/{pattern}/ is not a regular expression: {error}."]
     open_ended, nested = _repeats(pattern, verbose=bool(compiled.flags & re.VERBOSE))
     if nested or open_ended > _MOST_REPEATS:
-        return [f"/{pattern}/ could take for ever: it repeats what repeats. Say it more simply."]
+        return [f"/{pattern}/ could take forever, because it repeats a repetition. Simplify the expression."]
     return []
 
 
@@ -221,7 +221,7 @@ def _most(repeat: re.Match[str]) -> float:
 def _scope(value: str, made: dict[str, Any]) -> list[str]:
     found = {scope for scope in Scope if scope.value.startswith(value)}
     made["scopes"] = made.get("scopes", frozenset()) | found
-    return [] if found else [f"There is no scope “{value}”: it is workspace, project or global."]
+    return [] if found else [f"There is no scope “{value}”. Use workspace, project or global."]
 
 
 def _home(value: str, made: dict[str, Any]) -> list[str]:
@@ -244,7 +244,7 @@ def _pinned(value: str, made: dict[str, Any]) -> list[str]:
         if any(word.startswith(value) for word in words):
             made["pinned"] = answer
             return []
-    return [f"pinned:{value} is neither pinned:yes nor pinned:no."]
+    return [f"pinned:{value} is not valid. Use pinned:yes or pinned:no."]
 
 
 def _changed(value: str, made: dict[str, Any]) -> list[str]:
@@ -254,7 +254,7 @@ def _changed(value: str, made: dict[str, Any]) -> list[str]:
         return []
     if re.fullmatch(r"[<>]?\d{0,6}", value):
         return []  # still being typed
-    return [f"changed:{value} is no time: write changed:<7d, with m, h, d or w."]
+    return [f"changed:{value} is not a time. Write changed:<7d, with m, h, d or w."]
 
 
 def _by(value: str, made: dict[str, Any]) -> list[str]:

@@ -101,7 +101,7 @@ class HostileModel:
     ) -> ModelTurn:
         self.requests.append(request)
         if self._random.random() < 0.02:
-            raise ProviderError("cut-off", "The stream ended early.", next_step="Run it again.")
+            raise ProviderError("cut-off", "The stream ended early.", next_step="Run the update again.")
         if self._random.random() < 0.1:
             return ModelTurn(AssistantMessage("I am done."), "stop", None, "m")
         count = self._random.randint(1, 6)

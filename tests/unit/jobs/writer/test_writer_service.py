@@ -407,7 +407,7 @@ def test_a_write_that_no_longer_fits_leaves_the_file_alone(desk: Desk) -> None:
     desk.turn()
     outcome = desk.turn()
     assert (outcome.outcome, outcome.wrote) == ("failed", False)
-    assert outcome.next_step == "What was said is read again at the next run."
+    assert outcome.next_step == "The next run reads these messages again."
     assert desk.memory == "all new\n"
     assert desk.parts.runs.unsettled() == ()
 

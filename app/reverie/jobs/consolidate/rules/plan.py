@@ -632,7 +632,7 @@ class _Planner:
             before = self._notes[path].text
             text = fixed(before, claims)
             if text != before:
-                to = f"“{claims[0].token}” is “{claims[0].to}” now"
+                to = f"“{claims[0].token}” is now “{claims[0].to}”"
                 more = f", and {_count(len(claims) - 1, '{} more path', '{} more paths')}"
                 reason = f"In {_short(path)} {to}{more if len(claims) > 1 else ''}."
                 self._propose("moved", reason, (_edit(path, before, text),), {path: text})
@@ -679,7 +679,7 @@ class _Planner:
             self._check()
             text = without_noise(note.text) if self._is_editable(path) else None
             if text is not None:
-                reason = f"Trailing white space in {_short(path)} is removed."
+                reason = f"Trailing whitespace in {_short(path)} is removed."
                 self._propose("noise", reason, (_edit(path, note.text, text),), {path: text})
 
     def _by_scope(self) -> list[list[str]]:
@@ -784,7 +784,7 @@ class _Planner:
             if after is None or (after != before and not _is_prose(stays)):
                 continue
             edits = () if after == before else (_edit(stays, before, after),)
-            said = "has the same text as" if kind == "exact" else "says the same as"
+            said = "has the same text as" if kind == "exact" else "has the same meaning as"
             reason = f"{_short(goes)} {said} {_short(stays)} and is merged into it."
             self._propose(kind, reason, (*edits, _delete(goes)), {stays: after, goes: None})
             return

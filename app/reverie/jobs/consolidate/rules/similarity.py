@@ -67,9 +67,9 @@ def subject_conflicts(a: NoteReading, b: NoteReading, *, same_body: bool) -> Ite
     yield from _names(a, b, same_body)
     if not same_body:
         if a.doubted != b.doubted:
-            yield "the front matter of one says that something does not hold"
+            yield "the front matter of one says that something no longer applies"
         if a.loaded != b.loaded:
-            yield "the heading of one turns what it says"
+            yield "the heading of one reverses the meaning"
         yield from _templates(a, b)
 
 
@@ -86,9 +86,9 @@ def is_known(text: str, reading: NoteReading) -> bool:
 
 def _front_matter(a: NoteReading, b: NoteReading) -> Iterator[str]:
     if a.keys is None or b.keys is None:
-        yield "the front matter of one does not parse"
+        yield "the front matter of one cannot be read"
     elif any(a.keys[name] != b.keys[name] for name in a.keys.keys() & b.keys.keys()):
-        yield "their front matter gives the same key another value"
+        yield "their front matter has different values for the same key"
 
 
 def _subject_words(reading: NoteReading) -> frozenset[str]:
@@ -111,7 +111,7 @@ def _markers(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
         elif not same_body and (_unheard(kind, of_a - of_b, b) or _unheard(kind, of_b - of_a, a)):
             yield f"only one of them names a {kind}"
     if same_body and a.described_state != b.described_state:
-        yield "the description of one says that it is not settled or does not hold"
+        yield "the description of one says that something is undecided or no longer applies"
 
 
 def _unheard(kind: str, extra: frozenset[str], other: NoteReading) -> bool:
@@ -125,14 +125,14 @@ def _unheard(kind: str, extra: frozenset[str], other: NoteReading) -> bool:
 
 def _names(a: NoteReading, b: NoteReading, same_body: bool) -> Iterator[str]:
     if _own_words(a.folders, b) and _own_words(b.folders, a) and (a.name == b.name or not same_body):
-        yield "they stand in folders for different things"
+        yield "they are in folders for different subjects"
     own_a, own_b = _own_words(a.name, b), _own_words(b.name, a)
     if not own_a or not own_b:
         return
     if set(a.folders) & ENTITY_FOLDERS and a.folders == b.folders:
-        yield "their names stand for different things in a folder of such"
+        yield "their names identify different subjects in the same folder"
     elif not same_body and _name_context(a) & _name_context(b):
-        yield "their names differ where they name the subject"
+        yield "their names differ in the subject"
 
 
 def _own_words(named: Iterable[str], other: NoteReading) -> set[str]:
@@ -166,7 +166,7 @@ def _templates(a: NoteReading, b: NoteReading) -> Iterator[str]:
         left_other = set(range(len(other.tokens))) - {number for _number, number in match.pairs}
         for token, instead in substituted(one, other, left_one, left_other):
             if not is_known(token.canon, b) and not is_known(instead.canon, a):
-                yield f"their {name} differ where they name the subject"
+                yield f"their {name} differ in the subject"
 
 
 # The share of the smaller note that must be found in the other one; higher if the other one is much larger,
@@ -250,11 +250,11 @@ def compare(
     vetoes = list(subject_conflicts(a, b, same_body=same_body))
     if same_body:
         if a.is_placeholder:
-            vetoes.append("they hold nothing but a placeholder")
-        return _verdict(1.0, vetoes, "their bodies are the same")
+            vetoes.append("they contain only a placeholder")
+        return _verdict(1.0, vetoes, "their bodies are identical")
     small, large = sorted((a, b), key=lambda reading: (reading.weight, len(reading.statements), reading.said))
     if small.weight < _LEAST_WEIGHT:
-        return Judgement(False, 0.0, ("one of them says too little to tell",))
+        return Judgement(False, 0.0, ("one of them has too little text to compare",))
     if vetoes:
         return _verdict(0.0, vetoes, "")
     found = align(small.statements, large.statements, check)
@@ -262,7 +262,7 @@ def compare(
     if found.score < threshold:
         return Judgement(False, found.score, (f"only {found.score:.0%} of one is found in the other",))
     if not _is_evidence(small, large, found):
-        return Judgement(False, found.score, ("what they share stands in many notes",))
+        return Judgement(False, found.score, ("the shared text occurs in many notes",))
     vetoes += islice(_content_vetoes(small, large, found, check), _SHOWN_REASONS)
     kept = f"{len(found.kept)} of {len(small.statements)} statements are found in the other note"
     return _verdict(found.score, vetoes, kept)
@@ -310,7 +310,7 @@ def _stated_contradictions(small: NoteReading, large: NoteReading, found: Alignm
     for statements, said_by_both in ((small.statements, agreed_small), (large.statements, agreed_large)):
         for number, statement in enumerate(statements):
             if statement.contradiction and number not in said_by_both:
-                yield f"line {statement.line} of one says that something does not hold"
+                yield f"line {statement.line} of one says that something no longer applies"
 
 
 def _shares_subject(small: NoteReading, large: NoteReading) -> bool:

@@ -570,7 +570,9 @@ class _Pairing:
         extra = sorted((a.marks - of_partners_a - b.marks) | (b.marks - of_partners_b - a.marks))
         if extra:
             return MARKS[extra[0].split()[0]]
-        return "whether it must or may be" if _modals_differ(a, b) or _modals_differ(b, a) else ""
+        return (
+            "whether something is required or allowed" if _modals_differ(a, b) or _modals_differ(b, a) else ""
+        )
 
     def steps(self) -> Iterator[str]:
         """Yield a conflict if the numbered steps of the notes are in a different order."""
@@ -592,7 +594,7 @@ class _Pairing:
             if a.anaphoric and b.anaphoric and link.small and link.large:
                 before = self._of_small[link.small - 1]
                 if before and not before & {link.large - 1, link.large}:
-                    yield f"lines {a.line} and {b.line} refer to something else"
+                    yield f"lines {a.line} and {b.line} refer to different things"
 
 
 def _both(
@@ -678,7 +680,7 @@ def _relations(a: Wording, b: Wording) -> str:
         of_a = {thing for each, thing in a.relations if each == connector}
         of_b = {thing for each, thing in b.relations if each == connector}
         if not of_a & of_b and (of_a & b.canons or of_b & a.canons):
-            return "what a relation points at"
+            return "the target of a relation"
     for one, other in OPPOSITE_RELATIONS:
         for left, right in ((one, other), (other, one)):
             things = {thing for each, thing in a.relations if each in left}
@@ -752,14 +754,14 @@ def _modals_differ(a: Wording, b: Wording) -> bool:
 
 def _tense(a: Wording, b: Wording) -> str:
     present = b if a.past else a
-    return "whether it was or is" if a.past != b.past and present.seen & PRESENT_WORDS else ""
+    return "whether it is past or present" if a.past != b.past and present.seen & PRESENT_WORDS else ""
 
 
 def _place(a: Statement, b: Statement) -> str:
     """Return a difference in the sections, or in the lines above, of two statements; else empty."""
     if _headings_differ(a.section, b.section):
-        return "the section they stand in"
-    return "what they stand under" if _headings_differ(a.parent, b.parent) else ""
+        return "the section of the text"
+    return "the heading or list item above" if _headings_differ(a.parent, b.parent) else ""
 
 
 def _headings_differ(a: str, b: str) -> bool:
@@ -782,7 +784,7 @@ def _keys(small: Sequence[Statement], large: Sequence[Statement]) -> Iterator[st
         if values_a and values_b and max(len(values_a), len(values_b)) <= _SHORT_VALUE:
             pairs = match_wordings(a.wording, b.wording).pairs
             if not any(a.wording.tokens[number] in values_a for number, _other in pairs):
-                yield f"lines {a.line} and {b.line} give the same key another value"
+                yield f"lines {a.line} and {b.line} have different values for the same key"
 
 
 def _unique_keys(statements: Sequence[Statement]) -> dict[frozenset[str], Statement]:

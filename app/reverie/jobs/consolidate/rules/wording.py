@@ -237,12 +237,12 @@ def _members(seen: frozenset[str]) -> dict[int, set[str]]:
 TokenKind = Literal["word", "weak", "number", "identifier", "name", "character"]
 # The reason shown for two statements that differ in a mark, by the mark's first word.
 MARKS = {
-    "question": "whether it is asked or said",
-    "hedge": "how settled it is",
-    "future": "whether it is or will be",
-    "former": "whether it was or is",
-    "holding": "how long it holds",
-    "negating": "a word that takes something back",
+    "question": "whether it is a question or a statement",
+    "hedge": "how certain it is",
+    "future": "whether it is present or future",
+    "former": "whether it is past or present",
+    "holding": "how long it is valid",
+    "negating": "a word that retracts something",
 }
 _WEIGHTS: dict[TokenKind, float] = {
     "word": 1.0,
