@@ -5210,15 +5210,15 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Versuch {attempt}</translation>
     </message>
     <message>
-        <source>Attempt {attempt} answered in text.</source>
-        <translation>Versuch {attempt} antwortete mit Text.</translation>
-    </message>
-    <message>
         <source>Attempt {attempt} did not try again.</source>
         <translation>Versuch {attempt} unternahm nichts mehr.</translation>
     </message>
     <message>
-        <source>Attempt {attempt} then said that there is nothing new, which does not count.</source>
+        <source>Attempt {attempt} responded in text.</source>
+        <translation>Versuch {attempt} antwortete mit Text.</translation>
+    </message>
+    <message>
+        <source>Attempt {attempt} then reported that there is nothing new, which is not accepted after a failed write.</source>
         <translation>Versuch {attempt} sagte dann, es gebe nichts Neues; das zählt nicht.</translation>
     </message>
     <message>
@@ -5870,10 +5870,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Anweisungen</translation>
     </message>
     <message>
-        <source>It called nothing that writes.</source>
-        <translation>Es rief nichts auf, das schreibt.</translation>
-    </message>
-    <message>
         <source>It cannot be read ({error}).</source>
         <translation>Sie ist nicht lesbar ({error}).</translation>
     </message>
@@ -5882,16 +5878,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die nächste, die gut endet, zählt.</translation>
     </message>
     <message>
-        <source>It had written before.</source>
-        <translation>Er hatte vorher geschrieben.</translation>
-    </message>
-    <message>
         <source>It has files that Reverie did not write or cannot read, so they stay unchanged.</source>
         <translation>Es enthält Dateien, die Reverie nicht geschrieben hat oder nicht lesen kann; es bleibt, wie es ist.</translation>
-    </message>
-    <message>
-        <source>It has no list of attempts.</source>
-        <translation>Er enthält keine Liste von Versuchen.</translation>
     </message>
     <message>
         <source>It is a broken symbolic link.</source>
@@ -5918,28 +5906,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Es ist das Standardmodell des Agenten.</translation>
     </message>
     <message>
-        <source>It only read the memory.</source>
-        <translation>Es las die Notiz nur.</translation>
-    </message>
-    <message>
-        <source>It succeeded.</source>
-        <translation>Es gelang.</translation>
-    </message>
-    <message>
-        <source>It was accepted.</source>
-        <translation>Es wurde angenommen.</translation>
-    </message>
-    <message>
         <source>It works by rules, without a model.</source>
         <translation>Es arbeitet nach Regeln, ohne Modell.</translation>
-    </message>
-    <message>
-        <source>Its answer was cut at the output limit.</source>
-        <translation>Seine Antwort wurde an der Ausgabegrenze abgeschnitten.</translation>
-    </message>
-    <message>
-        <source>Its arguments are no JSON object.</source>
-        <translation>Seine Argumente sind kein JSON-Objekt.</translation>
     </message>
     <message>
         <source>Its repository has the same first commit, {value}.</source>
@@ -6314,6 +6282,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Für dieses Home laufen sie nirgends. Lassen Sie das Fenster offen oder starten Sie `reverie watch`.</translation>
     </message>
     <message>
+        <source>No request was sent to the model.</source>
+        <translation>Das Modell wurde nie gefragt.</translation>
+    </message>
+    <message>
         <source>No run of the agent's memory writer left a trace, so no failure is known.</source>
         <translation>Keiner seiner Läufe hinterließ einen Trace; von einem Fehler ist also nichts bekannt.</translation>
     </message>
@@ -6338,7 +6310,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Noch kein Zug wurde gezählt</translation>
     </message>
     <message>
-        <source>No workspace is chosen.</source>
+        <source>No workspace is selected.</source>
         <translation>Kein Workspace ist gewählt.</translation>
     </message>
     <message>
@@ -7218,8 +7190,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Wie viel frei ist, ließ sich nicht feststellen.</translation>
     </message>
     <message>
-        <source>The background services are being started.</source>
-        <translation>Die Hintergrunddienste werden gestartet.</translation>
+        <source>The arguments are not a JSON object.</source>
+        <translation>Seine Argumente sind kein JSON-Objekt.</translation>
     </message>
     <message>
         <source>The background services are not running</source>
@@ -7238,7 +7210,11 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Hintergrunddienste laufen</translation>
     </message>
     <message>
-        <source>The background services failed and will be restarted. The log says why.</source>
+        <source>The background services are starting.</source>
+        <translation>Die Hintergrunddienste werden gestartet.</translation>
+    </message>
+    <message>
+        <source>The background services failed and will be restarted. The log has the reason.</source>
         <translation>Die Hintergrunddienste sind ausgefallen und werden neu gestartet. Der Grund steht im Log.</translation>
     </message>
     <message>
@@ -7262,7 +7238,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ein anderer Prozess betreibt die Hintergrunddienste: {purpose}, Prozess {pid}.</translation>
     </message>
     <message>
-        <source>The call of {tool} {where} was no valid JSON: {quote}</source>
+        <source>The call of {tool} {where} was not valid JSON: {quote}</source>
         <translation>Der Aufruf von {tool} {where} war kein gültiges JSON: {quote}</translation>
     </message>
     <message>
@@ -7450,8 +7426,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Läufe des Notizschreibers sind in Ordnung</translation>
     </message>
     <message>
-        <source>The model answered in text instead of calling memory_write.</source>
-        <translation>Das Modell antwortete mit Text, statt memory_write aufzurufen.</translation>
+        <source>The model called no tool that writes.</source>
+        <translation>Es rief nichts auf, das schreibt.</translation>
     </message>
     <message>
         <source>The model can call tools</source>
@@ -7490,28 +7466,32 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell denkt nach…</translation>
     </message>
     <message>
-        <source>The model proposed what is worth remembering.</source>
-        <translation>Das Modell schlug vor, was zu merken ist.</translation>
+        <source>The model only read the memory.</source>
+        <translation>Es las die Notiz nur.</translation>
+    </message>
+    <message>
+        <source>The model reported that there is nothing new to remember.</source>
+        <translation>Das Modell sagte, es gebe nichts Neues zu merken.</translation>
+    </message>
+    <message>
+        <source>The model responded in text instead of calling memory_write.</source>
+        <translation>Das Modell antwortete mit Text, statt memory_write aufzurufen.</translation>
     </message>
     <message>
         <source>The model responds</source>
         <translation>Das Modell antwortet</translation>
     </message>
     <message>
-        <source>The model said that there is nothing new to remember.</source>
-        <translation>Das Modell sagte, es gebe nichts Neues zu merken.</translation>
-    </message>
-    <message>
         <source>The model service failed in attempt {attempt}: {quote}</source>
         <translation>Der Modelldienst versagte in Versuch {attempt}: {quote}</translation>
     </message>
     <message>
-        <source>The model used {tokens}, {cost}.</source>
-        <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
+        <source>The model suggested what to remember.</source>
+        <translation>Das Modell schlug vor, was zu merken ist.</translation>
     </message>
     <message>
-        <source>The model was never asked.</source>
-        <translation>Das Modell wurde nie gefragt.</translation>
+        <source>The model used {tokens}, {cost}.</source>
+        <translation>Das Modell hat {tokens} verbraucht, {cost}.</translation>
     </message>
     <message>
         <source>The model was not checked: models are unknown here.</source>
@@ -7522,16 +7502,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Das Modell wurde nicht getestet</translation>
     </message>
     <message>
-        <source>The model wrote its call as text: it cannot call tools as asked.</source>
+        <source>The model wrote its call as text, so it cannot call tools as required.</source>
         <translation>Das Modell schrieb seinen Aufruf als Text: So kann es keine Werkzeuge aufrufen.</translation>
     </message>
     <message>
-        <source>The model wrote more than a run allows.</source>
+        <source>The model wrote more than a run may write.</source>
         <translation>Das Modell schrieb mehr, als ein Lauf erlaubt.</translation>
     </message>
     <message>
-        <source>The model's call was no valid JSON: {quote}</source>
+        <source>The model's call was not valid JSON: {quote}</source>
         <translation>Der Aufruf des Modells war kein gültiges JSON: {quote}</translation>
+    </message>
+    <message>
+        <source>The model's response was cut off at the output limit.</source>
+        <translation>Seine Antwort wurde an der Ausgabegrenze abgeschnitten.</translation>
     </message>
     <message>
         <source>The newest sessions load no index; the agent chooses memories for each prompt.</source>
@@ -7626,8 +7610,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Der Lauf endete ohne Änderung.</translation>
     </message>
     <message>
+        <source>The run had already written to the memory.</source>
+        <translation>Er hatte vorher geschrieben.</translation>
+    </message>
+    <message>
         <source>The run stops before its next change. You can review and undo its changes in the Changes tab.</source>
         <translation>Er hält vor seiner nächsten Änderung an. Was er getan hat, steht unter Änderungen und lässt sich dort rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>The run succeeded.</source>
+        <translation>Es gelang.</translation>
     </message>
     <message>
         <source>The run timed out after {seconds} s, {where}.</source>
@@ -7658,6 +7650,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Einstellungen der Ablage halten das Aufzeichnen von Episoden an.</translation>
     </message>
     <message>
+        <source>The suggestion was accepted.</source>
+        <translation>Es wurde angenommen.</translation>
+    </message>
+    <message>
         <source>The test could not run, because an earlier step failed.</source>
         <translation>Es ließ sich nicht testen, weil ein früherer Schritt scheiterte.</translation>
     </message>
@@ -7678,8 +7674,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Für jeden Rollout und jedes Verzeichnis.</translation>
     </message>
     <message>
-        <source>The trace does not say what happened.</source>
+        <source>The trace contains no attempt.</source>
+        <translation>Es gibt keinen Versuch.</translation>
+    </message>
+    <message>
+        <source>The trace does not show what happened.</source>
         <translation>Der Trace sagt nicht, was geschah.</translation>
+    </message>
+    <message>
+        <source>The trace has no list of attempts.</source>
+        <translation>Er enthält keine Liste von Versuchen.</translation>
     </message>
     <message>
         <source>The trace of the run reports: {text}</source>
@@ -7776,10 +7780,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>There is enough disk space</source>
         <translation>Es ist genug Speicherplatz da</translation>
-    </message>
-    <message>
-        <source>There is no attempt.</source>
-        <translation>Es gibt keinen Versuch.</translation>
     </message>
     <message>
         <source>There is no conflict to resolve.</source>
@@ -8222,7 +8222,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>archiviert</translation>
     </message>
     <message>
-        <source>at a point that the trace does not tell</source>
+        <source>at a point that the trace does not record</source>
         <translation>an einer Stelle, die der Trace nicht nennt</translation>
     </message>
     <message>
@@ -8478,7 +8478,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>in Versuch {attempt}, Schritt {step}</translation>
     </message>
     <message>
-        <source>in attempt {attempt}, step {step}, before {tool} was run</source>
+        <source>in attempt {attempt}, step {step}, before {tool} ran</source>
         <translation>in Versuch {attempt}, Schritt {step}, bevor {tool} ausgeführt wurde</translation>
     </message>
     <message>
