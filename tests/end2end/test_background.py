@@ -79,7 +79,7 @@ def test_a_sweep_for_people_says_why_not(run: Run) -> None:
     _code, out, _err = run("sweep", "--dry-run")
     assert "3e9a1b5c6d" in out
     assert "archived" in out
-    assert "nothing written since" in out or "used within" in out
+    assert "nothing was written since" in out or "used within" in out
 
 
 def test_a_harvest_by_rules_is_followed_by_its_dream(run: Run, home: Path) -> None:

@@ -139,5 +139,5 @@ def test_a_sidecar_that_may_not_be_read_leaves_the_memories_readable(
 def test_the_tree_says_that_pins_are_not_known(reverie: AsUser, tmp_path: Path, good: Path) -> None:
     (good / "memory-meta.json").chmod(0)
     done = reverie("tree", "--workspace", "a1f3c9e2b7", home_dir=tmp_path)
-    assert "Pins and use are not known." in done.stderr
+    assert "Pins and use counts are unknown." in done.stderr
     assert "Permission is denied." in done.stderr

@@ -127,7 +127,7 @@ def test_tree_says_that_pins_cannot_be_read_instead_of_showing_none(run: Run, ho
     (home / "memory-meta.json").write_bytes(b'{"entries": {')
     answer = run("tree", "--workspace", "a1f3c9e2b7", "--json")
     assert (answer.code, len(answer.json)) == (0, 3)
-    assert answer.err.startswith("Pins and use are not known. memory-meta.json cannot be read")
+    assert answer.err.startswith("Pins and use counts are unknown. memory-meta.json cannot be read")
 
 
 def test_tree_says_why_a_project_is_unavailable(run: Run) -> None:

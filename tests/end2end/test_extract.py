@@ -78,7 +78,7 @@ def test_an_extraction_waits_for_a_dream_longer_than_it_may_think_and_says_so(
     waiting.join()
     assert result.outcome == "completed", result
     texts = {each.text for each in told if each.stage == "waiting"}
-    assert any(text.startswith("This is being done already: a dream.") for text in texts)
+    assert any(text.startswith("This is already being done: a dream.") for text in texts)
 
 
 def test_a_second_run_selects_nothing_and_a_touched_thread_is_selected_again(
@@ -282,7 +282,7 @@ def test_an_extraction_that_another_one_overtook_is_interrupted_and_no_failure_o
         "interrupted",
         "You do not need to do anything.",
     )
-    assert end.summary.startswith("Another extraction of this session came first")
+    assert end.summary.startswith("Another extraction of this session finished first")
     assert traces_of(home) == ids(1, 3), "what was written is put back"
     monkeypatch.undo()
     assert [end.id for end in extract(home, profile).rollouts] == ids(2), "it did not lose its place"

@@ -341,7 +341,7 @@ def test_a_directory_that_leads_out_of_the_home_is_never_written_to(
     session = notes_file(home).parent.parent
     session.mkdir(parents=True)
     (session / "session-memory").symlink_to(outside)
-    assert "out of the home" in run("notes", "--session", SESSION)["error"]
+    assert "outside the home" in run("notes", "--session", SESSION)["error"]
     assert list(outside.iterdir()) == []
 
 

@@ -276,7 +276,7 @@ def test_agreeing_to_a_loss_is_offered_where_it_helps(qtbot: Any) -> None:
     choices.take_file(*group_and_file(choices, A), False)
     shown = Shown(qtbot, choices)
     shown.pick("b.md · global")
-    assert "nowhere else" in shown.detail.blocked.text
+    assert "no longer exist anywhere" in shown.detail.blocked.text
     assert shown.detail.agree.isVisible()
     with qtbot.waitSignal(shown.detail.changed):
         shown.detail.agree.click()

@@ -397,7 +397,7 @@ def test_a_key_that_the_keyring_refuses_stays_typed(opened: Opened, desk: Desk) 
     opened.qtbot.keyClick(opened.dialog.models.key, Qt.Key.Key_Return)
     opened.wait()
     assert opened.dialog.models.key.text() == "sk-other"
-    assert "not stored" in opened.dialog.message.text
+    assert "could not be saved" in opened.dialog.message.text
 
 
 def test_an_address_is_saved_for_its_service_only(opened: Opened, desk: Desk) -> None:

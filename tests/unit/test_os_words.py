@@ -18,8 +18,8 @@ def test_a_share_that_is_gone_is_to_be_connected_again(name: str) -> None:
     if code is None:
         pytest.skip("this system does not know it")
     error = user_error_from_os(OSError(code, os.strerror(code)), "It was not saved.")
-    assert "gone" in error.cause
-    assert "Connect it again" in error.next_step
+    assert "is not available" in error.cause
+    assert "Reconnect" in error.next_step
 
 
 def test_what_is_not_known_is_told_as_the_system_says_it() -> None:

@@ -583,7 +583,7 @@ def test_each_memory_that_is_not_among_the_200_changed_last_is_marked_with_the_r
     before = scan_scope(root, home.caps, {}, lambda rel: None)
     found = unseen(before)
     assert list(found) == ["t000.md", "t001.md"]
-    assert found["t000.md"].startswith("it is not among the 200 changed last")
+    assert found["t000.md"].startswith("the file is not among the 200 files changed last")
     # Touched, the first is looked through again, and the next in turn is not.
     os.utime(memory / "t000.md", (NOW_S + 999, NOW_S + 999))
     dirty = [memory / "t000.md"]

@@ -90,7 +90,7 @@ def test_a_hostile_repository_is_read_or_could_not_be_read(
         assert not readers()
     else:
         # libgit2 does not open it, or it was made of nothing that hangs: then it says the truth.
-        assert verdict in ("holds", f"There is no repository to read at {project.path}.", "unborn")
+        assert verdict in ("holds", f"No repository can be read at {project.path}.", "unborn")
     identities = RepositoryIdentities(SILENT_S)
     found = identities.read(project.path)
     identities.end()
@@ -162,7 +162,7 @@ def test_a_process_that_dies_is_told_and_the_next_question_starts_another(
 def test_a_repository_that_needs_too_much_memory_could_not_be_read(
     project: GitProject, opened: list[ProjectClaims], expect_log: ExpectLog
 ) -> None:
-    expect_log("more memory than a check may have")
+    expect_log("more memory than a check is allowed to use")
     entry = b"100644 a\0" + bytes(20)
     tree = project.git.odb.write(pygit2.enums.ObjectType.TREE, entry * (8 << 20))
     project.entry("huge", str(tree), 0o040000)
@@ -243,7 +243,7 @@ def test_errors_of_the_project_are_what_they_are_in_one_process(
         "missing",
         "Name a commit, a branch or a tag with --at.",
     )
-    with pytest.raises(Unavailable, match="no repository to read"):
+    with pytest.raises(Unavailable, match="No repository can be read"):
         nowhere.look()
     with pytest.raises(StoreError, match="cannot be read"):
         claims.notes([Path("none.md")])
@@ -268,7 +268,7 @@ def test_a_project_without_a_repository_is_checked_for_what_is_there(
     claims = ProjectClaims(tmp_path)
     opened.append(claims)
     state = claims.look()
-    assert "no repository" in state.problem
+    assert "No repository" in state.problem
     report: ClaimReport = claims.check(claims.notes())
     assert [claim.state.value for claim in report.claims] == ["unknown", "holds"]
 

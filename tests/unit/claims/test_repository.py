@@ -108,7 +108,7 @@ def test_history_is_followed_so_far_and_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(module, "MOST_COMPARED", 2_000)
     part = ProjectRepository(project.path)
     part.walk_until(lambda: False)
-    assert part.limits == {f"Only the newest {part.length:,} commits were looked at."}
+    assert part.limits == {f"Only the newest {part.length:,} commits were checked."}
     assert 50 < part.length < 150
 
 
@@ -159,7 +159,7 @@ def test_no_commit_makes_more_work_than_a_bound(
     known.walk_until(lambda: False)
     assert len(known.now.files) <= 2_000
     assert len(known.files_below(None, "deep")) <= 2_000
-    assert any("were looked at" in sentence for sentence in known.limits)
+    assert any("were checked" in sentence for sentence in known.limits)
     if bomb_first:
         assert known.commit(known.newest).subject == "Gone"
         assert known.deletion("a.py") == known.newest
@@ -186,7 +186,7 @@ def test_changes_of_all_commits_are_bounded(tmp_path: Path, monkeypatch: pytest.
     known = ProjectRepository(project.path)
     known.walk_until(lambda: False)
     assert known.length == 10
-    assert known.limits == {"Only the newest 10 commits were looked at."}
+    assert known.limits == {"Only the newest 10 commits were checked."}
 
 
 _IGNORE_PIECES = (

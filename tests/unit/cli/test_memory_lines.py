@@ -97,7 +97,7 @@ def test_the_index_goes_on_without_pins_and_warns_where_these_cannot_be_read(tmp
     assert answer["success"], answer
     assert answer["entries"]
     (warning,) = answer["warnings"]
-    assert warning.startswith("Pins and use are not known.")
+    assert warning.startswith("Pins and use counts are unknown.")
     assert "Permission is denied." in warning
 
 
@@ -109,7 +109,7 @@ def test_duplicates_are_found_without_pins_and_that_is_said(tmp_path: Path) -> N
     report = without_power(lambda: DuplicateService(parts).find(None))
     assert (report.looked_at, report.left_out) == (known.looked_at, known.left_out)
     assert known.problem == ""
-    assert report.problem.startswith("Pins and use are not known. ")
+    assert report.problem.startswith("Pins and use counts are unknown. ")
 
 
 def test_what_was_done_and_answered_is_no_failure_where_the_history_cannot_note_it(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ SITUATIONS = (
         "an interval of the agent's that does not count",
         lambda p: p.configure(taskSettings={"memoryWriterIntervalMessages": 0}),
         "interval",
-        "no number of turns",
+        "not a number of turns",
         fixed=False,
     ),
     ActionState("no transcript", lambda p: p.chat.unlink(), "transcript", "does not exist", fixed=False),

@@ -245,7 +245,7 @@ def test_a_profile_that_cannot_be_written_is_told(profile: Profile) -> None:
     finally:
         top.chmod(0o700)
     assert told.value.title == "Reverie's engine could not be started."
-    assert "could not be made. Permission is denied." in told.value.cause
+    assert "could not be created. Permission is denied." in told.value.cause
 
 
 def test_places_for_the_socket_that_are_taken_are_told(
@@ -369,7 +369,7 @@ def test_a_full_disk_is_told(profile: Profile, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(process, "socket_places", lambda profile: [socket_path(profile)])
     monkeypatch.setattr(process.socket, "socket", Full)
-    with pytest.raises(Unavailable, match="could not be made") as told:
+    with pytest.raises(Unavailable, match="could not be created") as told:
         serve(profile)
     assert told.value.cause == "The disk is full."
 
@@ -379,7 +379,7 @@ def test_what_cannot_be_started_is_told(profile: Profile) -> None:
         connect(profile, command=["/nowhere/reverie"])
     with pytest.raises(Unavailable) as told:
         connect(profile, command=[sys.executable, "-c", "raise SystemExit(3)"])
-    assert told.value.cause == "It ended with code 3."
+    assert told.value.cause == "The engine ended with code 3."
     with pytest.raises(Unavailable) as told:
         connect(profile, command=[sys.executable, "-c", ""])
     assert "The engine was started but cannot be reached." in str(told.value)
@@ -509,7 +509,7 @@ def test_the_command_is_the_engine_until_nobody_needs_it(
         assert client.pid == engine.pid
         assert command_line(["engine", "--profile", str(profile.state.parent)]) == 1
         said = capsys.readouterr().err
-        assert f"Process {engine.pid} is the engine of this profile already." in said
+        assert f"Process {engine.pid} is already the engine of this profile." in said
         client.stop()
         assert engine.wait(60) == 0
         assert engine.communicate() == (b"", b"")

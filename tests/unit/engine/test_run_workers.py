@@ -203,7 +203,7 @@ def test_one_that_does_not_stop_is_ended_and_put_in_order(
     dream.cancel.set()
     ended = dream.ended()
     assert isinstance(ended, RunEnded)
-    assert str(ended).startswith("The run did not stop within 0.5 seconds, so its process was ended. ")
+    assert str(ended).startswith("The run did not stop within 0.5 seconds, so Reverie ended its process. ")
     assert "nothing had changed" in ended.cause
     assert not is_running(worker)
     assert [run.outcome for run in home.runs(limit=5)] == ["interrupted"]

@@ -81,15 +81,15 @@ def test_without_the_index_and_without_a_lesson_there_is_nothing_to_say(tmp_path
     [
         ({"context": None}, "has no context"),
         ({"context": "text"}, "has a context that is not an object"),
-        ({"context": {"goal": 5}}, "has a goal that is no text"),
-        ({"errors_encountered": "text"}, "has errors of another form than a list"),
-        ({"errors_encountered": None}, "has errors of another form than a list"),
-        ({"errors_encountered": ["text"]}, "has errors with an entry that is no object"),
-        ({"errors_encountered": [None]}, "has errors with an entry that is no object"),
+        ({"context": {"goal": 5}}, "has a goal that is not text"),
+        ({"errors_encountered": "text"}, "has errors in a form other than a list"),
+        ({"errors_encountered": None}, "has errors in a form other than a list"),
+        ({"errors_encountered": ["text"]}, "has errors with an entry that is not an object"),
+        ({"errors_encountered": [None]}, "has errors with an entry that is not an object"),
         ({"timestamp": "yesterday"}, "has a time that cannot be read"),
         ({"last_accessed": "yesterday"}, "has a time of its last use that cannot be read"),
-        ({"action_log": None}, "has an action log of another form than a list"),
-        ({"action_log": ["text"]}, "has an action log with an entry that is no object"),
+        ({"action_log": None}, "has an action log in a form other than a list"),
+        ({"action_log": ["text"]}, "has an action log with an entry that is not an object"),
     ],
 )
 @pytest.mark.parametrize("outcome", ["failure", "success"])
@@ -101,7 +101,7 @@ def test_one_odd_neighbour_closes_the_block_whether_or_not_it_failed(
     assert "- IterationError: first\n" in found.block
     assert found.agent_block == ""
     assert found.difference == (
-        f"loki-mode injects no lesson now: memory/episodic/{TODAY}/task-ep-2.json {cause}."
+        f"loki-mode adds no lessons now: memory/episodic/{TODAY}/task-ep-2.json {cause}."
     )
 
 
@@ -117,11 +117,11 @@ def test_an_odd_importance_matters_only_where_the_goal_may_retrieve_the_episode(
     store.put("task-ep-1.json", episode("first", importance="high"))
     unknown = store.look()
     assert unknown.agent_block == ""
-    assert "task-ep-1.json has an importance that is no number" in unknown.difference
+    assert "task-ep-1.json has an importance that is not a number" in unknown.difference
     assert store.look("water plants").difference == ""
     found = store.look("mend the login")
     assert found.agent_block == ""
-    assert "task-ep-1.json has an importance that is no number" in found.difference
+    assert "task-ep-1.json has an importance that is not a number" in found.difference
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_a_private_directory_is_made_with_0700_and_one_that_is_there_keeps_its_m
 
 def test_a_file_in_the_place_of_a_private_directory_is_an_error_with_words(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("not a folder")
-    with pytest.raises(Unavailable, match="could not be made"):
+    with pytest.raises(Unavailable, match="could not be created"):
         ensure_private(tmp_path / "state")
 
 

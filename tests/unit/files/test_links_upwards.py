@@ -72,5 +72,5 @@ def test_a_scope_that_links_to_the_top_of_the_disk_is_told_and_the_others_are_sh
         scope: scan_scope(home.scope_root(context, scope), home.caps, {}, lambda _rel: None)
         for scope in (Scope.GLOBAL, Scope.WORKSPACE)
     }
-    assert "It is a link to a folder" in listings[Scope.GLOBAL].unavailable
+    assert "It is a symbolic link to a folder" in listings[Scope.GLOBAL].unavailable
     assert listings[Scope.WORKSPACE].files

@@ -318,6 +318,6 @@ def test_a_sidecar_that_is_too_large_to_be_read_is_refused_and_stays(tmp_path: P
     for act in (sidecar.read, lambda: sidecar.update(lambda data: {**data, "x": 1})):
         with pytest.raises(Unavailable) as told:
             act()
-    assert told.value.cause == f"It is larger than {LARGEST:,} bytes."
+    assert told.value.cause == f"The file is larger than {LARGEST:,} bytes."
     assert path.stat().st_size == 10 << 30
     assert {each.name for each in tmp_path.iterdir()} <= {path.name, "locks"}

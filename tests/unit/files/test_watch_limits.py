@@ -49,7 +49,7 @@ def test_the_instance_limit_is_another_one(tmp_path: Path) -> None:
 
 def test_without_polling_the_message_does_not_promise_it(tmp_path: Path) -> None:
     message = refusal_message(OSError(errno.ENOSPC, ""), poll_s=None, limits=tmp_path)
-    assert "looks through" not in message
+    assert "scans the memory folders" not in message
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.EIO])

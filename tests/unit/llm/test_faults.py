@@ -88,10 +88,10 @@ BOTH = {
     "10 MB of text": Case(Reply(text=HUGE), "too-large", "8 MiB"),
     "10 MB in one line": Case(Reply(events=(HUGE,)), "too-large", "8 MiB"),
     "a web page": Case(Reply(body=b"<html>", headers={"content-type": "text/html"}), "settings", "web page"),
-    "JSON that is no answer": Case(Reply(body=b'{"hello": 1}'), "malformed", "without any"),
+    "JSON that is no answer": Case(Reply(body=b'{"hello": 1}'), "malformed", "without a "),
     "half of a JSON answer": Case(Reply(body=b'{"choices": ['), "malformed", "not JSON"),
     "unpackable bytes": Case(
-        Reply(body=b"\x00\x01", headers={"content-encoding": "gzip"}), "malformed", "unpacked"
+        Reply(body=b"\x00\x01", headers={"content-encoding": "gzip"}), "malformed", "decompressed"
     ),
 }
 OPENAI = {
@@ -114,7 +114,7 @@ OPENAI = {
         "too-large",
         "larger context",
     ),
-    "empty choices": Case(Reply(fault="no-choices"), "malformed", "without any choice"),
+    "empty choices": Case(Reply(fault="no-choices"), "malformed", "without a choice"),
     "error inside the stream": Case(
         Reply(text="Once", fault="error-event", error=ECHO, error_type="server_error"), "server", "Try again"
     ),

@@ -61,13 +61,13 @@ def test_the_sample_traces_get_theirs(name: str, verdict: str, attempt: int, ste
 def test_what_a_damaged_dump_still_says_counts_and_the_damage_is_told() -> None:
     found = verdict_of(LABELLED / "32-damaged-cut-but-timed-out.json")
     assert "timed out after 10 s" in found.sentence
-    assert "read in part only" in found.sentence
+    assert "read only in part" in found.sentence
 
 
 def test_the_evidence_is_a_sentence() -> None:
     found = verdict_of(LABELLED / "02-early-wrong-text-then-prose.json")
     assert found.evidence.sentence() == "Attempt 1, step 1, memory_write: old_string not found in file."
-    assert found.sentence.endswith("Attempt 2 answered in text.")
+    assert found.sentence.endswith("Attempt 2 responded in text.")
 
 
 NAMES = ["attempts", "stepResults", "toolCalls", "toolExecutions", "error", "usage", "startedAt", "toolName"]

@@ -208,7 +208,7 @@ def test_a_file_that_vanishes_while_it_is_read_keeps_its_last_version(
         commit = _snapshot(history, base)
     assert _kept(history) == {"a.md": b"a", "b.md": b"new"}
     assert commit
-    assert "global/a.md, its last version stays: it vanished" in history.commits(limit=1)[0].notes
+    assert "global/a.md, its last version stays: the file vanished" in history.commits(limit=1)[0].notes
     assert "global/a.md" in history.problems[0]
     _snapshot(history, base)
     assert _kept(history) == {"b.md": b"new"}
@@ -312,7 +312,7 @@ def test_a_file_over_the_limit_is_kept_by_hash_only(base: Path, monkeypatch: pyt
     first = _snapshot(history, base) or ""
     assert history.files(first, "global")["big.md"].omitted
     assert not history.files(first, "global")["a.md"].omitted
-    assert "Kept by hash only" in history.commits()[0].notes
+    assert "Only the hash is recorded" in history.commits()[0].notes
     with pytest.raises(StoreError) as caught:
         history.read(first, "global", "big.md")
     assert caught.value.reason == "omitted"

@@ -161,9 +161,11 @@ def test_sentences_quote_no_memory_text() -> None:
 
 
 def test_why_the_agent_does_not_see_it_is_said_once() -> None:
-    found = lint(b"x" * 2000, CAPS, unseen_reason="it is beyond the first 10 files of its scope", rel="a.py")
+    found = lint(
+        b"x" * 2000, CAPS, unseen_reason="the file is not among the first 10 files of its scope", rel="a.py"
+    )
     assert [each.kind for each in found] == ["over-cap"]
-    assert "beyond the first 10" in found[0].sentence
+    assert "not among the first 10" in found[0].sentence
 
 
 def test_a_file_that_is_no_prose_needs_no_description() -> None:
@@ -245,10 +247,10 @@ def test_a_key_that_stands_twice_is_named():
     text = b"---\nname: dup\ndescription: first\ndescription: second\n---\nbody\n"
     by_mux, by_claude = lint(text, CAPS, rel="a.md"), lint(text, CLAUDE_CAPS, rel="a.md")
     assert [each.sentence for each in by_mux] == [
-        "“description” stands twice in the front matter, so the agent reads none of it."
+        "“description” occurs twice in the front matter, so the agent reads none of it."
     ]
     assert [each.sentence for each in by_claude] == [
-        "“description” stands twice in the front matter; the agent reads the last one."
+        "“description” occurs twice in the front matter; the agent uses the last one."
     ]
 
 

@@ -154,7 +154,9 @@ def test_the_sample_homes_pins_use_and_descriptions_are_there(sample: dict[Scope
 def test_only_the_file_over_the_cap_is_not_seen_by_the_agent_and_still_in_its_index(
     sample: dict[Scope, ScopeListing],
 ):
-    assert unseen(sample[Scope.PROJECT]) == {"reference/trace-dump.md": "it is larger than 102,400 bytes"}
+    assert unseen(sample[Scope.PROJECT]) == {
+        "reference/trace-dump.md": "the file is larger than 102,400 bytes"
+    }
     assert unseen(sample[Scope.GLOBAL]) == {}
     entries = index_entries(sample[Scope.PROJECT], Scope.PROJECT, MuxHome(Path()).caps)
     assert [entry["path"] for entry in entries] == [
@@ -191,7 +193,7 @@ def test_the_tree_nests_directories_and_counts_what_is_below_them(sample: dict[S
     assert cursors["path"] == "/memories/project/api/v2/pagination/cursors.md"
     assert (cursors["pinned"], cursors["accessCount"], cursors["seenByAgent"]) == (False, 5, True)
     dump = top["children"][7]["children"][1]
-    assert (dump["seenByAgent"], dump["unseenReason"]) == (False, "it is larger than 102,400 bytes")
+    assert (dump["seenByAgent"], dump["unseenReason"]) == (False, "the file is larger than 102,400 bytes")
 
 
 # What is listed
@@ -307,7 +309,7 @@ def test_a_file_may_be_as_large_as_the_cap_and_not_a_byte_larger(tmp_path: Path)
     write(tmp_path / "a.md", "x" * 60)
     write(tmp_path / "b.md", "x" * 61)
     listing = scan(tmp_path, SMALL_CAPS)
-    assert unseen(listing) == {"b.md": "it is larger than 60 bytes"}
+    assert unseen(listing) == {"b.md": "the file is larger than 60 bytes"}
     assert len(index_entries(listing, Scope.GLOBAL, SMALL_CAPS)) == 2
 
 
@@ -317,7 +319,7 @@ def test_files_beyond_the_cap_are_shown_and_marked_in_the_agents_order(tmp_path:
     listing = scan(tmp_path, SMALL_CAPS)
     assert rels(listing) == ["a~.md", "b/1.md", "c.md", "d.md", "e.md"]
     assert set(unseen(listing)) == {"a~.md", "d.md", "e.md"}
-    assert unseen(listing)["d.md"] == "it is beyond the first 3 files of its scope"
+    assert unseen(listing)["d.md"] == "the file is not among the first 3 files of its scope"
     # A refused name takes a place below the cap and is not shown in it.
     assert [entry["path"] for entry in index_entries(listing, Scope.GLOBAL, SMALL_CAPS)] == [
         "/memories/global/b/1.md",
@@ -342,7 +344,7 @@ def test_a_home_of_another_kind_has_its_own_caps_and_keys(tmp_path: Path):
         ("a%3Ab.md", False, 2),
         ("a:b.md", False, 3),
     ]
-    assert unseen(listing) == {"a:b.md": "it is larger than 2,048 bytes"}
+    assert unseen(listing) == {"a:b.md": "the file is larger than 2,048 bytes"}
 
 
 def test_usage_is_found_even_where_keys_cannot_be_turned_back_into_paths(tmp_path: Path):

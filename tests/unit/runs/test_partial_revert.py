@@ -127,7 +127,7 @@ def test_what_was_taken_back_is_not_taken_back_again(parts: HomeContainer, run_i
     before = contents(parts.home.root)
     again: tuple[Parts, ...] = ({PATH: frozenset({0, 1})}, {NEW: None})
     for part in again:
-        with pytest.raises(StoreError, match="Already taken back"):
+        with pytest.raises(StoreError, match="Already undone"):
             parts.reverter.revert(run_id, part)
     assert contents(parts.home.root) == before
 
@@ -183,11 +183,11 @@ def test_a_part_of_an_undone_run_or_of_an_undo_is_refused(parts: HomeContainer, 
     taken = parts.reverter.revert(run_id, {PATH: frozenset({1})})
     whole = parts.reverter.revert(run_id)
     before = contents(parts.home.root)
-    with pytest.raises(StoreError, match="reverted already"):
+    with pytest.raises(StoreError, match="already reverted"):
         parts.reverter.revert(run_id, {PATH: frozenset({0})})
     with pytest.raises(StoreError, match="only be undone as a whole"):
         parts.reverter.revert(whole.run_id, {PATH: None})
-    with pytest.raises(StoreError, match="all of which is undone now"):
+    with pytest.raises(StoreError, match="all of that run is undone now"):
         parts.reverter.revert(taken.run_id)
     assert contents(parts.home.root) == before
 

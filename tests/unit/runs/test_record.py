@@ -232,7 +232,7 @@ def test_nothing_counts_as_applied_in_a_run_that_did_not_come_to_pass() -> None:
     ops = not_applied((OP, left, refused), "stopped", left=("/memories/global/b.md",))
     assert not any(op["applied"] for op in ops)
     assert [op["note"] for op in ops][0::2] == ["stopped", "refused"]
-    assert "somebody changed it" in ops[1]["note"]
+    assert "another program changed it" in ops[1]["note"]
 
 
 def test_a_mark_that_cannot_be_removed_does_not_fail_a_run_that_is_settled(

@@ -183,7 +183,7 @@ def test_what_somebody_wrote_meanwhile_is_left_and_named(
     assert found.conflicts == (intent.path,)
     assert intent.path in found.summary
     notes = {op["path"]: op["note"] for op in found.ops}
-    assert "somebody changed it" in notes[intent.path]
+    assert "another program changed it" in notes[intent.path]
     assert memories(parts) == {**before, f"{intent.directory}/{intent.rel}": b"an agent's words\n"}
 
 

@@ -262,7 +262,7 @@ def test_an_undo_whose_copies_are_gone_says_so_and_not_that_the_file_changed(par
     assert journal.get(before) is not None
     (parts.profile.images(parts.home_id) / before).unlink()
     result = parts.reverter.revert(run.run_id)
-    assert "copy of a file is gone" in result.summary
+    assert "copy of a file no longer exists" in result.summary
     assert "changed since" not in result.summary
     assert len(result.conflicts) == len(result.details["refused"]) == 1
 

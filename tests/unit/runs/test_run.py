@@ -192,7 +192,7 @@ def test_a_job_is_told_once_for_whom_it_waits(parts: HomeContainer, job: Append)
         job.thinking = lambda: threading.Timer(2.8, cancel.set).start() or None
         assert run(parts, job, cancel=cancel).outcome == "cancelled"
     (text,) = told
-    assert text.startswith("This is being done already: another run.")
+    assert text.startswith("This is already being done: another run.")
 
 
 def test_a_list_of_leases_in_use_throws_no_work_away(
@@ -286,7 +286,9 @@ def test_what_could_not_be_said_at_the_end_fails_no_run(
     monkeypatch.setattr(parts.snapshots, "record", broken)
     result = run(parts, job)
     assert result.outcome == "completed"
-    assert result.summary == ("Appended. The history after the run was not written. The history is broken.")
+    assert result.summary == (
+        "Appended. The history after the run could not be written. The history is broken."
+    )
 
 
 def test_a_job_that_waits_is_not_run_at_once(parts: HomeContainer, job: Append) -> None:

@@ -147,7 +147,7 @@ def test_a_consolidation_by_rules_follows_moved_files_and_keeps_every_fact(desk:
     assert desk.memory.read_text() == before.replace("src/a.py", "lib/a.py")
     assert record.outcome == "completed"
     assert "updated the paths of moved files in 1 memory" in record.summary.lower()
-    assert record.details["reasons"] == ["In “project/entry.md” “src/a.py” is “lib/a.py” now."]
+    assert record.details["reasons"] == ["In “project/entry.md” “src/a.py” is now “lib/a.py”."]
     card = record.details["card"]
     assert (card["stale"], card["changed"], card["invented"], card["lost"]) == (
         {"before": 1, "after": 0},

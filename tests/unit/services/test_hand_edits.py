@@ -153,8 +153,8 @@ def test_what_the_history_does_not_keep_is_not_deleted(
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("link.md", "is a link, which"),
-        ("away/theirs.md", "lies behind the link away,"),
+        ("link.md", "is a symbolic link, which"),
+        ("away/theirs.md", "is behind the symbolic link away,"),
         (".hidden.md", "is hidden,"),
     ],
 )

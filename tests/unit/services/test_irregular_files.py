@@ -25,7 +25,7 @@ from reverie.services.window_state import Remembered, read_remembered, remembere
 
 RUN, NAME = "1700000000000-abcdef", "a" * 64
 PIPELINE = "c04d8e91aa"
-IN_ITS_PLACE = "It is not a regular file|There is a folder in its place"
+IN_ITS_PLACE = "It is not a regular file|There is a folder at this path"
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
 

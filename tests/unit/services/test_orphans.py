@@ -349,7 +349,7 @@ def test_a_merge_is_prepared_without_pins_where_these_cannot_be_read_and_says_so
     sidecar.chmod(0)
     preview = without_power(lambda: desk.preview(store, str(project)))
     assert states(preview) == {"a.md": "create"}
-    assert preview.problem.startswith("Pins and use are not known. ")
+    assert preview.problem.startswith("Pins and use counts are unknown. ")
 
 
 def test_loose_notes_of_the_first_layout_go_to_global_memory(desk: OrphanService, lost: LostHome) -> None:

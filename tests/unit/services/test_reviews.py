@@ -110,7 +110,7 @@ def test_an_applied_preview_and_a_run_of_its_own_are_for_reading_only(bench: Wor
     previewed = dream(bench)
     assert apply(bench, previewed) == "completed"
     applied = bench.runs()[0].id
-    for run_id, word in ((previewed, applied), (applied, "undone")):
+    for run_id, word in ((previewed, applied), (applied, "You can undo it")):
         review = bench.reviews.review(run_id)
         assert not review.can_apply
         assert word in review.why_not

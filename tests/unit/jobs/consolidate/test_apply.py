@@ -127,7 +127,7 @@ def test_rejecting_the_receiver_of_a_merge_keeps_the_other_memory(parts: HomeCon
     shown = preview(parts, *merge_requests(parts))
     result = apply(parts, shown.run_id, ALL.with_hunk(PREFERENCES, 0, accepted=False))
     assert (result.outcome, result.reason) == ("failed", "blocked")
-    assert "nowhere else" in result.summary
+    assert "no longer exist anywhere" in result.summary
     assert contents(parts.home.root) == before
     agreed = ALL.with_hunk(PREFERENCES, 0, accepted=False).with_agreed_loss(TESTING, agreed=True)
     assert apply(parts, shown.run_id, agreed).outcome == "completed"
@@ -202,7 +202,7 @@ def test_a_delete_stays_when_its_lines_were_removed_elsewhere_meanwhile(parts: H
     copy.unlink()
     result = apply(parts, shown.run_id)
     assert file(parts, TESTING).exists()
-    assert "nowhere else" in result.ops[0]["note"]
+    assert "no longer exist anywhere" in result.ops[0]["note"]
     assert result.ops[1]["applied"]
 
 
@@ -236,7 +236,8 @@ def test_after_an_undo_it_can_be_chosen_anew(parts: HomeContainer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dry_run", "requests", "word"), [(False, EIGHT[:1], "applied when it ran"), (True, [], "nothing")]
+    ("dry_run", "requests", "word"),
+    [(False, EIGHT[:1], "applied while it ran"), (True, [], "proposed no changes")],
 )
 def test_what_cannot_be_applied_says_why(
     parts: HomeContainer, dry_run: bool, requests: list[dict[str, Any]], word: str

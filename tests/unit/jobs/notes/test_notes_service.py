@@ -372,7 +372,7 @@ def test_the_standing_says_what_is_missing_until_the_next_update(desk: Desk) -> 
     desk.turn(8_000)
     before = desk.notes.standing(SESSION)
     assert (before.exists, before.gate, before.path) == (False, "too-small", desk.file)
-    assert before.sentence == "Notes begin once the session holds 10,000 tokens."
+    assert before.sentence == "Notes start when the session contains 10,000 tokens."
     assert not desk.file.parent.exists()
     desk.turn(12_000)
     assert desk.notes.standing(SESSION).gate is None

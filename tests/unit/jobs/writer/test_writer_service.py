@@ -205,7 +205,7 @@ def test_a_run_that_died_is_due_at_the_next_turn(desk: Desk) -> None:
     assert desk.state["kept"] == [1]
     assert desk.turn().gate == "not-due"
     started = [entry for entry in desk.parts.activity.read() if entry.event == "writer.started"]
-    assert "did not come to its end" in started[0].text
+    assert "did not finish" in started[0].text
 
 
 def test_a_run_at_work_is_neither_doubled_nor_taken_for_dead(desk: Desk) -> None:
@@ -423,7 +423,7 @@ def test_what_somebody_else_wrote_down_meanwhile_is_not_an_update(desk: Desk) ->
     desk.turn()
     outcome = desk.turn()
     assert (outcome.outcome, outcome.wrote) == ("unchanged", False)
-    assert outcome.text == f"{MEMORY} already says this."
+    assert outcome.text == f"{MEMORY} already contains this."
 
 
 def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
