@@ -78,7 +78,8 @@ class RemoteMachine:
         except OSError as error:
             raise Unavailable(
                 f"Cannot reach {self.address.name}.",
-                cause=f"The program {self._program[0]} could not be started on this computer: {error.strerror}.",
+                cause=f"The program {self._program[0]} could not be started on this computer: "
+                f"{error.strerror}.",
                 next_step="Install the OpenSSH client.",
                 reason=REFUSED,
             ) from error

@@ -101,7 +101,7 @@ def test_a_folder_and_a_file_are_renamed_in_case_only_and_back(tmp_path: Path) -
         edits.rename(context, "/memories/global/testing.md", "/memories/global/Testing.md")
         assert "Testing.md" in names(disk)
         assert "testing.md" not in names(disk)
-        with pytest.raises(StoreError, match="already exists"):
+        with pytest.raises(StoreError, match="exists already"):
             edits.rename(context, "/memories/global/preferences.md", "/memories/global/TESTING.md")
 
     on_home(tmp_path, act)
