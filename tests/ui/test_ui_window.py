@@ -127,7 +127,7 @@ class GuiThreadFiles:
     def __enter__(self) -> list[str]:
         cls = type(self)
         cls._current = []
-        asking._threads.never_waits = True
+        asking._thread.never_waits = True
         if not cls._hooked:
             sys.addaudithook(cls._hook)
             cls._hooked = True
@@ -135,7 +135,7 @@ class GuiThreadFiles:
 
     def __exit__(self, *_: object) -> None:
         type(self)._current = None
-        asking._threads.never_waits = False
+        asking._thread.never_waits = False
 
     @classmethod
     def _hook(cls, event: str, arguments: tuple[Any, ...]) -> None:

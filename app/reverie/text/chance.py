@@ -56,7 +56,8 @@ _PUBLIC = lazy_pattern(
     r"|(?:next|page|continuation|sync)[ _]?token|\bid\b|nonce|cursor"
 )
 _ACCESS = lazy_pattern(
-    r"pas+w|passcode|pass ?phrase|log(?:ged)? ?[io]n|sign(?:ed)? ?in|unlock|opens? with|\bsudo\b"
+    r"connect|identified|hmac|cipher|decrypt|\baes\b|sasl|chap\b|_pw\b|plaintext|\bdsn\b|\bsig=|expect\b"
+    r"|pas+w|passcode|pass ?phrase|log(?:ged)? ?[io]n|sign(?:ed)? ?in|unlock|opens? with|\bsudo\b"
     r"|wi-?fi|wlan|\bssid|\bpsk\b"
     r"|\bkeys?\b|\bcodes?\b|\bpins?\b|\bpuk\b|secret|token|cred|\bauth|cookie|session|licen[cs]"
     r"|serial|activation|recovery"
@@ -93,7 +94,8 @@ _WORDS = lazy_pattern(
 _WORDS_AND_NUMBER = lazy_pattern(
     r"(?=.*[A-Z.]|.*\d{4})(?:[A-Za-z]{3,12}[._-]){2,4}\d{3,6}\Z"
     r"|[A-Za-z]{3,12}[._-]\d{3,6}[._-][A-Za-z]{3,12}\Z"
-    r"|[a-z]{3,}[A-Z][a-z]{2,}\d{2,5}\Z"
+    r"|[a-z]{3,}[A-Z][a-z]{2,}\d{2,5}\Z|[a-z]{4,}\d{2,5}[a-z]{4,}\Z|(?:[A-Z][a-z]{2,}){2,}\d{3,5}\Z"
+    r"|(?=.*[A-Z])[A-Za-z0-9]{4,}_\d{3,5}\Z|[A-Z][a-z]{3,}\d{3,5}_{1,2}\Z"
 )
 _MACHINE = lazy_pattern(
     r"[0-9a-fA-F]{24,128}(?![\w-])|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
@@ -212,6 +214,17 @@ def values_of_access(text: str, small: str) -> Iterator[SecretSpan]:
             yield from _on_line(text, small, start, end)
 
 
+_QUOTED = lazy_pattern(r"""(["'`])([^\s"'`]{7,64})\1""")
+_ODD = lazy_pattern(r"[!#$%&()*+,;:<=>?@^\[\]{}~]")
+_OF_CODE = lazy_pattern(r"://|\w\(\)|\w\[\d*\]|[A-Za-z]{3,}[(:]|\$\{|\{\{|%[sd]|\\[A-Za-z]|</|/>")
+
+
+def _is_odd(value: str) -> bool:
+    """Return whether a quoted value mixes letters, digits and several signs, unlike code and patterns."""
+    signs, kinds = len(_ODD.findall(value)), sum(map(str.isdigit, value))
+    return signs >= 2 and kinds >= 1 and any(map(str.isalpha, value)) and _OF_CODE.search(value) is None
+
+
 def _lines(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     while start <= len(text):
@@ -223,6 +236,9 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _on_line(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
     yield from _mixed_values(text, start, end, is_near=True)
+    for match in _QUOTED.finditer(text, start, end):
+        if _is_odd(match[2]):
+            yield *match.span(2), "token"
     for pattern in (_GROUPS, _LONG_NUMBER):
         for match in pattern.finditer(text, start, end):
             yield *match.span(), "token"
