@@ -4141,7 +4141,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Die Zeile im Editor zeigen</translation>
     </message>
     <message>
-        <source>Show the line of the other memory</source>
+        <source>Show the line in the other memory</source>
         <translation>Die Zeile der anderen Notiz zeigen</translation>
     </message>
     <message>
@@ -5304,6 +5304,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Blocked by a safety check</source>
         <translation>Von einer Sicherheitsprüfung verhindert</translation>
+    </message>
+    <message>
+        <source>Both memories/ and memories_v2/ exist, so Codex uses version 1 and ignores version 2.</source>
+        <translation>memories/ liegt neben memories_v2/. Deshalb benutzt Codex Version 1 und nichts von Version 2.</translation>
     </message>
     <message>
         <source>Broken link: {target}</source>
@@ -8612,10 +8616,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>manual</source>
         <translation>von Hand</translation>
-    </message>
-    <message>
-        <source>memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2.</source>
-        <translation>memories/ liegt neben memories_v2/. Deshalb benutzt Codex Version 1 und nichts von Version 2.</translation>
     </message>
     <message>
         <source>memory disabled</source>

@@ -294,7 +294,7 @@ class EngineClient:
                     if call is not None:
                         call.accept(message)
                 else:
-                    raise WireError("a message that has no place here")
+                    raise WireError("an unexpected message")
         except ConnectionLost:
             pass
         except WireError as error:

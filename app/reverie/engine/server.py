@@ -197,7 +197,7 @@ class ClientConnection:
                 control.stop()
             return
         if not isinstance(message, CallMessage) or message.id in self._calls:
-            raise WireError("a message that has no place here")
+            raise WireError("an unexpected message")
         if len(self._calls) >= MOST_CALLS:
             error = Busy(
                 "Reverie's engine is busy.",

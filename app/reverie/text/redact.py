@@ -944,6 +944,19 @@ _AROUND = 200
 _IN_ADDRESS = lazy_pattern(r"https?://[^\s?#=]*\Z")
 
 
+# Paths of modules, calls, versions, digests, comments, cmdlets, addresses, and texts that ask for a value are
+# no secrets, whatever their name is.
+_NEVER_SECRET = lazy_pattern(
+    r":|.*::|-?\$\(|jsonpath=|(?:sha\d{1,3}|rsa|md5|aes|ecdsa)[:-]|#[a-z]+\Z|v?\d+(?:\.\d+)+(?:[-+~][\w.+-]+)?\Z"
+    r"|[A-Z][a-z]+-[A-Z][a-z]+\Z|(?:id|src|name|type|path)=|api/v\d|.*\]\(http|.*\.(?:svg|png)\Z|b64enc|\\?/[a-z]{2,}\\?/"
+    r"|.*'@'|(?:.*[-_])?(?:choose|replace|sample|change)[-_](?:one|me|only|it)\b|.*(?i:random_?string)"
+    r"|[0-9a-f]{9,10}-[a-z0-9]{5}\Z"
+    r"|deployment-|abcdefgh"
+)
+_SECRET_OF_NAME = lazy_pattern(r"(?:[a-z]-|--)secret(?:-?name)?[\"']?[ ]?[:=][ ]?[\"']?\Z")
+_KEBAB_NAME = lazy_pattern(r"[a-z]+(?:-[a-z]+){1,5}\Z")
+
+
 def marked_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in a memory that a person should check.
 
@@ -961,6 +974,10 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
         # The text of a key has digits and letters of both cases.
         return re.search(r"\d", body := _KEY_FRAME.sub("", whole)) is None and body.lower() == body
     value = whole.strip(_SIGNS)
+    if secret.kind in ("password", "token") and (_NEVER_SECRET.match(whole) or _NEVER_SECRET.match(value)):
+        return True
+    if _KEBAB_NAME.match(value) and _SECRET_OF_NAME.search(text, max(0, secret.start - 40), secret.start):
+        return True
     if text[secret.end : secret.end + 4].lstrip("\"'`").startswith(("..", "…", "xxx", "***")):
         return True
     if describes_itself(value) or describes_itself(decoded_text(value)) or _is_default(text, secret, value):

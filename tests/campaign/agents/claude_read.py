@@ -202,7 +202,7 @@ def _transcripts(program: ClaudeProgram, ids: dict[str, Answer]) -> Outcome:
         for each in messages:
             if "\x1b" in each.text or '"systemPrompt"' in each.text:
                 problems.append(f"{name}: {each.text[:60]!r} is no text for people")
-        setup = [each.text for each in messages if each.text.startswith("What the agent was set up with")]
+        setup = [each.text for each in messages if each.text.startswith("Setup of the agent")]
         if not setup:
             problems.append(f"{name}: nothing of what the agent was set up with")
     said = [each.text for each in _messages(program, ids["work"].session)[0] if each.kind == "message"]

@@ -107,3 +107,24 @@ def test_invented_secrets_in_real_sentences_are_found(half: str) -> None:
 )
 def test_a_real_value_does_not_describe_itself(value: str) -> None:
     assert not describes_itself(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "let mut header = jsonwebtoken::Header::new(Algorithm::RS256);",
+        'rpassword = "7.5.4"',
+        "DB_ROOTPASSWORD=  #only needed for install.",
+        "--set auth.initialPassword='choose-one'",
+        "gcloud secrets versions access latest --secret=confirmed-backend-version",
+        'nginx.ingress.kubernetes.io/auth-secret: "shop-ingress-users"',
+        '$Extra["app_secret"]  = Read-Host "Enter the app secret"',
+        "password: {{ .Values.storage.password | b64enc | quote }}",
+        "docker build --secret=id=apps_json,src=apps.json .",
+        "[![codecov](https://codecov.io/badge.svg?token=VK6OUPJ3TY)](https://codecov.io/gh/a/b)",
+        "PASSWORD=\"${PASSWORD:-$(python3 -c 'import secrets')}\"",
+        "APP_KEY=SomeRandomString3232RandomString",
+    ],
+)
+def test_code_versions_names_and_requests_for_a_value_are_not_marked(text: str) -> None:
+    assert marked_secrets(text) == ()

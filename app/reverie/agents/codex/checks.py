@@ -125,7 +125,7 @@ def _version(home: Path, settings: Mapping[str, Any]) -> AgentCheck:
     one, two = (home / codex_store.DIRECTORIES[version] for version in ("v1", "v2"))
     if used.name == "v1" and "version" not in settings and os.path.lexists(one) and _filled(two):
         evidence = together(
-            phrase("memories/ exists beside memories_v2/. So Codex uses version 1 and nothing of version 2."),
+            phrase("Both memories/ and memories_v2/ exist, so Codex uses version 1 and ignores version 2."),
             ""
             if _filled(one)
             else phrase("There is no summary in memories/, so Codex loads no memory at all."),

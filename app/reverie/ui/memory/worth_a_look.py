@@ -218,7 +218,7 @@ class WorthPage(TabPage):
         self.why = WrapLabel()
         self.open = FitPushButton(self.tr("&Open"), self.tr("Show the line in the editor"))
         self.open_other = FitPushButton(
-            self.tr("Open the o&ther"), self.tr("Show the line of the other memory")
+            self.tr("Open the o&ther"), self.tr("Show the line in the other memory")
         )
         self.next = FitPushButton()
         self._at = 0
