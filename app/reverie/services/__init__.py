@@ -123,7 +123,7 @@ class HomeServices:
 
     @service
     def extracting() -> type[ExtractionService]:
-        """Load the service that extracts memories from rollouts; only Codex has them (`available`)."""
+        """Load the service that extracts memories from rollouts, which only Codex has (see its `available`)."""
         from reverie.services import background as module
 
         return module.ExtractionService
@@ -262,7 +262,7 @@ class HomeServices:
 
     @service
     def by_hand() -> type[RunsByHand]:
-        """Load the service that carries out the runs that commands ask for."""
+        """Load the service for the runs that a person starts by a command."""
         from reverie.services import commands as module
 
         return module.RunsByHand

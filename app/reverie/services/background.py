@@ -3,7 +3,8 @@
 A background run never prompts the user: it uses the model that the settings name, else the agent's own, else
 the rules (`services.models`), and sends nothing to a destination that the user has not consented to. If a
 model named in the settings cannot be used, the run stops; a model that was only inferred is skipped. The
-switch and the budget are read again for each trigger, so that turning a switch off stops the next run.
+background switch and the daily budget are read again for each trigger, so that turning a switch off stops the
+next run.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError` if the engine cannot be used; a run itself
 never raises, it returns a result.
@@ -378,7 +379,7 @@ class ExtractionService:
 
     @property
     def to_notes(self) -> bool:
-        """Whether each result becomes a note to the agent, which adds the note to its memory itself."""
+        """Whether each result is written as a note to the agent, which later adds it to its own memory."""
         extraction = self._parts.home.extraction
         return extraction is not None and extraction.extracts_to_notes
 
@@ -426,7 +427,7 @@ class ExtractionService:
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
     def _choose_stage_two(self, requested: str) -> ModelChoice:
-        """Return the engine of stage two for a request; the agent names a model of its own for that stage."""
+        """Return the engine of stage two for a request; the agent configures a separate model for it."""
         if requested == AUTO and not self._parts.read_settings().extract.model:
             return self._models.choose(None, requested)
         return self.choose(requested)

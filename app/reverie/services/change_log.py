@@ -87,11 +87,11 @@ class LoggedChange(Struct, frozen=True):
     is_first: bool = False
     """Whether this commit is the first one of these stores: its files were found, not created."""
     place: HistoryPlace | None = None
-    """The place that the followed file or folder had at that time."""
+    """The place, at that time, of the file or folder whose log is shown; None in the log of a home."""
 
     @property
     def after(self) -> State | None:
-        """The followed file or folder after this change, or before it if this change deleted it."""
+        """The file or folder of the log after this change, or before it if this change deleted it."""
         if self.place is None:
             return None
         gone = all(file.verb == "delete" for file in self.files)
@@ -142,7 +142,7 @@ class ChangeLogService:
     ) -> ChangeLogPage:
         """Return the next page of change sets.
 
-        They are those of the home, or of one file, folder or scope through all its names.
+        Without `target`, the page covers the whole home; else one file, folder or scope under all its names.
         """
         if target is None:
             found = self._history.newest_steps(start.commit if start else None, limit=limit)
@@ -326,7 +326,7 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """Return the hunks that are no longer in the file; None if nothing of the whole change is."""
+        """Return the hunks of a change that the file no longer has; None if it has no part of the change."""
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()

@@ -127,7 +127,7 @@ def settle(parts: HomeContainer) -> None:
     """Roll back a change by hand that a killed process left unfinished.
 
     If there is none, this costs one check of the disk. Raises `Unavailable` or `Busy` while a file cannot be
-    restored, `ReadOnlyStore` while that is not permitted.
+    restored, `ReadOnlyStore` while restoring is not permitted.
     """
     ChangeSet(parts).settle()
 
@@ -440,7 +440,7 @@ class ChangeSet:
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """Put the usage back, unless `follow` failed to change it."""
+            """Restore the usage if `follow` has changed it."""
             if followed:
                 log.apply_delta(before, after)
 

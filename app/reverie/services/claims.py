@@ -143,7 +143,7 @@ class ClaimService:
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
         """Check the memories of a context for stale claims only.
 
-        Without a repository the report has none, and no memory is read.
+        If the project has no repository, the report has no claims, and no memory is read.
         """
         report = self._checked(context, (), check, stale_only=True)
         return replace(report, claims=report.stale)

@@ -42,7 +42,8 @@ Lost = tuple[str, ...]
 class RunsByHand:
     """Starts the runs that a person requests in one home.
 
-    `engine` is always `auto`, `rules` or `PROVIDER:MODEL`.
+    `engine` is always `auto`, `rules` or `PROVIDER:MODEL`. The overwritten writes that the methods return are
+    sentences; see `Lost`.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -51,7 +52,7 @@ class RunsByHand:
     def consolidate(
         self, context: ScopeContext, trigger: Trigger, engine: str, dry_run: bool, *, cancel: threading.Event
     ) -> tuple[RunResult, str, Lost]:
-        """Run one consolidation; return its result, the engine that ran, and the saves that were lost."""
+        """Run one consolidation; return its result, the engine that ran, and the overwritten writes."""
         parts = self._parts
         if not dry_run:
             keep_usage(parts)
@@ -66,7 +67,7 @@ class RunsByHand:
         return self._parts.sweeps.plan()
 
     def sweep(self, engine: str, *, cancel: threading.Event) -> tuple[SweepResult, Lost]:
-        """Run the launch sweep; return its result and the saves that were lost meanwhile."""
+        """Consolidate idle workspaces, as at launch; return the result and the overwritten writes."""
         keep_usage(self._parts)
         background = BackgroundJobs(self._parts, by_hand=True)
         result = self._parts.sweeps.run(
@@ -79,7 +80,8 @@ class RunsByHand:
     ) -> tuple[RunResult, RunResult | None, Lost]:
         """Harvest the newest compaction of a workspace, and consolidate if the harvest calls for it.
 
-        Returns the result of the harvest, that of the consolidation (None if there was none), and lost saves.
+        Returns the result of the harvest, that of the consolidation (None if there was none), and the
+        overwritten writes.
         """
         parts, background = self._parts, BackgroundJobs(self._parts, by_hand=True)
         keep_usage(parts)
@@ -92,13 +94,13 @@ class RunsByHand:
         return result, parts.dreams.run(request, thinker, cancel=cancel), self._lost()
 
     def write(self, workspace_id: str, force: bool, *, cancel: threading.Event) -> tuple[WriterOutcome, Lost]:
-        """Run the memory writer once; return its outcome and the saves that were lost."""
+        """Run the memory writer once; return its outcome and the overwritten writes."""
         keep_usage(self._parts)
         outcome = open_writer(self._parts, cancel, by_hand=True).run_now(workspace_id, force)
         return outcome, self._lost()
 
     def notes(self, session_id: str, force: bool, *, cancel: threading.Event) -> tuple[NotesOutcome, Lost]:
-        """Update the notes of a session once; return the outcome and the saves that were lost."""
+        """Update the notes of a session once; return the outcome and the overwritten writes."""
         outcome = open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
         return outcome, self._lost()
 
@@ -118,7 +120,7 @@ class RunsByHand:
         progress: Callable[[ExtractProgress], None],
         cancel: threading.Event,
     ) -> tuple[ExtractResult, Lost]:
-        """Extract from new transcripts, then consolidate; return the result and the saves that were lost."""
+        """Extract from new transcripts, then consolidate; return the result and the overwritten writes."""
         service = ExtractionService(self._parts)
         result = service.run(
             engine=engine, project_path=project_path, progress=progress, cancel=cancel, by_hand=True
@@ -130,7 +132,8 @@ class RunsByHand:
     ) -> tuple[RunResult, tuple[str, ...], Lost]:
         """Undo a run, or only these files and hunks of it.
 
-        Also returns the paths that had to be restored together with them, and the saves that were lost.
+        Returns the result, the paths that had to be restored together with the requested ones, and the
+        overwritten writes.
         """
         keep_usage(self._parts)
         if not paths:

@@ -112,7 +112,7 @@ class HomeContainer:
     def read_settings(self) -> Settings:
         """Read the settings from their file now.
 
-        `settings` are the ones this home was built with.
+        The attribute `settings` is cached; see `forget_settings`.
         """
         return self._settings()
 

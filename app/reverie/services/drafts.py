@@ -144,7 +144,7 @@ class DraftService:
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
         """Return every draft whose window is closed.
 
-        `instance` and `client` are the window and client that ask.
+        `instance` and `client`: the window and the client that request the drafts.
         """
         own = _process_of(client)
         offers: list[Offer] = []
@@ -407,7 +407,7 @@ class SaveWatch:
                 del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
-        """Return whether Reverie itself, with this profile, wrote that version later.
+        """Return whether Reverie, with this profile, wrote `content` after `write`.
 
         The writer may be a run in another process.
         """
@@ -474,8 +474,8 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 
     Pure.
 
-    Its new lines must all be there; a change that only removed lines is contained if none of them is there
-    again.
+    `now` must have all lines that the change added. A change that only removed lines is contained if `now`
+    has none of these lines.
     """
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours

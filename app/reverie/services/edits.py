@@ -375,7 +375,7 @@ class CompanionFiles:
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
         """Write a companion by compare-and-swap.
 
-        None and the hash of the empty text both create a missing file.
+        If the file is missing, it is created; `expected_sha256` is then None or the hash of the empty text.
 
         A file that is not valid UTF-8 or is read-only is never rewritten.
         """

@@ -131,8 +131,9 @@ class RecordEdits:
 LessonState = Literal["injected", "window", "older", "elsewhere"]
 """The state of a lesson.
 
-`injected`: in the block. `window`: in the agent's window, but not among the newest. `older`: not in the
-window. `elsewhere`: in a namespace, which the agent does not read.
+`injected`: in the block of text that the agent adds to its prompt. `window`: in the agent's time window, but
+not among the newest lessons, or the block is switched off. `older`: outside the time window. `elsewhere`: in
+a namespace, which the agent does not read.
 """
 _PATTERNS = "semantic/patterns.json"
 
@@ -158,8 +159,8 @@ def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
 class FailuresView:
     """The lessons, anti-patterns and crashes of one home.
 
-    `on`: the switch in Reverie's own environment; `recorded`: the store's settings let failures be recorded;
-    `source`: the Claude Code transcript that the store names.
+    `on`: whether Reverie's own environment switches failure memory on; `recorded`: whether the store's
+    settings let failures be recorded; `source`: the Claude Code transcript that the store names.
     """
 
     lessons: tuple[LessonView, ...]
@@ -184,7 +185,7 @@ class FailuresView:
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
         """Return the anti-patterns behind `priors`.
 
-        Of several that say the same, only the one that the agent gets.
+        Of several with the same meaning, only the one that the agent gets is returned.
         """
         return injected_among(self.anti_patterns, goal) if self.on else ()
 

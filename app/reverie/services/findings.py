@@ -96,7 +96,7 @@ class MemoryFinding(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The key under which it is dismissed, made of kind, memories and evidence.
+        """The key under which the finding is dismissed, made of its kind, memories and evidence.
 
         It stays the same if a line only moves.
         """

@@ -49,8 +49,8 @@ _AGAIN_S = 1.0
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
     """Restore Reverie's pins and use counts that the agent overwrote (rules in `memory.usage_rules`).
 
-    Called after each change of the sidecar, and by commands before they change a home. It is reported in
-    Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.
+    Called after each change of the sidecar, and by commands before they change a home. What was restored is
+    reported in Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
@@ -107,7 +107,7 @@ _log = logging.getLogger("reverie.host")
 _WORKERS = 3
 _STOP_S = 2.0
 _LIST = ""
-"""Stands in the queue for a workspace id and means: list the home again."""
+"""An entry of the queue, in place of a workspace id, that requests a new listing of the home."""
 _ENDS = ("turn-end", "aborted", "error")
 
 
@@ -476,7 +476,7 @@ class Host:
         return HostStatus("hosting", sessions=session.sessions, pid=os.getpid(), is_ready=is_ready)
 
     def start(self) -> HostStatus:
-        """Start hosting, or view until the lease is free. Return the state for now."""
+        """Start hosting, or wait until another process releases the lease; return the present state."""
         with self._lock:
             if self._keeper is None:
                 self._stopping = threading.Event()

@@ -342,7 +342,7 @@ class Models(ModelServices):
         )
 
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
-        """Return the data that would be sent to a destination without consent so far.
+        """Return the data that the engine would send to a destination without the user's consent.
 
         None if no consent is needed.
         """

@@ -351,7 +351,10 @@ class OrphanService:
         known: Mapping[str, Identity],
         check: Callable[[], None],
     ) -> Identity | None:
-        """Return the repository that a store belonged to: at its former path, or as last seen there."""
+        """Return the identity of the repository that a store belonged to; None if it is unknown.
+
+        It is combined from the repositories that are now at its possible paths and those last seen there.
+        """
         roots: set[str] = set()
         remotes: set[str] = set()
         for path in dict.fromkeys((*checkouts, store.former_path)):

@@ -50,7 +50,7 @@ class ReviewService:
         self._parts = parts
 
     def changes(self, run_id: str) -> tuple[ChangedFile, ...]:
-        """Return the files that a run changed, or would have changed (after a dry run, or if it was held)."""
+        """Return the files that a run changed, or would have changed (if it was dry, or held for review)."""
         record = self._parts.runs.load(run_id)
         transaction = self._parts.transaction_for(run_id, "review")
         journal = transaction.load()
@@ -93,7 +93,8 @@ class ReviewService:
     ) -> tuple[Parts, tuple[str, ...]]:
         """Return the parts of a run that are given by paths and hunk numbers.
 
-        See `jobs.consolidate.review.named_parts`.
+        The second value is the paths of further parts that can only be undone together with these. See
+        `jobs.consolidate.review.named_parts`.
         """
 
         loaded = load_review(self._parts.dream_dependencies, run_id)

@@ -131,7 +131,7 @@ class TraceSummary(Struct, frozen=True):
     damage: str = ""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
-        """Return this row with the facts of its document and the verdict on the run added."""
+        """Return this row, extended with the facts of its document and the verdict on the run."""
         return replace(
             self,
             duration_ms=facts.duration_ms,
@@ -212,7 +212,7 @@ class TraceDetail(Struct, frozen=True):
 
 
 class _ReadTrace(Struct, frozen=True):
-    """One trace after its file was read."""
+    """A trace whose file was read."""
 
     row: TraceSummary
     dump: Dump
@@ -655,7 +655,7 @@ class Replays:
         self._clock = clock
 
     def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
-        """Return the data that would be sent to a destination without consent so far.
+        """Return the data that a replay would send to a destination without the user's consent.
 
         None if no consent is needed. Raises `UserError` if the model cannot be used.
         """
@@ -761,7 +761,7 @@ _BEFORE = 30
 
 
 class TranscriptOpened(Struct, frozen=True):
-    """A transcript after it was opened.
+    """An opened transcript.
 
     `place`: the number of the requested message; -1 if none was requested, or if it does not exist.
     """

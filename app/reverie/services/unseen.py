@@ -62,7 +62,7 @@ class SeenLog:
         self._hashes: dict[str, str | None] = {}
         self._by_person: dict[_Asked, bool] = {}
         self._between: tuple[tuple[str, str], tuple[VersionChange, ...]] | None = None
-        """Two commits and what changed from one to the other, which stays as it is."""
+        """Two commits and the changes between them, cached because they never change."""
 
     def start(self) -> None:
         """Mark everything as seen when a home is first opened, or after its history was recreated."""
@@ -75,7 +75,7 @@ class SeenLog:
     def _is_known(self, baseline: object) -> bool:
         """Return whether the history still has this commit.
 
-        It does not after a damaged history was set aside and a new one was started.
+        It does not have the commit if a damaged history was replaced by a new one.
         """
         if not isinstance(baseline, str):
             return False

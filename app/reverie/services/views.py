@@ -354,7 +354,7 @@ class HandChange(Struct, frozen=True):
 
 
 class FilesChanged(Struct, frozen=True, tag=True):
-    """Files, pins and usage as one change by hand left them.
+    """The state of files, pins and usage after one change by hand.
 
     `runs.revert` uses this to undo the change.
     """
@@ -391,7 +391,7 @@ class RunReverted(Struct, frozen=True, tag=True):
 class CompanionRestored(Struct, frozen=True, tag=True):
     """A companion that was restored to an older version.
 
-    It is outside the scopes and so has no memory path.
+    A companion is outside the scopes, so it has no memory path.
     """
 
     context: ScopeContext
@@ -561,9 +561,10 @@ class LostSave(Struct, frozen=True):
 class HostStatus(Struct, frozen=True):
     """The state of the background services of a home.
 
-    `hosting`: the process `pid` hosts them for the caller; `viewing`: the process `holder` does for another
-    purpose; `waiting`: none does, and `message` is the reason. `sessions`: the number of transcripts that are
-    watched. `is_ready`: each of them has been read once, so that new turns start runs.
+    `hosting`: the process `pid` hosts them for the caller. `viewing`: another process, `holder`, holds the
+    lease and hosts them; this one only views the home. `waiting`: no process hosts them, for the reason in
+    `message`. `sessions`: the number of transcripts that are watched. `is_ready`: each transcript has been
+    read once, so that new turns start runs.
     """
 
     state: Literal["stopped", "hosting", "viewing", "waiting"]
@@ -710,7 +711,7 @@ _STRONGEST_FIRST: tuple[EvidenceKind, ...] = ("owner", "root", "remote", "name")
 class LiveProject(Struct, frozen=True):
     """A project that the home lists.
 
-    `there`: its directory can be reached now.
+    `there`: whether its directory can be reached now.
     """
 
     path: str
@@ -722,8 +723,8 @@ class LiveProject(Struct, frozen=True):
 class MatchEvidence(Struct, frozen=True):
     """One piece of evidence for a match.
 
-    `value` is what both have in common: a shortened commit, an address, a name, or the file that names the
-    owner.
+    `value`: the feature that store and project share (a shortened commit, an address or a name), or the file
+    that names the owner.
     """
 
     kind: EvidenceKind

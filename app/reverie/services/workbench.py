@@ -188,7 +188,7 @@ class Workbench(HomeServices):
     def permit_writing(self, refusal: Refusal) -> None:
         """Allow writing although a check refused it, after a person has read `refusal`.
 
-        The permission is valid as long as the check finds exactly the same.
+        The permission is valid as long as the check finds exactly the same problem.
         """
         self.parts.write_guard.permit([refusal])
 
@@ -243,9 +243,9 @@ class Workbench(HomeServices):
 
     @property
     def facts(self) -> HomeFacts:
-        """Return the abilities of the agent of this home.
+        """The abilities of the agent of this home.
 
-        This reads no file.
+        Reads no file.
         """
         agent = self.parts.home
         return HomeFacts(
@@ -292,7 +292,7 @@ class Workbench(HomeServices):
     def undo(self, undo: Undo) -> str:
         """Undo a change by hand; return a message about it.
 
-        Raises `Conflict` if another file has taken the place by now.
+        Raises `Conflict` if another file is at the path now.
         """
         return self.edits.undo(undo)
 
