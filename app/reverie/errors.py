@@ -152,7 +152,7 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
 
 @contextlib.contextmanager
 def warned(warnings: list[str], kind: type[UserError] = UserError) -> Iterator[None]:
-    """Context manager: end the block at an error of this kind, and append it to `warnings`."""
+    """Context manager: if the block raises an error of this kind, append it to `warnings` and continue."""
     try:
         yield
     except kind as error:

@@ -55,7 +55,7 @@ class DreamSettings(_Section):
     """`rules`, `PROVIDER:MODEL`, or `auto`: the agent's own model if it can be reached, else rules."""
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
     max_loss_percent: Annotated[int, Field(ge=0, le=100)] = 20
-    """A run that would remove a larger part of a scope's lines is held for review."""
+    """The largest part of a scope's lines that a run may remove without being held for review."""
 
 
 class HistorySettings(_Section):
@@ -163,7 +163,7 @@ class WindowSettings(_Section):
     """Appearance of the window. `ui.appearance` reads the first three before this module is imported."""
 
     font_size: Annotated[int, Field(ge=0, le=48)] = 0
-    """In points; 0: the system's size."""
+    """The font size in points; 0: the system's size."""
     language: Literal["system", "en", "de"] = "system"
     """Takes effect at the next start."""
     theme: Literal["system", "light", "dark"] = "system"
@@ -231,7 +231,7 @@ def change_settings(
 
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
-    """Write the settings that differ from the file, atomically; a key that the file lacks has its default.
+    """Write the settings that differ from the file, atomically; a missing key counts as its default.
 
     Raises `UserError`.
     """
@@ -304,7 +304,7 @@ def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]
 def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
     """Set one value in `document`, creating missing tables.
 
-    If something other than a table is in the place of a table, it is replaced; it had no effect anyway.
+    A value where a table is expected is replaced by a table; that value had no effect anyway.
     """
     table: Any = document
     for depth, part in enumerate(name if value is _TABLE else name[:-1]):
@@ -328,7 +328,7 @@ def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
 
 
 def _drop(raw: dict[str, Any], place: list[str]) -> str:
-    """Remove the smallest part within a section that the path `place` names; return its dotted name."""
+    """Remove the value, or table entry, that `place` names or is part of; return its dotted name."""
     limit = 3 if _is_table(place[0]) else 2
     table, name = raw, [place[0]]
     for part in place[1:limit]:

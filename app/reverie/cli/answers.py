@@ -137,7 +137,7 @@ def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def spent_words(engine: str, usage: Mapping[str, int] | None, cost_usd: float | None) -> str:
-    """Return a sentence about the usage of a run."""
+    """Return a sentence with the engine, the tokens and the cost of a run."""
     if engine == "rules":
         return "No model was used: 0 tokens, no cost."
     if usage is None:

@@ -151,7 +151,7 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 def _resolve(session: Invocation) -> int:
     """Write the solution of an error into its episode.
 
-    This is done under the store's lock; the history has the old text.
+    The file is written under the store's lock; the history keeps the old text.
     """
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts

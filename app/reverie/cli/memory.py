@@ -377,7 +377,7 @@ _MINUTE_MS = 60_000
 def status_lines(
     status: Status, agent: Iterable[StatusLine] = (), without: Collection[Scope] = (), *, now: int
 ) -> Iterator[str]:
-    """Yield one line per scope, then the harvest, then the agent's own jobs.
+    """Yield one line per scope, then those of the harvest and of the agent's own jobs.
 
     "never" appears only for a scope in which a run was possible. `without` are the scopes that this agent
     does not have.
@@ -403,7 +403,7 @@ def status_lines(
 
 
 def ago(age_ms: float) -> str:
-    """Return an age in the largest unit that fits, never negative."""
+    """Return an age as text, in the largest unit that fits; a negative age counts as 0."""
     if age_ms < _MINUTE_MS:
         return "just now"
     for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):

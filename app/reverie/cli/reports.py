@@ -60,8 +60,8 @@ _CHECK_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 def doctor(session: Invocation) -> int:
     """Run the checks of the memory writer and consolidations, or of Reverie itself, and print the findings.
 
-    `--fix CHECK` applies the fix of one check first and runs the checks again. Exit 1 if a check failed; the
-    line on stderr is then the first cause and what to do.
+    `--fix CHECK` applies the fix of one check first and runs the checks again. Exit 1 if a check failed;
+    stderr then has one line with the first cause and its remedy.
     """
     from reverie.doctor import first_cause
 
@@ -221,7 +221,7 @@ def context_json(view: ContextView) -> dict[str, Any]:
 def context_lines(view: ContextView) -> Iterator[str]:
     """Yield the context as lines for people.
 
-    These are each part with its budgets, entries and text, with a `!` at marked lines.
+    They show each part with its budgets, entries and text; marked lines begin with `!`.
     """
     for part in view.parts:
         yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
@@ -258,7 +258,10 @@ def _gauge(gauge: Gauge) -> str:
 def _sized(
     part: ContextPart | None, key: str, item: Callable[[ContextEntry], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the loaded entries of a part as `item` makes them, below `key`, and the sizes of the part."""
+    """Return the JSON of a part: its loaded entries under `key`, the skipped ones, its sizes and its text.
+
+    `item` converts a loaded entry.
+    """
     if part is None:
         return {key: [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
     return {
@@ -370,9 +373,9 @@ def _import_json(vain: FailedImport) -> dict[str, Any]:
 
 
 def _as_given(project: Path) -> Any:
-    """Return a function that returns the path of a named file.
+    """Return a function that resolves the path of a file that a person named.
 
-    The file is searched in the project, then in the current directory.
+    A relative path is searched in the project, then in the current directory if that is inside the project.
     """
 
     def resolved(file: Path) -> Path:

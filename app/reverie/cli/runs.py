@@ -70,7 +70,7 @@ log = logging.getLogger("reverie.engine")
 
 
 def sweep(session: Invocation) -> int:
-    """Run the launch sweep.
+    """Consolidate the idle workspaces, as at launch (a sweep).
 
     With `--dry-run`, print the workspaces that it would consolidate, in their order.
     """
@@ -136,7 +136,7 @@ def _harvest_json(result: RunResult) -> dict[str, Any]:
 def interruptible(*signals: signal.Signals) -> Iterator[threading.Event]:
     """Context manager: yield an event that Ctrl+C and these signals set.
 
-    Thus a run ends as cancelled, not in the middle.
+    Thus an interrupted run ends properly, as cancelled.
     """
     cancel = threading.Event()
     # The handler may run at any point of this thread. Setting the event there could deadlock, because this
@@ -286,7 +286,7 @@ def show_diff(session: Invocation) -> int:
 
 
 def revert(session: Invocation) -> int:
-    """Undo a run, or a part of it; return 1 if files were changed since and therefore left."""
+    """Undo a run, or a part of it; return 1 if some files were changed since, which are left as they are."""
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
@@ -548,8 +548,8 @@ def watch(session: Invocation) -> int:
     If another process holds the lease of this home, the command reports that process and exits with 1. With
     `--json` each change of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`;
     `hosting` follows once every transcript has been read, so that new turns count from then on. `pid` is the
-    process in which the services run, a child of the profile's engine. If it dies, it is started again, and
-    another line has its successor.
+    process in which the services run, a child of the profile's engine. If this process dies, the services are
+    started again, and another line has the `pid` of the new process.
     """
     parts = the_home(session)
     hosted = HostStatus("stopped")

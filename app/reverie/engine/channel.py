@@ -89,7 +89,7 @@ class CallMessage(Struct, frozen=True, tag=True):
 
 
 class Cancel(Struct, frozen=True, tag=True):
-    """The client no longer wants the result of this call."""
+    """The client's message that it no longer wants the result of a call."""
 
     id: int
 
@@ -109,7 +109,7 @@ class Done(Struct, frozen=True, tag=True):
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """The end of a call without a result; one with neither an error nor a trace was cancelled."""
+    """The end of a call without a result; a call with neither an error nor a trace was cancelled."""
 
     id: int
     error: UserError | None = None
@@ -132,13 +132,13 @@ class HomeEvent(Struct, frozen=True):
 
 
 class HomeChanged(HomeEvent, frozen=True, tag=True):
-    """The watcher of a home saw changes on disk."""
+    """The event that the watcher of a home saw changes on disk."""
 
     changes: Changes
 
 
 class Recorded(HomeEvent, frozen=True, tag=True):
-    """The changes that the watcher saw are now in the history of the home."""
+    """The event that the changes seen by the watcher are now in the history of the home."""
 
     pins_kept: int
     """The number of pins and use counts that the agent overwrote and that were restored.
@@ -148,7 +148,7 @@ class Recorded(HomeEvent, frozen=True, tag=True):
 
 
 class Overwritten(HomeEvent, frozen=True, tag=True):
-    """Another program overwrote saves in a home; their texts are kept as drafts."""
+    """The event that another program overwrote saves in a home; their texts are kept as drafts."""
 
     saves: tuple[LostSave, ...]
 
@@ -160,7 +160,7 @@ class Notice(HomeEvent, frozen=True, tag=True):
 
 
 class IndexChanged(HomeEvent, frozen=True, tag=True):
-    """An update of the search index of a home has started, progressed or ended.
+    """The event that an update of the search index of a home has started, progressed or ended.
 
     Every client gets this event.
     """
@@ -171,7 +171,7 @@ class IndexChanged(HomeEvent, frozen=True, tag=True):
 
 
 class HostChanged(HomeEvent, frozen=True, tag=True):
-    """The state of the background services of a home has changed.
+    """The event that the state of the background services of a home has changed.
 
     Clients that requested these services get this event.
     """

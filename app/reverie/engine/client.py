@@ -95,11 +95,12 @@ class EngineClient:
     lost connection is restored at once, and then `on_again` is called, so that a view can be read again.
     Neither may block.
 
-    `environment` returns the variables with which a run is carried out, instead of the engine's.
+    `environment` returns the environment variables for runs, in place of the engine's own.
 
-    `explain` is for an engine on another machine: it returns the error for a greeting that failed, or for a
-    connection that was lost (None). Reaching such a machine may take long; while the connection is being
-    restored, which is tried until it succeeds, calls fail with that error, and `on_lost` is called with it.
+    `explain` is for an engine on another machine: it gets the failure of a greeting, or None if the
+    connection was lost later, and returns the error to raise. A lost connection to such an engine is retried
+    until it is restored, which may take long; meanwhile calls fail with that error, and `on_lost` is called
+    with it.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class EngineClient:
         self._connections = 0
         self._stopping = threading.Event()
         self.pid = 0
-        """Of the engine that was reached last."""
+        """The process id of the engine that was reached last; 0 before."""
 
     @property
     def services(self) -> EngineServices:
@@ -193,7 +194,7 @@ class EngineClient:
     def end(self, call: RemoteCall, answer: Answer | None) -> None:
         """Cancel a call that has been sent.
 
-        With `answer` the call ends with that at once, otherwise when the engine reports the end.
+        With `answer`, the call ends with that answer at once, otherwise when the engine reports the end.
         """
         known = self._waiting.get(call.id) if answer is None else self._waiting.pop(call.id, None)
         channel = self._channel
@@ -347,9 +348,9 @@ class RemoteCall:
         """Prepare the call; for the arguments see `EngineClient.post`."""
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self.accept = self._answers.put if accept is None else accept
-        """Takes each answer, on the thread that reads the connection."""
+        """A callback for each progress and the end, called on the thread that reads the connection."""
         self.id = 0
-        """0: it could not be sent yet."""
+        """The id of the call; 0 if it could not be sent yet."""
         self._client = client
         self._message = message
         self._is_cancelled = False
@@ -369,7 +370,7 @@ class RemoteCall:
     def cancel(self, at_once: Answer | None = None) -> None:
         """Cancel the call; if it was not sent yet, it is cancelled right after it is sent.
 
-        With `at_once` the call ends with that now, otherwise when the engine reports the end.
+        With `at_once`, the call ends with that answer now, otherwise when the engine reports the end.
         """
         if self._is_cancelled and at_once is None:
             return

@@ -30,7 +30,7 @@ class Examination(Struct, frozen=True):
     """The results of every check of one context."""
 
     findings: tuple[FindingView, ...]
-    """In the order of the gates."""
+    """In the order in which a run checks its conditions."""
     probe: tuple[ProbeFacts, ...] | None
     """The results of a real test of the model; None if there was none."""
 

@@ -441,7 +441,7 @@ class ProfileEngine:
             return True
 
     def begin_to_end(self) -> bool:
-        """Stop accepting clients, unless there is one; return whether there was none."""
+        """Stop accepting clients if none is connected; return whether that is so."""
         with self._lock:
             self._ends = not self._clients
             return self._ends
@@ -490,7 +490,7 @@ class ProfileEngine:
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """Carry out a run in a process of its own; return its encoded result.
 
-        None if the call is not a run or there are no workers. Raises `UserError`.
+        Returns None if the call is not a run or there are no workers. Raises `UserError`.
         """
         if not call.home_id or call.method not in RUNS:
             return None
@@ -510,7 +510,7 @@ class ProfileEngine:
     def home(self, root: Path, home_id: str) -> HomeEngine:
         """Return an open home.
 
-        Raises `Unavailable` if another home is in its place now.
+        Raises `Unavailable` if another home is at its path now.
         """
         found = self._homes.get((root, home_id))
         if found is None:

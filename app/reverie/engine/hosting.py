@@ -5,8 +5,9 @@ settings enable them; they end with the last of these clients. The host is a pro
 busy run does not slow down views or searches; it has its own watcher for the files that it needs, such as
 transcripts. If the process dies, its unfinished runs are recovered, and it is started again.
 
-`reverie watch` hosts a home by itself: it calls `run_host`, as this module does, and so gets a process of its
-own, for which the settings need not enable a service. The lease of the home decides between the two.
+`reverie watch` hosts a home without this module: it also calls `run_host`, and so gets a process of its own,
+for which the settings need not enable a service. Of the two processes, the one that holds the lease of the
+home hosts it.
 
 Threading: starting a host returns at once, stopping one blocks for up to about three seconds, and they
 exclude each other; a client gets the states in their order. Failure: a problem of the host is in its status

@@ -126,7 +126,7 @@ class HomeCalls(HomeServices):
         """
 
     def stop_hosting(self) -> None:
-        """End the background services for this client; they stop with the last client."""
+        """Withdraw this client's request for the background services; they stop with the last request."""
 
     def rescan(self, reason: str) -> None:
         """Compare all watched files with the disk, because events may have been missed.
@@ -241,9 +241,9 @@ class EngineCalls:
     ) -> SearchAnswer:
         """Search for `text` in the homes with these ids; return the hits, best first.
 
-        `place` is where the person is: its notes come first among equally good ones. A search for a pattern
-        reports intermediate results. If the answer is not `complete`, `IndexChanged` announces when to search
-        again.
+        `place`: the place that the person views; its notes come first among equally good ones. A search for a
+        pattern reports intermediate results. If the answer is not `complete`, `IndexChanged` announces when
+        to search again.
         """
 
 

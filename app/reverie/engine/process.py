@@ -122,8 +122,8 @@ def serve(
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
     """Run `serve` in a detached process; return once the engine can be reached.
 
-    The process that starts an engine does not stay its parent: if that process ends, the engine continues for
-    other clients; if it stays, it does not have to reap a dead child.
+    The process that starts an engine does not remain its parent. So the engine continues for other clients if
+    that process ends, and a process that continues need not reap a dead child.
     """
     answer, telling = os.pipe()
     if os.fork():
@@ -276,8 +276,8 @@ def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
 def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Event) -> None:
     """Serve each client that connects, until `ended` is set.
 
-    If the system refuses resources (descriptors, memory, threads), this is tried again: an engine that
-    stopped listening would hold its lock without being reachable.
+    If the system refuses resources (descriptors, memory, threads), accepting is tried again, because an
+    engine that stopped listening would hold its lock without being reachable.
     """
     failing = False
     while True:

@@ -50,8 +50,8 @@ def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
 
     It follows from the variables that name the agents' homes and from those of the model services. Any user
     can read the path of a socket, so the name is made with a secret of the profile; otherwise keys and
-    passwords could be guessed from the name. The first engine makes the secret (`make_secret`); until then
-    the name is that of no engine.
+    passwords could be guessed from the name. The first engine makes the secret (`make_secret`); before that,
+    no engine has the returned name.
     """
     counted = sorted(
         (name, value)
@@ -214,8 +214,8 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
 def reach(profile: Profile) -> Channel:
     """Return a channel to the running engine of `profile`.
 
-    Raises `Unavailable` if there is none, or only one of another user; the keys of models must not be sent to
-    that one.
+    Raises `Unavailable` if there is no engine, or only one of another user, to which the keys of models must
+    not be sent.
     """
     refusal: OSError | None = None
     for place in socket_places(profile):

@@ -87,7 +87,7 @@ class RemoteMachine:
         return process_channel(process, SSH_END_S, logging.INFO)
 
     def hurry(self) -> None:
-        """Allow the next attempt at once, because a person has requested it."""
+        """Allow the next attempt without a pause, because a person has requested it."""
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:

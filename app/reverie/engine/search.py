@@ -1,8 +1,8 @@
 """Search over the open homes, and the thread that keeps the catalogue up to date.
 
-A home is read into the catalogue once it is watched, or first searched: completely at first, then the changes
-that its watcher reports. Clients get `IndexChanged` when an update of a home starts, while it reads, and when
-it ends.
+A home is read into the catalogue when it is first watched or searched: completely at first, then only the
+changes that its watcher reports. Clients get `IndexChanged` when an update of a home starts, while it reads,
+and when it ends.
 
 A search never waits for an update: it uses the present catalogue. A process of its own reads many files,
 because reading them here would block the views; the engine itself reads a few.

@@ -85,7 +85,7 @@ class CallControl:
             raise CallStopped
 
     def stop(self) -> None:
-        """Declare that the result is no longer wanted."""
+        """Stop the call, because its result is no longer wanted."""
         self.cancel.set()
         self._act()
 

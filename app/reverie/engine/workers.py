@@ -35,7 +35,7 @@ log = logging.getLogger("reverie.engine")
 CANCEL_S = 3.0
 """How long a cancelled run may take to restore its files, in seconds; then its process is killed."""
 WARM_S = 5.0
-"""The seconds after which an idle worker is started.
+"""The delay, in seconds, before an idle worker is started.
 
 A window that opens, or a run, needs the processor first.
 """

@@ -5,7 +5,8 @@ key and use no proxy; no service gets a request before a person or a run needs i
 machine depends on the address, not on the name.
 
 Threading: `known` and `provider` may call the keyring (`llm.keys`), so not on the GUI thread. Failure:
-`ProviderError` with fault `settings` or `key`; a service that is down is noticed only at the first request.
+`ProviderError` with fault `settings` or `key`; a service that does not respond is noticed only at the first
+request.
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ class Excerpt(Struct, frozen=True):
 class DocumentPage(Struct, frozen=True):
     """Some members of a container, each with the beginning of its value.
 
-    Nested containers have no such beginning.
+    The beginning is missing if the value is itself a container.
     """
 
     members: tuple[Excerpt, ...]

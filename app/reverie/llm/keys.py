@@ -39,7 +39,7 @@ NETWORK_VARIABLES = frozenset(
 The value of a proxy's variable may contain the proxy's password.
 """
 _AGAIN_S = 30.0
-"""The seconds after which a keyring is tried again that failed.
+"""The seconds after which a keyring that failed is tried again.
 
 Without this pause each service would open a prompt.
 """
@@ -81,7 +81,7 @@ class _Ring:
     def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
         """Call `question` with the keyring; return its result within `ASK_S` seconds.
 
-        None if there is no result or the keyring failed.
+        Returns None if there is no result or the keyring failed.
         """
         ring = _keyring()
         if self.trouble and time.monotonic() < self._until:
@@ -95,7 +95,7 @@ class _Ring:
     def forget(self) -> None:
         """Discard the last problem, so that the next call tries the keyring again.
 
-        For use after a person changed something.
+        Called after a person has changed something.
         """
         self._asked = None
 
@@ -230,7 +230,7 @@ def find_key(
 
 
 def usable(key: str) -> bool:
-    """Return whether `key` can be sent in a header."""
+    """Return whether a key can be sent in an HTTP header."""
     return bool(key) and all("!" <= character <= "~" for character in key)
 
 

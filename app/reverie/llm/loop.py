@@ -50,7 +50,7 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Return the counts limited to plausible values, whatever a service reports."""
+    """Return the counts that a service reports, limited to plausible values."""
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
@@ -173,8 +173,8 @@ async def run_agent(
     The loop hides the secrets in everything that it sends. `messages` contain memory text with its secrets;
     `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `cancelled` may raise;
     this ends the run with that exception. `follow_up` gets the text of an answer without calls and returns
-    one more message for the model (a new attempt), or None to finish. A caller that passes a `trace` has it
-    even if a bug ends the run.
+    one more message for the model (a new attempt), or None to finish. `trace` is filled during the run, so
+    the caller has it even if a bug ends the run.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
@@ -344,7 +344,7 @@ class _Run:
     def _executed(self, call: ToolCall, *, cut: bool) -> ToolOutcome:
         """Carry out a call; return its outcome.
 
-        `cut`: the answer ended at its length limit, perhaps in the middle of this call.
+        `cut`: whether the answer ended at its length limit, perhaps in the middle of this call.
         """
         self._trace.call_begins()
         try:

@@ -30,7 +30,7 @@ class CommandGuard(Protocol):
     def remaining(self) -> int: ...
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
-        """Execute one command like `memory.commands`; return its result, also for a refusal.
+        """Execute one command as `memory.commands` does; return its result, which may be a refusal.
 
         `reason` is recorded with the change.
         """

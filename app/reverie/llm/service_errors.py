@@ -52,7 +52,7 @@ class Service:
 
     @property
     def telling_secrets(self) -> tuple[str, ...]:
-        """The secrets that can only be a key.
+        """The secrets that cannot be ordinary words.
 
         Local servers accept any word as a key ("ollama", "none"); an answer may contain such a word with its
         ordinary meaning.
@@ -255,7 +255,7 @@ def unreachable_error(service: Service, error: BaseException, *, proxy: bool = F
 
 
 def proxy_settings_error(service: Service) -> ProviderError:
-    """Return the error for an invalid proxy in the environment: no request was made."""
+    """Return the error for an invalid proxy in the environment, so that no request was made."""
     return _error("proxy-settings", service)
 
 

@@ -326,7 +326,7 @@ def _output_problem(output: Any) -> str:
 
 
 def _is_broken(value: Any) -> bool:
-    """Return whether a text is not a JSON object, although it should contain arguments."""
+    """Return whether the arguments of a call are a text that is not a JSON object; empty text is none."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:

@@ -2,9 +2,9 @@
 
 `Vault.hide` replaces every secret that `text.redact` finds by a token such as `{{REVERIE_SECRET_3}}`;
 `restore` puts the secrets back into text that a model writes. One vault serves one run: the same secret has
-the same token throughout, and a secret once seen is hidden wherever it appears again, even without the name
-or header that revealed it (so call `learn` with the memories first; then a view of half a key is covered
-too).
+the same token throughout, and once a secret is known, it is hidden wherever it appears again, even without
+the name or header that revealed it. So call `learn` with the memories first; then half a key in a view is
+hidden too.
 
 Invariants, each with a test: `restore(hide(text)) == text` for every text, even one that looks like a token
 (look-alikes get a token of their own); `possible_secrets(hide(text))` is empty; `restore` returns exact text
@@ -188,7 +188,10 @@ class Vault:
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
-        """Restore a text that a model may have changed; unknown tokens stay unchanged."""
+        """Replace known tokens by their secrets in a text that a model may have changed.
+
+        Unknown tokens stay.
+        """
         return _TOKEN.sub(lambda match: self._known_original(match) or match[0], text)
 
     def _known_original(self, match: re.Match[str]) -> str | None:

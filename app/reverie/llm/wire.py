@@ -72,7 +72,7 @@ class EventParser:
     def close(self) -> list[ServerEvent]:
         """Return the last event of the stream if its blank line is missing.
 
-        The event may be incomplete.
+        This event may be incomplete. The list is empty if there is none.
         """
         line = b"".join(self._line)
         self._line = []
@@ -109,9 +109,9 @@ class ReplyReader(ABC):
         self._model = model
         self._progress = progress
         self.handed_on = False
-        """Whether anything of the answer has been shown."""
+        """Whether any part of the answer has been shown."""
         self.ended = False
-        """Whether nothing more follows."""
+        """Whether no further data follows."""
 
     @property
     @abstractmethod
@@ -159,7 +159,10 @@ class Wire(Protocol):
         """Return a reader for one answer."""
 
     def adapt(self, status: int, words: str) -> str | None:
-        """Return the change of the body that a refusal requires, or None.
+        """Return the change to the request body that may satisfy a refusal; None if there is none.
+
+        The caller adds it to the `changes` of `body` and sends the request again. `status` is the HTTP
+        status.
 
         `words` is the text of the refusal.
         """

@@ -123,7 +123,7 @@ class HomeServices:
 
     @service
     def extracting() -> type[ExtractionService]:
-        """Load the service that extracts memories from rollouts, which only Codex has (see its `available`)."""
+        """Load the service that extracts memories from rollouts, which only Codex has (`available`)."""
         from reverie.services import background as module
 
         return module.ExtractionService
