@@ -148,7 +148,7 @@ class ChangesControl(QObject):
         self._look_at("", None)
 
     def stop(self) -> None:
-        """Stop reading, because the window closes."""
+        """Stop reading. Called when the window closes."""
         self._session = None
 
     @property
@@ -201,7 +201,7 @@ class ChangesControl(QObject):
         self.tab.files.tree.setFocus()
 
     def _look_at(self, path: str, context: ScopeContext | None) -> None:
-        """List the changes of `path` in `context`, and read them; "" lists all changes."""
+        """Read and list the changes of `path` in `context`; an empty `path` lists all changes."""
         self._forget()
         self._path, self._context, self._wanted = path, context, ""
         for group in ("changes", "older", "review"):
@@ -226,7 +226,7 @@ class ChangesControl(QObject):
 
     @Slot()
     def follow(self) -> None:
-        """Read the newest changes again; older ones that were read already stay listed."""
+        """Read the newest changes again; older changes stay in the list."""
         session = self._session
         if session is None:
             self._stale = False
@@ -632,9 +632,9 @@ class ChangesControl(QObject):
             self._bring_back((entry,), {entry.id: path})
 
     def ask_name(self, entry: TrashEntry) -> str:
-        """Ask for the path to restore a memory under; empty if cancelled.
+        """Ask the user where to restore a memory; return the path, or an empty string if cancelled.
 
-        A path that exists already is not rejected here; the restore rejects it.
+        A path that exists already is not rejected here but by the restore.
         """
         title, accept = self.tr("Restore as"), self.tr("Restore")
         rel = entry.deletion.place.rel
@@ -647,8 +647,8 @@ class ChangesControl(QObject):
     def _bring_back(self, entries: Sequence[TrashEntry], names: dict[str, str]) -> None:
         """Restore deleted memories.
 
-        `names` maps the id of an entry to the path under which it is restored, if that is another than
-        before.
+        `names` maps the ids of entries to the paths at which they are restored; entries without an id in it
+        are restored at their old paths.
         """
         session = self._session
         if session is not None:
@@ -707,7 +707,7 @@ class RestoreDialog(QDialog):
         self._follow()
 
     def _say_refused(self) -> None:
-        """Show why files cannot be restored, or hide the message."""
+        """Show why some files cannot be restored; hide the message if all can be restored."""
         if not self.plan.refused:
             self.refused.clear()
             return
@@ -747,7 +747,7 @@ class RestoreDialog(QDialog):
 
 
 def planned(plan: RestorePlan) -> str:
-    """Return a sentence about the effects of a restore."""
+    """Return a sentence that describes the effects of a restore."""
     created = sum(file.verb == "create" for file in plan.files)
     changed = len(plan.files) - created
     if not plan.files:

@@ -191,7 +191,7 @@ class HunkView(ReadOnlyText):
 
     @Slot()
     def _place(self) -> None:
-        """Position the buttons of the visible hunks."""
+        """Place the buttons beside the visible hunks."""
         layout, height = self.document().documentLayout(), self.viewport().height()
         top = self.verticalScrollBar().value()
         for hunk in self.hunks:
@@ -433,7 +433,7 @@ class ReviewDetail(QWidget):
     def flush(self) -> None:
         """Emit `changed` now, instead of after a pause, if the user has just typed.
 
-        Called before another action uses the text.
+        Called before an action that uses the text.
         """
         if self._pause.isActive():
             self._pause.stop()
@@ -615,7 +615,7 @@ class BlamePane(QWidget):
         self._follow()
 
     def _name(self, author: LineAuthor) -> str:
-        """Return the displayed author and age of a line."""
+        """Return the author and age of a line for display."""
         who = shortened(actor(author.actor if author.who == "other" else author.who), _LONGEST_NAME)
         return f"{who}, {short_age(self._now(), author.at_ms)}"
 
@@ -713,7 +713,7 @@ class VersionPane(QWidget):
     """The right column: the change of the selected file or, for a file in the history, another view."""
 
     restore_wanted = Signal(object)
-    """Emitted with a `ShownFile` to restore to its state in this change set."""
+    """Request to restore a `ShownFile` to its state in this change set."""
     wanted = Signal(str)
     """Emitted with the id of another change set to show."""
 

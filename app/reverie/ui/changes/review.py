@@ -216,7 +216,7 @@ class ReviewTree(QTreeWidget):
         return made
 
     def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
-        """Return a row for `part`, with a check box if the user can choose it."""
+        """Create the row of `part`, with a check box if the user can choose the part."""
         item = QTreeWidgetItem([visible(text), ""])
         item.setData(0, _ROLE, part)
         item.setToolTip(0, as_tooltip(tip))
@@ -306,7 +306,7 @@ def _taken(choices: Choices, part: ReviewPart) -> Taken:
 
 
 def _verbs() -> dict[str, str]:
-    """Return the displayed name of each kind of change to a file, by verb."""
+    """Return the name of each kind of change to a file for display, by verb."""
     return {"create": tr("new"), "delete": tr("deleted"), "rename": tr("renamed")}
 
 
@@ -322,7 +322,7 @@ def file_words(file: ReviewFile) -> str:
 
 
 def _line_counts(hunk: ReviewHunk) -> tuple[int, int]:
-    """Return the numbers of removed and added lines, which lie in this order between lines of context."""
+    """Return the number of removed lines and the number of added lines."""
     start = next((at for at, (kind, _text) in enumerate(hunk.lines) if kind != " "), 0)
     removed = bisect_left(hunk.lines, True, start, key=lambda line: line[0] != "-")
     added = bisect_left(hunk.lines, True, removed, key=lambda line: line[0] != "+")
@@ -557,7 +557,7 @@ class ReviewActions(QObject):
         return self._choices.path_now(part.file)
 
     def _now(self, part: ReviewPart | None) -> ReviewSelection | None:
-        """Return the selection that the action to undo at once would leave: all but `part`.
+        """Return the selection to apply if the user undoes `part` at once: everything except `part`.
 
         The result is None if there is nothing to undo, or if other parts are marked, because their marks
         would be lost.
@@ -623,10 +623,10 @@ class Choices:
     Rejecting a group rejects all of it; accepting one part of it again accepts only that part. Text that the
     user typed is never dropped: if a file is rejected and accepted again, the typed text is restored.
 
-    What the rules of the review make of a selection takes time that grows with the texts. Up to
-    `RESOLVED_AT_ONCE` characters it is computed when it is asked for. For longer texts a job computes it
-    and sets `resolved`; until then the choices answer with what is known of the selection before. Uses
-    neither Qt nor files.
+    Resolving a selection means applying the rules of the review to it, to find which text each file would
+    get; the time grows with the length of the texts. Up to `RESOLVED_AT_ONCE` characters, a selection is
+    resolved when its result is needed. For longer texts a job resolves it and sets `resolved`; until then
+    the methods return the results for the previous selection. Uses neither Qt nor files.
     """
 
     def __init__(self, view: ReviewView) -> None:
@@ -641,12 +641,12 @@ class Choices:
         self.at_once = sum(map(len, texts)) <= RESOLVED_AT_ONCE
 
     def renew(self, newer: Choices) -> None:
-        """Use the view of `newer`, the same changes read again after the memories around them changed."""
+        """Replace the view by that of `newer`: the same changes, read again after other memories changed."""
         self.view, self.resolved = newer.view, newer.resolved
 
     @property
     def is_resolved(self) -> bool:
-        """Whether no job has to resolve the selection."""
+        """Whether the results for the current selection are known, or can be computed without a job."""
         return self.at_once or self.resolved[0] is self.selection
 
     # Accepted parts
@@ -773,7 +773,7 @@ class Choices:
 
     @property
     def blocked(self) -> Mapping[str, str]:
-        """The reasons why the rules of the review do not change a file, by path."""
+        """The reasons why files would not be changed according to the rules of the review, by path."""
         return self._resolution.blocked
 
     @property

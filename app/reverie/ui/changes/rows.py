@@ -135,7 +135,7 @@ def filter_names() -> tuple[tuple[str, str], ...]:
 def takes(row: ChangeRow, show: str, text: str, wanted: str = "") -> bool:
     """Return whether a row passes the filter `show` and the search `text`.
 
-    The row with the key `wanted` always passes.
+    A row with the key `wanted` always passes.
     """
     run = row.run
     if row.key == wanted:
@@ -171,7 +171,7 @@ def _searched(row: ChangeRow) -> str:
 
 
 def who(row: ChangeRow) -> str:
-    """Return the displayed author of a row, such as `You`, `Consolidation` or `Another program`."""
+    """Return the author of a row for display, such as `You`, `Consolidation` or `Another program`."""
     if row.deleted is not None:
         return actor(row.deleted.actor)
     if row.run is not None:
@@ -183,7 +183,7 @@ def who(row: ChangeRow) -> str:
 
 
 def actor(name: str) -> str:
-    """Return the displayed name of an author, given its name in the history or a key of `filter_names`."""
+    """Return the name of an author for display, given the name in the history or a key of `filter_names`."""
     known = {"user": tr("You"), "you": tr("You"), "agent": tr("The agent"), "outside": tr("Another program")}
     return known.get(name) or kind_title(name)
 
@@ -347,7 +347,7 @@ class ChangeList(QWidget):
                 yield item, item.data(_ROW)
 
     def say_target(self, path: str) -> None:
-        """Show the button that names `path`, whose changes alone are listed; hide it if `path` is empty."""
+        """Show the button that names the only listed `path`; hide it if `path` is empty (all are listed)."""
         name = visible(path.rpartition("/")[2])
         self.target.say(self.tr("Only {name}  ✕").format(name=name), self.tr("Show all changes"))
         self.target.setAccessibleName(self.tr("Only {name}: show all changes").format(name=name))
@@ -356,7 +356,7 @@ class ChangeList(QWidget):
     def select(self, key: str, *, show_only: str | None = None) -> None:
         """Clear the search, set the filter to `show_only` (None: no change), and select the row `key`.
 
-        If the row has not been read yet, it is selected when it is.
+        If the row has not been read yet, it is selected as soon as it has been read.
         """
         for control in (self.who, self.text):
             control.blockSignals(True)
@@ -370,7 +370,7 @@ class ChangeList(QWidget):
         self._follow_kind(was)
 
     def show_rows(self, rows: Sequence[ChangeRow], *, more: bool) -> None:
-        """Show the rows, and keep the selection if its row still exists, else select the first one.
+        """Show the rows. The selected row stays selected if it still exists; otherwise select the first row.
 
         `more`: whether there are older rows that can be read.
         """
@@ -390,8 +390,8 @@ class ChangeList(QWidget):
     def _follow_kind(self, was_deleted: bool) -> None:
         """Set the selection mode for changes or for deleted memories.
 
-        `was_deleted`: whether deleted memories were listed before; `kind_changed` is emitted if that has
-        changed.
+        `was_deleted`: whether deleted memories were listed before. `kind_changed` is emitted if the kind
+        of the listed rows has changed.
         """
         modes = QListWidget.SelectionMode
         deleted = self.shows_deleted
@@ -467,7 +467,7 @@ class ChangeList(QWidget):
         return item
 
     def _say_none(self, any_shown: bool) -> None:
-        """Show why no row is listed, or hide that text if `any_shown`."""
+        """Show the reason why no row is listed; hide it if `any_shown`."""
         if self._more or self._wanted:
             said = self.tr("Loading older changes…")
         elif self.shows_deleted:

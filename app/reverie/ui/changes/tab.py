@@ -157,7 +157,7 @@ class ChangeSetPane(Column):
         self._say_chosen()
 
     def show_review(self, read: Choices) -> None:
-        """Show the files of the change set, of which a job has read the choices `read`.
+        """Show the files of the change set; `read` holds them and the first choices, as a job has read them.
 
         The user's choices are kept if the changes to which they refer are the same as before.
         """
@@ -212,7 +212,7 @@ class ChangeSetPane(Column):
         self.card.setVisible(bool(said))
 
     def _state(self, row: ChangeRow) -> str:
-        """Return a sentence about conflicts, or about why nothing was written; empty if neither applies."""
+        """Return a sentence about conflicts, or why nothing was written; empty if neither applies."""
         run = row.run
         assert run is not None
         if run.conflicts:
@@ -350,9 +350,10 @@ class ChangeSetPane(Column):
 
     @Slot(object)
     def _ask_take_back(self, selection: ReviewSelection, *, all_if_none: bool = False) -> None:
-        """Request to undo what a selection leaves out, found in a job if the texts are long.
+        """Request to undo the parts that are not in `selection`; find them in a job if the texts are long.
 
-        If that is nothing, the request is for everything with `all_if_none`, and is not made without.
+        If `selection` contains all parts, request to undo the whole change set with `all_if_none`, else do
+        nothing.
         """
 
         def done(parts: Parts) -> None:
@@ -508,7 +509,7 @@ class ChangesTab(TabPage):
         return self._narrow
 
     def go_to(self, column_: int) -> None:
-        """Show this column if only one is shown at a time."""
+        """Show this column, if the tab is so narrow that it shows one column at a time."""
         self._at = column_
         self._follow()
 
@@ -527,7 +528,7 @@ class ChangesTab(TabPage):
 
     @Slot()
     def _follow(self) -> None:
-        """Show and hide the columns according to width and filter."""
+        """Show or hide the columns, depending on the width and the filter."""
         narrow, at = self._narrow, self._at
         self._sides.setCurrentWidget(self.deleted if self.changes.shows_deleted else self.right)
         self.changes.setVisible(not narrow or at == 0)

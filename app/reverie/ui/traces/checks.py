@@ -93,8 +93,8 @@ class FindingRows(QWidget):
     def _hold_focus(self) -> None:
         """Store the check of the focused button, and move the focus to the list.
 
-        Otherwise, as buttons are disabled or deleted, Qt would move the focus from each to the next and
-        scroll to every one of them.
+        Otherwise Qt would move the focus from each button that is disabled or deleted to the next one, and
+        scroll to it.
         """
         focused = self.window().focusWidget()
         for check, row in self._rows.items():
@@ -295,7 +295,7 @@ class ChecksView(QWidget):
 
     @property
     def findings(self) -> tuple[FindingView, ...]:
-        """All findings, in the order of the gates."""
+        """All findings, in the order in which a background run tests its conditions."""
         return self._findings
 
     @property
@@ -318,7 +318,7 @@ class ChecksView(QWidget):
         self.rows.set_busy(busy)
 
     def show_findings(self, findings: Sequence[FindingView], place: str) -> None:
-        """Show all findings about the workspace named `place`, in the order of the gates."""
+        """Show all findings about the workspace named `place`, in the order given (see `findings`)."""
         self._findings, self.place = tuple(findings), place
         self._show()
 
@@ -416,7 +416,7 @@ class ChecksControl(QObject):
         self.recheck()
 
     def stop(self) -> None:
-        """Stop timer and lane, because the window closes."""
+        """Stop timer and lane. Called when the window closes."""
         self._settle.stop()
         self._lane.stop()
 
@@ -442,7 +442,7 @@ class ChecksControl(QObject):
 
     @Slot()
     def _look_quietly(self) -> None:
-        """Run the checks without showing progress, once no job is running."""
+        """Run the checks without showing progress; if a job is running, wait until it has ended."""
         if self.busy:
             self._settle.start()
         else:
@@ -463,7 +463,7 @@ class ChecksControl(QObject):
     def apply_fix(self, check: str) -> None:
         """Apply the fix of a check, then check again.
 
-        If the fix has `evidence`, which says what it would write into, the user must agree first.
+        If the fix has `evidence` (the sign that the store has an unknown layout), the user must agree first.
         """
         session, context = self._session, self._context
         fix = next((one.fix for one in self.view.findings if one.check == check), None)
@@ -603,7 +603,7 @@ def answer_of(findings: Sequence[FindingView], place: str, *, can_replay: bool =
 
 
 def _own(findings: Sequence[FindingView]) -> tuple[str, tuple[Remedy, ...]]:
-    """Return a text about Reverie's own writer and other problems, and buttons for the first of these."""
+    """Return a text about Reverie's own writer and other problems, and the buttons for the first problem."""
     of = {one.check: one for one in findings}
     writer = of.get("feature")
     if writer is not None and writer.state == "pass":

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 def preview(found: Excerpt) -> str:
     """Return the value of a member of the document as one line for the tree.
 
-    Of an object, an array or a long text, the size is shown.
+    For an object, an array or a long text, the line contains the size.
     """
     node = found.node
     if node.is_container:
@@ -181,7 +181,7 @@ class RawModel(QAbstractItemModel):
         self._feed.failed.emit(error)
 
     def _take(self, item: Item, generation: int, found: DocumentPage) -> None:
-        """Append loaded members, unless another document is shown meanwhile."""
+        """Append loaded members, unless another document has been shown since they were requested."""
         if generation != self._generation:
             return
         item.more = found.more
@@ -734,7 +734,7 @@ class MissedView(PlainTextBox):
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _insert(self, cursor: QTextCursor, text: str, back: QColor, tint: QColor, marked: WordSpans) -> None:
-        """Insert one text with some of its words marked."""
+        """Insert a text with the words in `marked` highlighted."""
         line, word = QTextCharFormat(), QTextCharFormat()
         strong = mixed(tint, back, _WORD)
         word.setBackground(strong)
@@ -779,7 +779,7 @@ class AttemptView(QWidget):
 
 
 def tried_text(detail: TraceDetail) -> str:
-    """Return all attempted changes as one diff, for comparison with another trace."""
+    """Return all changes that the run attempted as one diff, for comparison with another trace."""
     parts = [detail.tried]
     for edit in detail.missed:
         lines = [f"-{line}" for line in edit.wanted.splitlines()] + [

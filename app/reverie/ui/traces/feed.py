@@ -88,7 +88,7 @@ class TracePlaces:
 
 
 View = Literal["runs", "checks", "log"]
-"""The views of the tab below the answer."""
+"""The views of the tab below the diagnosis."""
 
 T = TypeVar("T")
 

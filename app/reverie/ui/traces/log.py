@@ -114,7 +114,7 @@ def kind_words(entry: ActivityEntry) -> str:
 
 
 def below_words(row: LogRow) -> str:
-    """Return the second line of a row: service, workspace, gate."""
+    """Return the second line of a row: service, workspace, and the decision or outcome ("gate")."""
     kind, _, gate = row.entry.event.partition(".")
     gate = "" if kind == "trigger" else gate  # it is the name of the trigger, shown already
     gate = tr("preview") if _is_preview(row.entry) else gate
@@ -283,7 +283,7 @@ class RunningJobs(QWidget):
         return self._lines[id_]
 
     def show_jobs(self, jobs: Sequence[RunningJob]) -> None:
-        """Show the jobs; lines of jobs that are still listed do not lose the focus."""
+        """Show the jobs; a line whose job is still listed keeps the focus."""
         wanted = {job.id for job in jobs}
         for id_ in [id_ for id_ in self._lines if id_ not in wanted]:
             line = self._lines.pop(id_)
@@ -379,7 +379,7 @@ class LogView(QWidget):
         self._narrow()
 
     def show_place(self, workspace_id: str | None) -> None:
-        """Set the workspace for the filter “Only this workspace”; None for none."""
+        """Set the workspace for the filter “Only this workspace”; None if no workspace is selected."""
         self._workspace_id = workspace_id
         self.here.setEnabled(workspace_id is not None)
         self._narrow()

@@ -96,9 +96,9 @@ def fact_names() -> tuple[str, ...]:
 
 
 def on_one_scale(one: Timeline, other: Timeline) -> tuple[Timeline, Timeline]:
-    """Return both timelines with the duration of the longer one, so that they have the same scale.
+    """Return copies of both timelines with the duration of the longer one, so that their scales are equal.
 
-    If a time limit is at most three times that long, the scale includes it.
+    If a time limit is at most three times that duration, the scale includes it.
     """
     longest = max(one.duration, other.duration)
     longest = max([longest, *(each.limit for each in (one, other) if each.limit <= 3 * longest)])

@@ -157,7 +157,7 @@ class TraceList(Column):
         return self.view.values
 
     def newest_of(self, workspace_id: str) -> ListedTrace | None:
-        """Return the newest run of the agent's own writer in a workspace of the selected home."""
+        """Return the newest run of the agent's own writer in a workspace of the selected home, or None."""
         home = self._followed.home if self._followed is not None else ""
         return next(
             (
@@ -404,7 +404,7 @@ class TracesTab(TabPage):
 
     @Slot()
     def _on_findings(self) -> None:
-        """Show the diagnosis that follows from the checks, even while they are running again."""
+        """Show the diagnosis that follows from the last checks, even while new checks are running."""
         findings = self.checks.findings
         if findings:
             answer = answer_of(findings, self.checks.place, can_replay=self._failed_run() is not None)

@@ -357,7 +357,7 @@ def span_words(span: TimeSpan) -> str:
 
 
 def _tick(scale: int, most: float) -> int:
-    """Return a round distance between ticks, large enough for at most `most` ticks on a scale of `scale`."""
+    """Return a round distance in ms that divides `scale` into at most `most` parts (or 2 if more)."""
     size = 1
     while True:
         for factor in _STEPS_MS:
@@ -375,7 +375,7 @@ _MOST_ROWS = 2_000
 class StepPosition(Struct, frozen=True):
     """The position of a row in the trace.
 
-    `step` 0 stands for the whole attempt, an empty `call` for the whole step.
+    If `step` is 0, the row is that of the whole attempt; if `call` is empty, that of the whole step.
     """
 
     attempt: int
