@@ -72,7 +72,7 @@ class _Look(Struct, frozen=True, tag=True):
 
 
 class _FindNotes(Struct, frozen=True, tag=True):
-    """A request to read the notes of the project, or these files."""
+    """A request to read the project's own notes, or the given files as notes."""
 
     files: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class _SentNote(Struct, frozen=True):
     asks_times: bool
     """Whether the parent knows when the note's lines were written."""
     neighbours: int
-    """The index of its set in `_CheckNotes.neighbours`."""
+    """The index in `_CheckNotes.neighbours` of the note's `CheckedNote.neighbours`."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
@@ -179,7 +179,7 @@ def _load(frame: bytes, kinds: Any) -> Any:
 
 
 class _ReaderProcess:
-    """The process, started with the first question and again after it ended."""
+    """The separate process, started by the first question, and again by a question after it has ended."""
 
     def __init__(self, silent_s: float, most_memory: int = MOST_MEMORY) -> None:
         self._silent_s = silent_s
@@ -289,7 +289,7 @@ def _no_answer(of: str, cause: str) -> Unavailable:
 
 
 class ProjectClaims:
-    """One project and the claims about it, like `claims.project.CheckedProject` but in the process."""
+    """One project and the claims about it: a `claims.project.CheckedProject` in the separate process."""
 
     def __init__(
         self,
@@ -321,7 +321,7 @@ class ProjectClaims:
             return self._look(check)
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Return the project's own notes, or these files. Raises `StoreError` for a missing file."""
+        """Return the project's own notes, or `files` as notes. Raises `StoreError` for a missing file."""
         with self._lock:
             self._open()
             found = self._ask(_FindNotes(tuple(map(str, files))), list[tuple[str, str, str]])

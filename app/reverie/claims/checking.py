@@ -107,7 +107,7 @@ class _Fate(Struct, frozen=True):
 
 
 class _Known(Struct):
-    """The claims of a note and their results, until something that they name changes."""
+    """The cached claims of a note and their results, valid until something that the claims name changes."""
 
     note_text: str
     claims: tuple[Claim, ...]
@@ -136,7 +136,7 @@ def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
 
 
 def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
-    """Return `text` with each stale token replaced that has a replacement; the rest is unchanged."""
+    """Return `text`, replacing each stale token that has a replacement; the rest is unchanged."""
     lines = text.splitlines(keepends=True)
     for claim in sorted(checked, key=lambda one: (one.line, one.start), reverse=True):
         if not claim.replacement or not claim.state.is_stale or claim.line > len(lines):
@@ -173,7 +173,7 @@ class ClaimChecker:
         self._known: dict[str, _Known] = {}
 
     def refresh(self) -> bool:
-        """Move to the present HEAD; return False if it has not moved."""
+        """Move to the present HEAD; return False if HEAD is unchanged."""
         paths = self.repository.refresh()
         if paths is None:
             return False
@@ -233,7 +233,10 @@ class ClaimChecker:
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
-        """Return the results that need no history, and the commits that wrote the lines of the others."""
+        """Return the results that need no history, and the commits that wrote the other claims' lines.
+
+        Results are by the claim's position in the note, commits by the line's text.
+        """
         fates, open_lines = dict[int, _Fate](), set[str]()
         for i, claim in enumerate(known.claims):
             if self._holds_now(claim, note):
@@ -266,7 +269,7 @@ class ClaimChecker:
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
-        """Return a path claim with the kind of the entry that is or was at the path."""
+        """Return the claim, a path claim with the kind of the entry that is or was at the path."""
         if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
             return claim
         if claim.kind is ClaimKind.PATH and claim.value in self.repository.now.files:
@@ -350,7 +353,7 @@ class ClaimChecker:
         return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
 
     def _namesakes(self, value: str, commit: HistoryCommit | None) -> list[str]:
-        """Return every path that ends in `value`, now or at a commit."""
+        """Return every path that ends in `value`, at `commit` (None: now)."""
         repository, name, tail = self.repository, value.rpartition("/")[2], f"/{value}"
         known = set(repository.now.names.get(name, ()))
         if commit is not None:
@@ -592,7 +595,10 @@ class ClaimChecker:
         return _UNKNOWN
 
     def _last_with(self, word: str, written: HistoryCommit, path: str) -> tuple[HistoryCommit | None, str]:
-        """Return the commit that removed the word from a file, following renames, and its path then."""
+        """Return the commit that removed the word from a file, following renames, and the file's path then.
+
+        The commit is None if none removed the word.
+        """
         repository, pattern = self.repository, re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         commit: HistoryCommit | None = None
         for _ in range(6):

@@ -87,7 +87,7 @@ _SENTENCE_END = pattern_of(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 def note_is_muted(path: str) -> str:
-    """Return why, by its name, nothing in the note at `path` is stale: `log`, `plan`, or empty."""
+    """Return why the name of the note at `path` mutes all of its claims: `log` or `plan`; else empty."""
     path = unicodedata.normalize("NFC", path)
     name = path.removesuffix(".md")
     if _LIVING_NAMES.search(path):
@@ -105,7 +105,7 @@ _CODE = pattern_of(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]
 
 @lru_cache(256)
 def _muted_by(sentence: str) -> str:
-    """Return why a sentence is muted, or empty. Cached, because each claim of the sentence calls it."""
+    """Return why a sentence is muted; empty if it is not. Cached: called for each claim in the sentence."""
     if _ARROW.search(sentence):
         return "arrow"
     # The words in a file name mean nothing: `old.py`, `delete-user.ts`.
@@ -184,7 +184,11 @@ _OPTION_WITH_VALUE = frozenset(
 
 
 def _command(text: str) -> tuple[str, str] | None:
-    """Return the part of a shell command that names something in the repository, and its value."""
+    """Return the token and the value of the claim in a shell command, as in `Claim`.
+
+    The token is the command up to and including the name of a script, target or package: `npm run build`,
+    with the value `npm build`. None if the command names nothing in the repository.
+    """
     found = _COMMAND.match(text)
     if found is None:
         return None
@@ -201,9 +205,9 @@ def _command(text: str) -> tuple[str, str] | None:
 
 
 def _script(tool: str, words: list[str]) -> tuple[int, str]:
-    """Return how many words of the command include the script's name, and that name.
+    """Return the number of words up to and including the script's name, and the name.
 
-    Empty if there is none.
+    The name is empty if there is none.
     """
     at = 0
     if tool == "go":
@@ -356,7 +360,7 @@ def _title_of(lines: list[str]) -> int:
 
 
 def _title_muted_by(title: str) -> str:
-    """Return why the title mutes the whole note, or empty.
+    """Return why the title mutes the whole note; empty if it does not.
 
     A version or date inside the title belongs to the note or its subject and mutes nothing. At the beginning
     it does mute, because reports and releases are titled like that.

@@ -58,7 +58,7 @@ def is_manifest(name: str) -> bool:
 
 
 def package_name(name: str) -> str:
-    """Return one common spelling, as for `Next.js` and `next`, or `Tailwind CSS` and `tailwindcss`."""
+    """Return a package name in a common spelling: `Next.js` equals `next`, `Tailwind CSS` `tailwindcss`."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     return _ALIASES.get(plain, plain)
 

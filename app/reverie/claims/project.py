@@ -103,7 +103,7 @@ class CheckedProject:
             self._checker.refresh()
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Return the project's own notes, or these files. Raises `StoreError` for a missing file."""
+        """Return the project's own notes, or `files` as notes. Raises `StoreError` for a missing file."""
         if files:
             return [self._named(file) for file in files]
         found = list[CheckedNote]()

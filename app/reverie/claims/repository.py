@@ -381,10 +381,11 @@ class ProjectRepository:
     def _differences(
         self, old: bytes | None, new: bytes | None
     ) -> Iterator[tuple[bytes, _Entry | None, _Entry | None]]:
-        """Yield each path at which two trees differ, with its entry in either; None stands for an empty tree.
+        """Yield each path at which two trees differ, with its old and its new entry (None: no entry).
 
-        Identical subtrees are not read. Raises `KeyError` for a missing tree, and `_TooMuchError` for more
-        than `MOST_ENTRIES` paths: ten trees that each contain the next one ten times have 10^10 files.
+        `old` or `new` None: an empty tree. Identical subtrees are not read. Raises `KeyError` for a missing
+        tree, and `_TooMuchError` for more than `MOST_ENTRIES` paths: ten trees that each contain the next one
+        ten times have 10^10 files.
         """
         waiting, count = [(b"", old, new)], 0
         while waiting:

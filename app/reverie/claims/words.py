@@ -3,8 +3,8 @@
 Prose, lock files and minified code are not searched, because a note that names a thing does not prove that it
 exists. Results are cached by object, so that after a commit only new objects are read.
 
-Threading: as in `claims.repository`. Failure: none; texts beyond a limit are left out, which `limits`
-reports.
+Threading: as in `claims.repository`. Failure: none; texts beyond a limit are left out, and `limits` reports
+this.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class RepositoryWords:
         return frozenset(found) if found else _NONE
 
     def look_for(self, words: Iterable[str], since: int) -> None:
-        """Find the files that lost these words, which do not occur now, after the commit at position `since`.
+        """Find the files that lost these words, now absent, after the commit at position `since`.
 
         One pass over the texts that were changed or deleted, newest first, serves all words.
         """
