@@ -117,7 +117,7 @@ class SettingsControl(QObject):
         self._read()
 
     def stop(self) -> None:
-        """End the lanes when the window closes."""
+        """End the lanes. Called when the window closes."""
         for lane in self._lanes:
             lane.stop()
 
@@ -199,7 +199,7 @@ class SettingsControl(QObject):
         about: str,
         done: Callable[[Any], None],
     ) -> None:
-        """Call a model service with the settings as typed, saved or not.
+        """Call a model service with the settings that are in the form, saved or not.
 
         `question` selects the method, `about` is its argument, and `done` is called with the result.
         """

@@ -272,7 +272,7 @@ class SettingsDialog(QDialog):
             self._close()
 
     def _close(self) -> None:
-        """Close the dialog, because all valid edits have been saved."""
+        """Close the dialog, after all valid edits have been saved."""
         self._closing = False
         if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
             answer = ask_unsaved(self, [self.problem] if self.problem else [])
@@ -283,7 +283,7 @@ class SettingsDialog(QDialog):
         super().reject()
 
     def key_kept(self, service: str, key: str) -> None:
-        """Clear the key's field, because the key is in the keyring."""
+        """Clear the field of the key. Called when the key has been stored in the keyring."""
         self.models.key_kept(service, key)
         if self._closing:
             self.reject()

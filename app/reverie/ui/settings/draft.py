@@ -55,7 +55,7 @@ class Setting(Struct, frozen=True):
 
 
 def where(key: str) -> str:
-    """Return a key such as `dream.engine` as `[dream] engine`; names chosen by the user become `NAME`."""
+    """Convert a key such as `dream.engine` to `[dream] engine`; names chosen by the user become `NAME`."""
     table, _, last = key.replace(ANY, "NAME").rpartition(".")
     return f"[{table}] {last}"
 
@@ -92,7 +92,7 @@ def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
 
 
 def _entry(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of the entries of a table whose keys are names; None if `field` is no such table."""
+    """Return the type of the entries if `field` is a table whose keys are names; otherwise None."""
     inner = field.annotation
     if not (isinstance(inner, type) and issubclass(inner, RootModel)):
         return None

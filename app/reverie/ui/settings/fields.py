@@ -33,7 +33,7 @@ from reverie.values import Struct
 
 _MB = 1_000_000
 _SCALES = {"system1.keep_bytes": _MB}
-"""By key: the number of units of a setting in one unit of its control, such as bytes in a megabyte."""
+"""The number of units of a setting in one unit of its control (such as bytes in a megabyte), by key."""
 _SMALLEST_FONT = 6
 _CHARS = 18
 _PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
@@ -51,7 +51,7 @@ class ModelBox(QComboBox):
     """An editable combo box for a model: one of a few named choices, or `provider:model`."""
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
-        """Create the box with these (value, text) choices."""
+        """Create the box; `words` are its (value, text) choices."""
         super().__init__()
         self._words = {text: value for value, text in words}
         self.setEditable(True)
@@ -84,7 +84,7 @@ Control = QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit
 
 
 def shorten(box: QComboBox) -> None:
-    """Limit the requested width of a combo box to a few characters."""
+    """Make the preferred width of a combo box small: a few characters."""
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(_CHARS)
 
@@ -256,7 +256,7 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 
 
 class Row(Struct, frozen=True):
-    """A row of a page, and the text that the search in the settings searches."""
+    """A row of a page, and the text in which the search of the settings looks for words."""
 
     widget: QWidget
     heading: QWidget | None
@@ -338,7 +338,7 @@ class SettingsPage(QWidget):
         self.form.setRowWrapPolicy(ways.WrapAllRows if narrow else ways.WrapLongRows)
 
     def _gate(self) -> None:
-        """Disable the fields that need the switch of the page while it is off."""
+        """Disable the fields that depend on the switch of the page while the switch is off."""
         switch = self.fields[self.spec.switch].widget if self.spec.switch else None
         if not isinstance(switch, QCheckBox):
             return

@@ -236,7 +236,7 @@ class ModelForm(SettingsPage):
         self._show_service()
 
     def saved(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
-        """Take over the settings that are on disk now; edits made since the save stay."""
+        """Store `kept`, the settings that are on disk now; edits made since the save remain in the form."""
         self._kept = {name: values for name, values in kept.items() if values is not None}
         self._edits = {name: edits for name, edits in self._edits.items() if self._changed(name)}
         headers = self.fields[f"{_PREFIX}headers"]
@@ -309,7 +309,7 @@ class ModelForm(SettingsPage):
         self.use_button.setEnabled(ready)
 
     def finish(self) -> None:
-        """Accept the input of the focused field, because the dialog closes."""
+        """Accept the input of the focused field. Called before the dialog closes."""
         self.give_key()
         if self._shown and self.fields[f"{_PREFIX}headers"].widget.hasFocus():
             self._on_edited()
@@ -322,7 +322,7 @@ class ModelForm(SettingsPage):
             self.key_given.emit(self._shown, key)
 
     def key_kept(self, service: str, key: str) -> None:
-        """Clear the key's field, because the key is in the keyring."""
+        """Clear the field of the key. Called when the key has been stored in the keyring."""
         if service == self._shown and self.key.text().strip() == key:
             self.key.clear()
 
@@ -367,7 +367,7 @@ class ModelForm(SettingsPage):
         self.results.say([(line.state, line.sentence) for line in lines])
 
     def failed(self, sentence: str) -> None:
-        """Show why a test or a list failed."""
+        """Show why the test failed, or why the models could not be listed."""
         self._end()
         self.results.say([("fail", sentence)])
 

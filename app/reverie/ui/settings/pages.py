@@ -21,7 +21,7 @@ class SettingSpec(Struct, frozen=True):
     zero: str = ""
     """The name of the value 0; empty if it has none."""
     choices: tuple[tuple[str, str], ...] = ()
-    """The values that have a name, each with that name."""
+    """The values that have a name, as (value, name) pairs."""
 
 
 class PageSpec(Struct, frozen=True):

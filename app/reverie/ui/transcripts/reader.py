@@ -66,7 +66,7 @@ class ReaderBar(QWidget):
         column(self, row, margin=0, gap=None)
 
     def follow(self, *, there: bool) -> None:
-        """Enable the controls that can be used; `there`: whether a transcript is shown."""
+        """Enable the controls that can be used now; `there`: whether any text is shown."""
         self.copy.setEnabled(there)
         for button in (self.back, self.forth):
             button.setEnabled(there and bool(self.search.text()))
@@ -94,19 +94,19 @@ class ReaderSearch(QObject):
         self.busy = False
 
     def forget(self) -> None:
-        """Cancel the search, because another transcript is shown."""
+        """Cancel the search. Called when another transcript is shown."""
         self._view.lane.abandon(self._group)
         self.busy = False
         self.say("")
 
     @Slot()
     def find_next(self) -> None:
-        """Go to the next place with the words in the search field."""
+        """Go to the next occurrence of the search words."""
         self._find(back=False)
 
     @Slot()
     def find_previous(self) -> None:
-        """Go to the previous place with the words in the search field."""
+        """Go to the previous occurrence of the search words."""
         self._find(back=True)
 
     def _find(self, *, back: bool) -> None:
@@ -170,7 +170,7 @@ class ReaderSearch(QObject):
 
     @Slot()
     def start_again(self) -> None:
-        """Cancel the search and remove the highlights, because the words have changed."""
+        """Cancel the search and remove the highlights. Called when the search words have changed."""
         self._view.lane.abandon(self._group)
         self.busy = False
         self._view.text.unmark()
@@ -178,7 +178,7 @@ class ReaderSearch(QObject):
         self._view.follow()
 
     def say(self, sentence: str) -> None:
-        """Show a sentence about the search; an empty one hides the line."""
+        """Show a sentence about the search; if it is empty, hide its line."""
         self._view.found.say(sentence)
         self._view.found.setVisible(bool(sentence))
 
@@ -267,7 +267,7 @@ class TranscriptView(QWidget):
 
     @property
     def is_read(self) -> bool:
-        """Whether no reading or search is in progress."""
+        """Whether neither reading nor a search is in progress."""
         return not self._reading and not self.finding.busy
 
     def open(
@@ -278,7 +278,7 @@ class TranscriptView(QWidget):
     ) -> None:
         """Read and show a transcript.
 
-        `finding` is the transcript, or a request that finds it or returns None.
+        `finding` is the transcript, or a request that returns it (None: there is no such transcript).
         """
         self.clear()
         self._reading = "open"

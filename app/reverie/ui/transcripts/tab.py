@@ -66,7 +66,7 @@ _GOES = (4, 3, 1, 2)
 """Columns that are hidden in a narrow table, in this order."""
 _NEWEST = 2
 _LEAST_SEARCH = 14
-"""The least width of the search field in characters; with less, the filter box is below the field."""
+"""The least width of the search field in characters; if there is less room, the filter box is below it."""
 _CHARS = 18
 _SIZE = 3
 _TOLD_BY_LIST = (2, 3)
@@ -113,7 +113,7 @@ class SourceModel(QAbstractTableModel):
         self._touch(rows)
 
     def narrow(self, text: str, project: str | None) -> None:
-        """Show only transcripts of a project (None: of all) with `text` in title, project, id or state."""
+        """Show only transcripts of `project` (None: of all) with `text` in title, project, id or state."""
         self._text, self._project = text.casefold().strip(), project
         self._arrange()
 
@@ -160,7 +160,7 @@ class SourceModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], len(self._heads) - 1))
 
     def forget(self) -> None:
-        """Remove all transcripts and facts, because another home is shown."""
+        """Remove all transcripts and facts. Called when another home is shown."""
         self._known_facts.clear()
         self.show_sources(())
 
@@ -222,7 +222,7 @@ def _project_of(source: TranscriptSource) -> str:
 
 
 def _with_parts(sources: Sequence[TranscriptSource]) -> list[TranscriptSource]:
-    """Return the transcripts with each part moved directly behind the transcript it belongs to, if listed."""
+    """Return `sources` with each transcript that belongs to another one moved directly behind that one."""
     there = {each.id for each in sources}
     parts: defaultdict[str, list[TranscriptSource]] = defaultdict(list)
     for each in sources:
@@ -381,7 +381,7 @@ class SourceList(QWidget):
         return False
 
     def forget(self) -> None:
-        """Remove all transcripts and the selection, because another home is shown."""
+        """Remove all transcripts and the selection. Called when another home is shown."""
         self._selected = ""
         self.view.setCurrentIndex(QModelIndex())
         self.model.forget()

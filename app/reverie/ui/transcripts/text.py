@@ -48,7 +48,7 @@ SEPARATOR = " · "
 
 
 def who(message: Message) -> str:
-    """Return the displayed speaker of an entry or, for a special kind of entry, the name of the kind."""
+    """Return the speaker of an entry for display or, for a special kind of entry, the name of the kind."""
     name = {
         "reasoning": tr("Reasoning"),
         "context": tr("Added by the agent"),
@@ -81,7 +81,7 @@ def facts_of(message: Message) -> tuple[str, ...]:
 
 
 def tool_state(tool: ToolUse) -> str:
-    """Return the result of a tool call as a word."""
+    """Return a word for the result of a tool call."""
     if tool.output is None:
         return tr("no result")
     return tr("failed") if tool.is_error else tr("done")
@@ -110,7 +110,7 @@ def tool_summary(tool: ToolUse) -> str:
 
 
 def preview(message: Message) -> str:
-    """Return the beginning of a folded entry on one line."""
+    """Return the beginning of an entry as one line, which is shown while the entry is folded."""
     text = message.text
     if message.tool is not None:
         text = f"{message.tool.name}  {tool_summary(message.tool)}"
@@ -138,7 +138,7 @@ def citation(cited: Citation) -> str:
 
 
 def left_out(count: int) -> str:
-    """Return a sentence about the number of omitted characters."""
+    """Return a sentence that says how many characters were left out."""
     return counted("1 character is left out here.", "%n characters are left out here.", count)
 
 
@@ -277,7 +277,7 @@ def _head(message: Message, *, unfolded: bool) -> str:
 
 
 def _broken(text: str) -> Iterator[str]:
-    """Yield the lines of a text, safe to show; a very long line is yielded in pieces."""
+    """Yield the lines of a text with hidden characters escaped; a very long line is yielded in pieces."""
     for line in visible_lines(text).split("\n"):
         for start in range(0, max(1, len(line)), LONGEST_LINE):
             yield line[start : start + LONGEST_LINE]
@@ -389,7 +389,7 @@ class ReaderText(PlainTextBox):
     """Read-only view of consecutive messages, with a caret.
 
     Signals: `near_start()` and `near_end()`, emitted when the text is scrolled near its start or end, so that
-    more is needed.
+    more text must be loaded.
     """
 
     near_start = Signal()
@@ -449,7 +449,7 @@ class ReaderText(PlainTextBox):
         self._telling = True
 
     def forget(self) -> None:
-        """Remove all messages and the folding of each entry, because another transcript is shown."""
+        """Remove all messages and the folding of each entry. Called when another transcript is shown."""
         self._unfolded.clear()
         self._folded.clear()
         self._marked = -1
@@ -621,7 +621,7 @@ class ReaderText(PlainTextBox):
         return self._blocks.select(number, last=number + 1 >= self.end)
 
     def _place(self) -> tuple[int, int]:
-        """Return (number of the entry at the top, number of its lines above the visible part)."""
+        """Return the number of the top visible entry, and how many of its lines are scrolled out."""
         block = self.firstVisibleBlock()
         number = block.userState()
         top = self.verticalScrollBar().value()
