@@ -522,7 +522,7 @@ def _ended(
     is not refused."""
     state: Callable[[], str] = lambda: home.agent_status(context)[0].text  # noqa: E731
     problems = (
-        [] if wait_until(lambda: state().startswith("Done by Claude Code"), 30) else [f"status: {state()}"]
+        [] if wait_until(lambda: state().startswith("Claude Code consolidated these memories"), 30) else [f"status: {state()}"]
     )
     now = lock.stat().st_mtime_ns // 1_000_000 + 1000
     if not read_lock(lock, now).alive:
