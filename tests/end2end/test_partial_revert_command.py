@@ -59,7 +59,7 @@ def test_a_hunk_is_taken_back_by_its_number_and_shown_so(shell: Shell, run_id: s
     assert (listed["reverted"], listed["takenBack"][path]) == (False, [1])
     assert "reverted in part" in shell("runs", as_json=False)
     again = shell("revert", run_id, "--path", path, "--hunk", "1", code=1)
-    assert "lready taken back: hunk 1" in json.dumps(again)
+    assert "Already undone: hunk 1" in json.dumps(again)
 
 
 def test_what_received_a_merge_brings_back_the_file_that_was_merged_into_it(

@@ -373,7 +373,6 @@ OWN: dict[str, dict[str, Operation]] = {
     "loki": {
         "resolve": Operation(loki_resolution),
         "record a failure": Operation(loki_failure),
-        "consolidate": Operation(consolidate),
     },
 }
 UNKNOWN: dict[str, Change] = {
@@ -484,7 +483,7 @@ def test_the_doctor_names_the_evidence_and_a_permission_is_forgotten_with_the_ne
     assert layout()["state"] == "fail"
 
 
-@pytest.mark.parametrize("agent", ["mux", "claude", "codex", "loki"])
+@pytest.mark.parametrize("agent", ["mux", "claude", "codex"])
 def test_a_run_that_stands_down_says_why_in_activity(
     agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

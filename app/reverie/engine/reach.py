@@ -185,8 +185,10 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
     breaker = threading.Timer(end_s, kill)
     breaker.daemon = True
 
+    first = threading.Lock()
+
     def shut() -> None:
-        with contextlib.suppress(RuntimeError):  # it was shut before
+        if first.acquire(blocking=False):  # two threads may shut at once, and a thread starts only once
             breaker.start()
         process.hang_up()
 

@@ -23,7 +23,7 @@ from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.runs.run import Costs
 from reverie.runs.stops import StopCheck, TimedOut
-from reverie.text.redact import possible_secrets
+from reverie.text.redact import find_secrets
 
 Edit = Callable[[str], str]
 """A function from the present text to the new one; raises `StoreError` if the edit does not apply."""
@@ -147,7 +147,7 @@ def in_newline_style(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _secrets(text: str) -> set[str]:
-    return {text[secret.start : secret.end] for secret in possible_secrets(text)}
+    return {text[secret.start : secret.end] for secret in find_secrets(text)}
 
 
 _SUMMARY_CHARS = 300

@@ -521,9 +521,8 @@ def _ended(
     """The program's process lives on with its id in the lock: its consolidation is said to be over, and ours
     is not refused."""
     state: Callable[[], str] = lambda: home.agent_status(context)[0].text  # noqa: E731
-    problems = (
-        [] if wait_until(lambda: state().startswith("Claude Code consolidated these memories"), 30) else [f"status: {state()}"]
-    )
+    ended = "Claude Code consolidated these memories"
+    problems = [] if wait_until(lambda: state().startswith(ended), 30) else [f"status: {state()}"]
     now = lock.stat().st_mtime_ns // 1_000_000 + 1000
     if not read_lock(lock, now).alive:
         problems.append("the process of the lock does not live; nothing was tried")

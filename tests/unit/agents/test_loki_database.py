@@ -83,7 +83,6 @@ def test_anti_patterns_that_stand_in_it_alone_are_shown_with_the_others(
     parts = open_parts(maker.project, Profile.under(tmp_path / "profile"), Time())
     view = Workbench(parts).failures.look()
     assert [each.id for each in view.anti_patterns] == ["sem-00000001", "sem-db"]
-    assert view.repeated == (), "what stands there alone is not ours to merge"
     assert view.problems == ()
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +19,10 @@ from reverie.agents.scopes import Scope
 from reverie.cli.main import main as command_line
 from reverie.engine import server
 from reverie.engine.client import EngineClient
+from reverie.engine.reach import process_channel
 from reverie.engine.remote import LOST, REFUSED, RemoteMachine, ssh_command
 from reverie.errors import Unavailable, UserError
+from reverie.files.child import ChildProcess
 from reverie.services.machines import MachineAddress, parse_address
 from unit.engine.test_run_workers import until
 
@@ -319,3 +324,24 @@ def test_another_version_there_is_named(there: SshMachine, monkeypatch: pytest.M
         Unavailable, match=f"a different version of Reverie. The version there is {__version__}"
     ):
         client.services.find_homes()
+
+
+def test_a_connection_that_two_threads_shut_at_once_starts_one_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[int] = []
+
+    class SlowTimer(threading.Timer):
+        def start(self) -> None:
+            starts.append(1)
+            time.sleep(0.05)
+            super().start()
+
+    monkeypatch.setattr(threading, "Timer", SlowTimer)
+    process = ChildProcess([sys.executable, "-c", "import sys; sys.stdin.read()"])
+    channel = process_channel(process, 30, logging.ERROR)
+    both = [threading.Thread(target=channel.shut) for _ in range(2)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    channel.close()
+    assert len(starts) == 1

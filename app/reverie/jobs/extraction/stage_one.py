@@ -39,7 +39,7 @@ from reverie.resources import resource_table
 from reverie.runs.stops import StopCheck
 from reverie.text.codex_redaction import REDACTED, codex_redact
 from reverie.text.patterns import pattern_of
-from reverie.text.redact import in_texts, possible_secrets
+from reverie.text.redact import find_secrets, in_texts
 from reverie.text.summaries import some
 from reverie.values import Struct, field
 
@@ -148,7 +148,7 @@ def redacted(text: str) -> str:
     """
     text = codex_redact(text)
     pieces, position = list[str](), 0
-    for secret in possible_secrets(text):
+    for secret in find_secrets(text):
         found = text[secret.start : secret.end]
         # The agent's own replacement text looks like a password, with or without its brackets.
         if REDACTED in found or found.strip("[]") == REDACTED.strip("[]"):
