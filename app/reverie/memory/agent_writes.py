@@ -49,10 +49,10 @@ class AgentWrites:
 
     A change is the agent's if a memory tool call in one of its transcripts wrote its content (design.md
     section 4, "Actor"). Nothing is guessed. The calls since the last snapshot are replayed on the contents in
-    the history; a change is the agent's if a call leaves exactly its bytes (or no file, for a deletion or
-    rename). If anything else changed the file, the bytes differ and the change stays "outside". To limit the
-    cost, only the sessions whose transcripts changed last, the last bytes of these and the newest calls are
-    read. An unreadable transcript proves nothing, and no snapshot fails for it.
+    the history; a change is the agent's if a replayed call results in exactly the new bytes (or no file, for
+    a deletion or rename). If anything else changed the file, the bytes differ and the change stays "outside".
+    To limit the cost, only the sessions whose transcripts changed last, the last bytes of these and the
+    newest calls are read. An unreadable transcript proves nothing, and does not make a snapshot fail.
     """
 
     def __init__(self, home: Home) -> None:
@@ -62,8 +62,8 @@ class AgentWrites:
     def of(self, changes: Sequence[SeenChange], since_ms: int | None) -> frozenset[FileKey]:
         """Return the keys of the files in `changes` that the agent changed.
 
-        `since_ms`: when the last snapshot was taken; None before the first snapshot, whose files nobody
-        changed.
+        `since_ms`: the time of the last snapshot; None before the first snapshot, whose files count as
+        unchanged.
         """
         if since_ms is None or not changes:
             return frozenset()

@@ -304,7 +304,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Return None, like `Home.rendered` for a file that is indexed without rendering."""
+    """Return None, as `Home.rendered` does for a file that is indexed as it is."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -361,8 +361,7 @@ _Known = TypeVar("_Known")
 
 
 WordCounts = dict[tuple[str, str], list[tuple[str, int]]]
-"""The words in each range and the number of notes with each word, by the first word of the range and its
-end."""
+"""Cached ranges: `(first word, end)` -> the words in the range, each with its number of notes."""
 _MOST_COUNTED = 500
 """Maximum number of cached ranges; beyond it all are dropped."""
 
@@ -380,7 +379,9 @@ class FileCatalogue:
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
-        """Return the cached word counts of the index, emptied if the index changed. Call it before `reading`.
+        """Return the cached word counts of the index; empty if the index has changed.
+
+        Call it before `reading`.
 
         While a person types, the same words are needed at each key press, and counting the notes with a
         common word takes a millisecond.

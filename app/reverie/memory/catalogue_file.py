@@ -106,7 +106,7 @@ class CatalogueFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Context manager: yield the only writing connection, which uses manual transactions.
+        """Context manager: yield the single write connection, which uses manual transactions.
 
         If the file is missing or of another version, a new one is created. Raises `CatalogueDamaged`, `Busy`,
         `Unavailable`.

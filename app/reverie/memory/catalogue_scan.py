@@ -108,7 +108,7 @@ class CatalogueScanner(ScopeScanner):
 def read_below(
     root: Path, rel: str, *, limit: int = SEARCHED_BYTES
 ) -> ReadFile | Literal["directory"] | None:
-    """Return the file at `rel`, "directory" if there is a directory, or None if there is neither.
+    """Return the file at `rel`, "directory" if it is a directory, or None if neither exists.
 
     Follows no symlink below `root`. Raises OSError if the state is unknown.
     """
@@ -135,7 +135,7 @@ def read_below(
 def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
     """Return a companion's file, read through symlinks as its agent does.
 
-    None if the file is missing, or must never be opened. Raises OSError if that is unknown.
+    Returns None if the file is missing or must never be opened. Raises OSError if this cannot be determined.
     """
     real = Path(real_path(path))
     if never_opened(path, real):

@@ -205,7 +205,10 @@ def insert_after(path: MemoryPath, text: str, line: int, added: str) -> str:
 
 
 def _without_empty(entries: list[DirectoryEntry]) -> list[DirectoryEntry]:
-    """Return the entries without directories that hold no file at any depth: the agent lists files only."""
+    """Return the entries without directories that hold no file at any depth.
+
+    The agent lists files only.
+    """
     holding = {
         entry.rel[:cut]
         for entry in entries

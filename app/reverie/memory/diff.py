@@ -44,9 +44,8 @@ class ChangedSpan(Struct, frozen=True):
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
     """Return the spans of words that the other text lacks; none if they share less than `alike` (0 to 1).
 
-    The result has the spans in `old`, then those in `new`. Returns the spans in `old`, then those in `new`.
-    The work is linear in the texts: a stretch whose words repeat too often to be matched one by one counts as
-    different as a whole.
+    The first value has the spans in `old`, the second those in `new`. The work is linear in the texts: a
+    stretch whose words repeat too often to be matched one by one counts as different as a whole.
     """
     texts = _WORD.findall(old), _WORD.findall(new)
     runs = matching(*texts, least=_LEAST_STEPS)
@@ -125,9 +124,9 @@ def unified(
 ) -> str:
     """Return a git-style unified diff, or "" if nothing differs. A content of None means a missing file.
 
-    `label` is the path to show; leading slashes are dropped, names git would quote are quoted. `taken_back`
-    has the indexes (from 0) of the hunks of a changed file that were undone; with it, each header names the
-    numbers (from 1, like the parts of a run) of the hunks that follow and of the undone ones.
+    `label` is the path to show; leading slashes are dropped, names git would quote are quoted. `taken_back`:
+    the indexes (from 0) of the hunks of a changed file that were undone; if given, each header has the
+    numbers (from 1, like the parts of a run) of the hunks below it, and which of them were undone.
     """
     if before == after:
         return ""

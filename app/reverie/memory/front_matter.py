@@ -129,7 +129,7 @@ def declared(
     key: str = "description",
     rules: FrontMatterRules = "strict",
 ) -> str | None:
-    """Read the description (or another key) of a text, exactly as written; None if no block has one."""
+    """Read the description (or another key) of a text, exactly as written; None if there is none."""
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
         return None
@@ -498,18 +498,18 @@ def _escape(char: str) -> str:
 class CutDescription(Struct, frozen=True):
     """A description of which the agent reads only the beginning.
 
-    `whole`: the full text of its line; `sign`: the characters that end the description for the agent.
+    `whole`: the full text of the description's line; `sign`: the characters at which the agent stops reading.
     """
 
     line: int
-    """Counts from 1 in the file."""
+    """The number of the line in the file, from 1."""
     read: str
     whole: str
     sign: Literal["#", "---"]
     start: int
-    """Position of the value in the text."""
+    """The position of the value in the text."""
     end: int
-    """End of its line."""
+    """The end of the value's line."""
 
 
 def cut_description(

@@ -35,7 +35,7 @@ class HiddenCharacter(Struct, frozen=True):
     """One hidden character."""
 
     line: int
-    """From 1, counting line feeds."""
+    """The number of the line, from 1; only line feeds end a line."""
     char: str
     kind: HiddenKind
 

@@ -144,8 +144,8 @@ def select(
 ) -> HotSet:
     """Return the memories that are loaded at `now`.
 
-    `read` returns the first `item_bytes + 1` bytes of a memory (or more), None if it cannot be read; it is
-    called in the order of the ranking and for at most `tries` memories.
+    `read` returns the first `item_bytes + 1` bytes of a memory (or more), or None if the memory cannot be
+    read; it is called in the order of the ranking and for at most `tries` memories.
     """
     ranking = ranked(candidates, now)
     return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)
@@ -182,8 +182,8 @@ def fill(
 def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool] | None:
     """Return the loaded text of a file that begins with `data`, and whether it is cut; None if it is no text.
 
-    This is done as by the agent: `limit + 1` bytes are decoded, bytes that are no UTF-8 (including a
-    character cut that way) become U+FFFD, and the text is cut to `limit` bytes between two characters.
+    The text is made as the agent makes it: `limit + 1` bytes are decoded, invalid UTF-8 (including a
+    character cut off at the end) becomes U+FFFD, and the text is cut to `limit` bytes between two characters.
     """
     text = data[: limit + 1].decode("utf-8", "replace")
     if "\0" in text:

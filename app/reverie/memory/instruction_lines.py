@@ -1,4 +1,4 @@
-"""Detection of lines that read like an instruction to a model from somebody other than its user.
+"""Detection of lines that read like an instruction to a model from someone other than its user.
 
 Pure; any thread.
 """
@@ -104,13 +104,13 @@ def _spaced(way: str, between: str) -> str:
 
 
 def instruction_lines(text: str) -> list[int]:
-    """Return the lines, from 1, that read like an instruction to a model from somebody other than its user.
+    """Return the lines, from 1, that read like an instruction to a model from someone other than its user.
 
     Such lines have the wording of prompt injection. There are two kinds of rules, both in
     `resources/instructions.toml`: fixed phrases, and classes of meaning, which are several ideas in one
     sentence (wider permissions, secrets sent elsewhere, text that spreads or persists, something hidden from
     the person, other instructions ignored). Notes about how to work are not reported, because memories are
-    made for them, nor are sentences that forbid such a thing.
+    meant for them. Sentences that forbid such actions are not reported either.
 
     Each line is listed once, in order. Letters of other widths and styles are treated like plain letters.
     Pass the text without its invisible characters. The rules are read and compiled when the first text is

@@ -84,7 +84,7 @@ class Ledger(Struct, frozen=True):
     def with_changes(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
     ) -> Ledger:
-        """Return the ledger with one more change; too old deltas, and the oldest of too many, are dropped."""
+        """Return the ledger with one more change; deltas that are too old or beyond the limit are dropped."""
         deltas = dict(self.deltas)
         overwritten = self.overwritten > 0
         for key in after:
@@ -131,7 +131,7 @@ def judged(
 def put_back(
     deltas: Mapping[str, Delta], entries: Entries, exists: Callable[[str], bool]
 ) -> dict[str, Delta]:
-    """Apply the lost changes to `entries` again, in place; return all deltas, now marked as not lost.
+    """Apply the overwritten changes to `entries` again, in place; return all deltas, none marked as lost.
 
     An entry that the agent never had is still treated as such, even if other Reverie processes changed it.
     """

@@ -227,7 +227,7 @@ class FileChanges(Struct, frozen=True):
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
-    """Return how an ordered listing differs from an earlier one.
+    """Return the differences between an earlier and a later listing, both ordered.
 
     Most files are unchanged, and those that a scan did not touch are the same objects.
     """
@@ -317,7 +317,7 @@ UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Return whether this is a reason why the agent does not see a file that Reverie could read."""
+    """Return whether the reason is the agent's own, such as its cap, not that reading failed."""
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
 

@@ -125,7 +125,7 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return a sentence on why the history lacks the bytes of a file; `name`: the file's name in it."""
+    """Return a sentence on why the history lacks the bytes of a file; the sentence calls the file `name`."""
     parts = rel.split("/")
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"
@@ -223,7 +223,7 @@ class Snapshots:
         )
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
-        """Commit what changed since the last snapshot, each change under its own author."""
+        """Commit all changes since the last snapshot, each under its own author."""
         self._require_same()
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
         roots = self._home.roots()
@@ -274,9 +274,9 @@ class Snapshots:
         return commit
 
     def is_agents(self, key: str, rel: str, content: bytes) -> bool:
-        """Return whether the agent's transcripts prove that it gave this file its present content.
+        """Return whether the agent's transcripts prove that the agent wrote `content` to this file.
 
-        Only for content that is in no snapshot yet. `key`: the key of the file's root.
+        Call it only for content that is in no snapshot yet. `key`: the key of the file's root.
         """
         newest = self.history.commits(limit=1)
         if not newest:
@@ -470,7 +470,7 @@ class DiskChangeListener:
 
     @contextlib.contextmanager
     def _counting(self, rel: str) -> Iterator[None]:
-        """Context manager: turn a failure of the usage sidecar into a warning, as the file has changed."""
+        """Context manager: turn a failure to count a use into a warning, as the file is already changed."""
         try:
             yield
         except UserError as error:

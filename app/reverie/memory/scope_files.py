@@ -172,7 +172,7 @@ class OverlayFiles:
         self._removed_directories: set[str] = set()
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """Return an entry as `ScopeFiles.entry` does; a file written here has no time and no inode."""
+        """Return an entry as `ScopeFiles.entry` does; a file of the overlay has no time and no inode."""
         if rel in self._written:
             data = self._written[rel]
             if data is not None:
@@ -184,7 +184,7 @@ class OverlayFiles:
         return self._base.entry(rel)
 
     def listed(self, rel: str) -> str:
-        """Return a path as `ScopeFiles.listed` does; files written here have the paths they were given."""
+        """Return a path as `ScopeFiles.listed` does; files of the overlay keep their paths as written."""
         return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
@@ -266,7 +266,7 @@ class OverlayFiles:
             self._removed_directories.add(rel)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        """Walk as `ScopeFiles.walk` does: the base with the changes made here."""
+        """Walk as `ScopeFiles.walk` does, over the base with the changes of this overlay."""
         base = self._base.walk(files_limit=None if files_limit is None else files_limit + self._hidden())
         entries = {
             entry.rel: entry

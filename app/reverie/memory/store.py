@@ -184,7 +184,10 @@ class MemoryStore:
         self._effects.wrote(root, parsed.rel)
 
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
-        """Read a memory, apply `change`, write it (again if an agent wrote between); return the new text."""
+        """Read a memory, apply `change` and write it; return the new text.
+
+        If an agent has written the file meanwhile, this is repeated.
+        """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")
         with self._effects.exclusive(root):
@@ -377,7 +380,10 @@ class MemoryStore:
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
-        """Return the stamp of the file, or of each file in the folder, by path; a later write changes it."""
+        """Return the stamp of the file, or of each file in the folder, by path.
+
+        A later write changes the stamp.
+        """
         if entry.kind == "file":
             return {rel: _stamp(entry)}
         return {

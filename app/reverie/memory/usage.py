@@ -85,7 +85,7 @@ class UsageLog:
         require: Callable[[], None] = lambda: None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Open the sidecar of a home, or Reverie's own at `own_sidecar` if it has none.
+        """Open the usage sidecar of a home, or Reverie's own at `own_sidecar` if the home has none.
 
         `require` raises `ReadOnlyStore` while the home's own sidecar must not be written.
         """

@@ -165,7 +165,7 @@ def _unknown(reported: Iterable[Refusal]) -> tuple[Refusal, ...]:
 
 
 def rule_under(refusal: Refusal | None, rule: FileRule) -> FileRule:
-    """Return the rule of a file in a store that `refusal` makes read-only; None leaves it unchanged."""
+    """Return the rule of a file in a store that `refusal` makes read-only; else return `rule`."""
     if refusal is None or rule.kind != "editable":
         return rule
     return FileRule("read-only", str(ReadOnlyStore(refusal)))
@@ -177,7 +177,7 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
 
 
 PATIENCE_S = 0.25
-"""Seconds to wait for a Reverie of another profile, which holds the lock for one write only."""
+"""How long to wait for a Reverie of another profile, in seconds; it holds the lock for one write only."""
 OWN_PATIENCE_S = 10.0
 """Seconds to wait for other threads and processes of this profile."""
 
@@ -205,8 +205,9 @@ def write_locks(
 
     Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for
     each other, and none of them takes another one for the agent. The order is the same everywhere: Reverie's
-    own lock, the agent's, then those of directories and files. `Busy` has the reason "agent-busy" if the
-    agent holds the lock, none if another Reverie does. `lock_dir`: the directory of Reverie's own locks.
+    own lock, the agent's, then those of directories and files. Raises `Busy`, with the reason "agent-busy" if
+    the agent holds the lock, without a reason if another Reverie does. `lock_dir`: the directory of Reverie's
+    own locks.
     """
     rules = home.store_rules
     found = () if rules is None else map(rules.write_lock, roots)

@@ -1,7 +1,7 @@
 """The write log: the author of each content that was written to a memory.
 
-Before each replace the store logs path and hash; a change seen later whose content has that hash is
-Reverie's, whichever process made it. A row stays until it is old and the log is long, so a watcher that
+Before it replaces a file, the store logs path and hash. A change that is seen later and has that hash was
+made by Reverie, whichever process it was. A row stays until it is old and the log is long, so a watcher that
 starts late still finds it. One SQLite database per profile, in the state directory.
 
 Threading: blocking, any thread but the GUI's; every call opens its own connection. Failure: `Unavailable`. A

@@ -98,7 +98,7 @@ class YamlNode(Struct, eq=False):
         return zip(self.children[0::2], self.children[1::2], strict=True)
 
     def entry(self, name: str) -> tuple[YamlNode, YamlNode] | None:
-        """Return the key and value nodes of the last entry `name`; None without one, or for no mapping."""
+        """Return the key and value nodes of the last entry `name`; None if there is no such entry."""
         pairs = list(self.pairs()) if self.kind == "mapping" else []
         return next(((key, value) for key, value in reversed(pairs) if key.value.text == name), None)
 
@@ -224,7 +224,10 @@ class _Builder:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def _block_column(self) -> int:
-        """Return the column that children of the innermost block must exceed; PyYAML does not check this."""
+        """Return the column to the right of which children of the innermost block must begin.
+
+        PyYAML does not check this.
+        """
         return next((node.column for node in reversed(self._open) if not node.flow), -1)
 
     def _check_continued(self, lines: list[str]) -> None:

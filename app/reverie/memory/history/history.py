@@ -82,8 +82,8 @@ class SnapshotSource(Struct, frozen=True, dict=True):
 class Snapshot:
     """A commit under construction, while the commit lock is held.
 
-    Collects one source after the other in `tree`; `notes` are lines about files that were not stored
-    unchanged. Nothing is visible in the repository before the sink is flushed and the branch moved.
+    Collects one source after the other in `tree`; `notes` has a line for each file whose current bytes were
+    not stored. Nothing is visible in the repository before the sink is flushed and the branch moved.
     """
 
     def __init__(

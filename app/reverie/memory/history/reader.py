@@ -156,7 +156,10 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Return the former place of a new file or folder (`gone`), or the new place of a missing one."""
+        """Return the former place of a new file or folder (`gone`), or the new place of a deleted one.
+
+        None if there is no such place.
+        """
         if entry is None or self.before is None or not self.place.rel:
             return None
         candidates = self._moved(gone=gone)
@@ -224,7 +227,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
     def _folder_counterpart(
         self, entry: TreeEntry, candidates: Sequence[tuple[HistoryPlace, Leaf]]
     ) -> HistoryPlace | None:
-        """Return the folder from or to which most files of a folder moved; None if fewer than half did."""
+        """Return the folder from or to which at least half of a folder's files moved, or None."""
         by_blob: dict[bytes, list[HistoryPlace]] = {}
         for place, leaf in candidates:
             by_blob.setdefault(leaf.id, []).append(place)

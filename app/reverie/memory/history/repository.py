@@ -312,7 +312,7 @@ class Folder:
         return node
 
     def folder(self, names: Names) -> Folder:
-        """Return the folder at the path, or else a new empty folder, which is not added to this one."""
+        """Return the folder at the path, or a new empty folder, which is not added to this one."""
         node = self.get(names)
         return node if isinstance(node, Folder) else Folder(self._load)
 
@@ -419,7 +419,8 @@ class Commit(Struct, frozen=True):
     """One snapshot.
 
     Its message holds the subject, its trailers the actor, run and source. `at_ms`: UTC, whole seconds,
-    because git keeps seconds. `notes`: lines about files that were not stored unchanged, with the reason.
+    because git keeps seconds. `notes`: a line for each file whose current bytes were not stored, with the
+    reason.
     """
 
     id: str
@@ -858,7 +859,7 @@ def _verify(objects: Path, ids: Iterable[str]) -> None:
 
 
 def _loose(objects: Path) -> Iterable[str]:
-    """Yield the names of all loose objects, as text, because it is called after each commit."""
+    """Yield the ids of all loose objects, without `Path` objects, because this runs after each commit."""
     for first in os.listdir(objects):  # noqa: PTH208
         if _SUBDIRECTORY.fullmatch(first):
             rest = os.listdir(f"{objects}/{first}")  # noqa: PTH208

@@ -111,8 +111,8 @@ class HistoryScanner:
     def scan(self, rel: str = "") -> str:
         """Read `rel` and everything below it ("" for the root), and return the path that was examined.
 
-        The returned path is `rel`, or a path above it that is no directory (any more): then everything below
-        that path has changed.
+        The returned path is `rel`, or a path above it that is not (or no longer) a directory; in that case
+        everything below the returned path has changed.
         """
         segments = rel.split("/") if rel else []
         try:

@@ -30,7 +30,7 @@ class _Wanted(Struct, frozen=True):
     """The terms of a query in compiled form."""
 
     terms: tuple[tuple[tuple[str, ...], bool], ...]
-    """For each term its folded words, and whether the last one may be a prefix."""
+    """For each term, its folded words, and whether the last word may be a prefix."""
     plain: re.Pattern[str]
     """Finds, in folded ASCII text, the first word of any term, up to the end of the word that contains it."""
     shaped: re.Pattern[str]

@@ -101,7 +101,7 @@ class Group(Struct, frozen=True):
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
     """Return the words for a search by any word, each once, and whether each may be unfinished.
 
-    A last word of which only one letter is typed is left out.
+    The last word is left out if only one letter of it is typed.
     """
     found: dict[str, bool] = {}
     for term in query.terms:
@@ -185,7 +185,7 @@ class Vocabulary:
         self._notes = notes
 
     def groups(self, words: Sequence[tuple[str, bool]]) -> list[Group]:
-        """Return a group for each word that the notes contain, itself or a similar word; the rarest first.
+        """Return a group for each word that occurs in the notes, itself or as a similar word; rarest first.
 
         A word and its forms are one group. Rare words count most, and a note counts the more, the more groups
         it has and the closer together they are. Forms come from the index's own vocabulary: words with the

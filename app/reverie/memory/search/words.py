@@ -39,7 +39,7 @@ class SearchToken(NamedTuple):
 
 
 def folded(text: str) -> str:
-    """Return `text` without differences of case, accent and width."""
+    """Return `text` in folded form: texts that differ only in case, accents or width have the same form."""
     if text.isascii():
         return text.lower().replace("\0", " ")
     bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
