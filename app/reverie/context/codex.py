@@ -120,7 +120,7 @@ def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
 
 
 def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
-    """Return the text of a summary; None with the reason if it cannot be loaded."""
+    """Return the text of a summary, None if it cannot be loaded, and the reason."""
     text = facts.texts.get(path)
     if text is None or text.data is None:
         return None, "unreadable"

@@ -15,7 +15,7 @@ Judge = Callable[[Companion, str], tuple[State, Reason]]
 
 
 def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
-    """Judge every companion with text as loaded."""
+    """Return that a companion is loaded unless its text is blank (a `Judge`)."""
     return ("in", "loaded") if text.strip() else ("out", "empty")
 
 

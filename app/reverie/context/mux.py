@@ -1,7 +1,8 @@
 """The context of mux: the index of its memories, the hot set and the files beside them.
 
-The index has one line per memory, with the description escaped as the agent escapes it; the agent's own lines
-around it are not shown (formats/mux.md sections 7 and 12).
+The hot set consists of the pinned and most used memories, which are loaded in full. The index has one line
+per memory, with the description escaped as the agent escapes it; the agent's own lines around it are not
+shown (formats/mux.md sections 7 and 12).
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _mux_index(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
 
 
 def _marked(entries: Sequence[ContextEntry]) -> Iterator[tuple[str, Marks]]:
-    """Return the entries that have marks, by path."""
+    """Return the path and the marks of each entry that has marks."""
     return ((entry.path, entry.marks) for entry in entries if entry.marks)
 
 

@@ -133,7 +133,7 @@ def _memory_key(path: str, facts: ContextFacts) -> str:
 
 
 def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
-    """Return the index part of a project whose sessions recall memories instead of loading the index."""
+    """Return the index part, changed for a project whose sessions recall memories and load no index."""
     listing = facts.listings.get(Scope.PROJECT)
     directory = listing.root.directory if listing is not None and listing.root is not None else None
     index = str(memory_path(Scope.PROJECT, INDEX))

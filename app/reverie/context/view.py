@@ -325,7 +325,7 @@ def load_state(entry: ContextEntry) -> LoadState | None:
 
 
 def load_states(view: ContextView) -> dict[str, LoadState]:
-    """Return how much of each file a new session loads, without files of which no session loads anything.
+    """Return how much of each file a new session loads, omitting files that no session ever loads.
 
     The keys are memory paths, or paths on disk of files beside the memories.
     """

@@ -20,7 +20,7 @@ AnyFinding = TypeVar("AnyFinding", bound=HasState)
 def first_cause(findings: Iterable[AnyFinding]) -> AnyFinding | None:
     """Return the finding that explains why nothing happened.
 
-    It is the first failure in the order of the gates, else the first warning.
+    It is the first failure in the order in which a run tests its conditions, else the first warning.
 
     None means that no reason is known. A finding with the state `off` is not a cause.
     """

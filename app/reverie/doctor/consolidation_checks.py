@@ -77,4 +77,4 @@ DREAM_CHECKS = (
     Check("dream-last", "Background consolidation reports no problem",
           "Background consolidation reports a problem", last_decision),
 )  # fmt: skip
-"""The checks of consolidations in the order of the gates."""
+"""The checks of consolidations, in the order in which a run tests its gates."""

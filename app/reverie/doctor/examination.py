@@ -152,7 +152,7 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
 def _tested(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
     """Return the result of a real test of the model.
 
-    None if there is no model to test; empty for rules.
+    None if there is no model to test; empty if the run works by rules, without a model.
     """
     if hooks.probe is None or model is None or model.problem:
         return None
@@ -256,7 +256,7 @@ def examine(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Run every check of one workspace, in the order of the gates.
+    """Run every check of one workspace, in the order in which a run tests its conditions.
 
     `with_probe` sends a real request to the model.
     """
@@ -268,7 +268,8 @@ def examine(
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     """Run all checks on these facts; return the findings.
 
-    The writer's gates are checked only if the agent has a memory writer that is on or belongs to its version.
+    The conditions of the memory writer are checked only if the agent has a memory writer that is on or
+    belongs to its version.
     """
     checks = CHECKS
     if not facts.has_writer:

@@ -64,7 +64,7 @@ class DoctorHome(Protocol):
         """Return the settings as they are in the file now."""
 
     def forget_settings(self) -> None:
-        """Make the settings be read from the file again on next use."""
+        """Discard the cached settings, so that their next use reads the file again."""
 
     @property
     def write_guard(self) -> WriteGuard: ...
@@ -124,7 +124,7 @@ class FileFacts(Struct, frozen=True):
 
 
 class StateFacts(Struct, frozen=True):
-    """The writer's state file, coerced as described in formats/mux.md section 14."""
+    """The writer's state file, its values converted as described in formats/mux.md section 14."""
 
     file: FileFacts
     turns: int = 0
@@ -147,7 +147,7 @@ class TracedRun(Struct, frozen=True):
     started_at: int
     verdict: RunVerdict
     by_agent: bool
-    """Whether the agent's own writer made the run; traces of Reverie name their run."""
+    """Whether the agent's own writer made the run; a trace by Reverie's writer contains a run id."""
 
     @property
     def wrote(self) -> bool:

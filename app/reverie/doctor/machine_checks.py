@@ -150,4 +150,4 @@ MACHINE_CHECKS = (
     Check("activity", "The background services report no problem",
           "The background services report a problem", activity),
 )  # fmt: skip
-"""The checks of the machine in the order of the gates."""
+"""The checks of the machine, in the order in which they are reported."""

@@ -444,7 +444,7 @@ WRITER_CHECKS = (
     Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
     Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
 )  # fmt: skip
-"""The writer's checks in the order of its gates, after that of the agent's own writer."""
+"""The check of the agent's own writer, then those of Reverie's writer in the order of its gates."""
 
 
 def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
