@@ -65,7 +65,7 @@ _LOCATION = re.compile(r"(?:\s*\([^()]*\))?(?:\s*(?:\+\s*)?0x[0-9a-fA-F]+)?(?:(?
 def scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
     """Return a crash as it may be stored; never raises.
 
-    `raw`: a record, or the findings of a capture, with `stack` as text or as a list of lines.
+    `raw`: a record, or the data collected at the crash, with `stack` as text or as a list of lines.
     """
     try:
         return _scrubbed(raw, places)
@@ -108,13 +108,16 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def error_class_of(value: object) -> str:
-    """Return the first word of a text, reduced to letters that occur in error names."""
+    """Return the first word of a text without characters that do not occur in error names.
+
+    The result is "UnknownError" if there is no word.
+    """
     words = value.split(maxsplit=1) if isinstance(value, str) else []
     return _NOT_IN_ERROR_CLASS.sub("", words[0])[:_ERROR_CLASS_CHARS] if words else "UnknownError"
 
 
 def phase_of(value: object) -> str | None:
-    """Return a phase in its stored form; None for any other value."""
+    """Return `value` in its stored form if it is a phase of loki-mode; otherwise None."""
     if not isinstance(value, str):
         return None
     word = value.strip()
@@ -122,7 +125,7 @@ def phase_of(value: object) -> str | None:
 
 
 def exit_code_of(value: object) -> int | None:
-    """Return a whole number as loki-mode reads it; None for anything else, including booleans.
+    """Convert an exit code to a whole number as loki-mode does; None for anything else, including booleans.
 
     A text is accepted, because shells pass one, and so is a fraction, which is truncated.
     """
@@ -138,10 +141,10 @@ def exit_code_of(value: object) -> int | None:
 
 
 def friction_of(value: object, *, stored: bool) -> str | None:
-    """Return a known kind of friction, or None.
+    """Return `value` if it is a kind of friction (loki-mode's word for an obstacle); otherwise None.
 
-    `stored`: whether the record was scrubbed before; if so, an unknown kind (of a later version) is accepted
-    if it is plain words.
+    Known kinds are accepted, such as `retry_loop`. `stored`: whether the record was scrubbed before; if so,
+    an unknown kind (of a later version) is accepted too if it consists of plain words.
     """
     if not isinstance(value, str):
         return None
@@ -161,7 +164,7 @@ def signature_of(stack: str) -> list[str]:
 
 
 def fingerprint(error_class: str, signature: list[str]) -> str:
-    """Return the common id of crashes of one kind."""
+    """Return the fingerprint, which is the same for all crashes of one kind."""
     return hashlib.sha256("\n".join((error_class, "\n".join(signature))).encode()).hexdigest()
 
 
@@ -215,7 +218,10 @@ class Crash:
 
 
 class CrashGroup(Struct, frozen=True):
-    """Crashes of one kind, newest first. Records without a fingerprint are one kind per error class."""
+    """Crashes of one kind, newest first.
+
+    Records without a fingerprint are of one kind if they have the same error class and friction.
+    """
 
     fingerprint: str
     crashes: tuple[Crash, ...]
@@ -226,7 +232,7 @@ class CrashGroup(Struct, frozen=True):
 
 
 def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
-    """Return every record in `.loki/crash`, the last written first."""
+    """Return every crash record in `directory` (`.loki/crash`), the last written first."""
     found = []
     for name, mtime_ns in _listed(directory):
         record = read_object(directory / name, problems)
@@ -236,7 +242,7 @@ def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
 
 
 def newest_file(directory: Path) -> Path | None:
-    """Return the record that the agent would attach to a failure: the last written file of any kind."""
+    """Return the file that the agent would attach to a failure: the last written one, or None if none."""
     return next((directory / name for name, _mtime in _listed(directory)), None)
 
 
@@ -255,7 +261,7 @@ def _when(crash: Crash) -> int:
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
-    """Return names and mtimes (ns) of the files, last written first; at equal times by name, descending."""
+    """Return (name, mtime in ns) of each file, last written first; at equal times by name, descending."""
     found = []
     try:
         with os.scandir(directory) as entries:

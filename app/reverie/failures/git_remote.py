@@ -41,9 +41,9 @@ def remote_of(project: Path) -> str:
 
 
 def normalised(remote: str) -> str:
-    """Return `host/path` of a remote, the host in lower case; empty if there is none.
+    """Return `host/path` of a remote, the host in lower case; empty if `remote` has none.
 
-    Without scheme, user, port and `.git`.
+    Scheme, user, port and `.git` are removed.
     """
     match = _SCHEME.match(remote) or _SHORT.match(remote)
     if match is None:
@@ -71,7 +71,7 @@ def _spelt(remote: str) -> str:
 
 
 def names_of(remote: str) -> tuple[str, ...]:
-    """Return names that may identify the repository: `owner/name`, and each of the two."""
+    """Return the names that may identify the repository: its path (`owner/name`) and each part of it."""
     path = [part for part in normalised(remote).split("/")[1:] if part]
     if not path:
         return ()

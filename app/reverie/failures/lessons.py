@@ -1,10 +1,10 @@
 """Lessons from failed iterations, and the block of them that the agent gets.
 
 See formats/loki.md sections 11, as shipped, and 13. The error entry is made from the newest crash record or,
-without one, from phase and exit code. The block is made by recency: episodes in directories dated within 24
-hours, at most fifty files, failures only, every error of theirs, newest first, three lines; then the
-anti-patterns about goal and phase. Unlike in loki-mode, a malformed episode does not hide others;
-`as_injected` computes the block that loki-mode itself would inject.
+without one, from phase and exit code. The block has the newest three errors of failed episodes, one per line;
+at most fifty episodes are read, from directories dated within 24 hours. The anti-patterns about goal and
+phase follow. Unlike in loki-mode, a malformed episode does not hide others; `as_injected` computes the block
+that loki-mode itself would inject.
 
 Nothing is written: neither directories nor lock files. Threading: any thread but the GUI's. Failure: never
 raises because of the store's content; problems are listed beside the block.
@@ -50,8 +50,7 @@ _PREFIX = "task-"
 class AsInjected(Struct, frozen=True):
     """The block that loki-mode would inject.
 
-    `difference`: one sentence with the file and the cause where that differs from Reverie's block; else
-    empty.
+    `difference`: one sentence with the file and the cause if the block differs from Reverie's; else empty.
     """
 
     block: str
@@ -59,7 +58,7 @@ class AsInjected(Struct, frozen=True):
 
 
 class _Closed(Exception):
-    """Raised where loki-mode would stop with an error at a file."""
+    """Raised if loki-mode would stop with an error because of a file."""
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(path, cause)
@@ -115,7 +114,7 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """Return the episodes that loki-mode's retrieval finds, as far as episodes alone decide that.
+    """Return the episodes that loki-mode's retrieval finds, as far as that depends only on episodes.
 
     The retrieval rewrites the time of their last use. It runs before the lessons are collected, and if it
     fails, nothing is injected; then this function raises `_Closed`. Without a goal and a phase, which
@@ -161,7 +160,8 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
     """Raise `_Closed` if loki-mode's retrieval would fail because of a pattern.
 
-    The retrieval multiplies its score by two numbers of a found record, and by one of them for any record.
+    The retrieval multiplies its score by `importance` and `confidence` if the query finds the pattern, and
+    else only by `confidence`; it fails if such a value is not a number.
     """
     data = _loaded(memory / _PATTERNS)
     listed = data.get("patterns") if isinstance(data, dict) else None
@@ -196,7 +196,7 @@ def _scanned(memory: Path) -> Iterator[Path]:
 def _lessons(
     memory: Path, now_ms: int, retrieved: frozenset[Path], left_out: list[tuple[Path, str]]
 ) -> list[tuple[str, Any, Any]]:
-    """Return time as text, type and message of each error, the newest text first."""
+    """Return (time as text, type, message) of each error, sorted by that text, newest first."""
     found: list[tuple[str, Any, Any]] = []
     now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     for number, listed in enumerate(_listed(memory, now)):
@@ -219,7 +219,7 @@ def _lessons(
 
 
 def _listed(memory: Path, now: datetime) -> list[Path]:
-    """Return the episodes of the last day, by the names of their directories."""
+    """Return the episodes in directories dated yesterday or later, at most fifty."""
     since = (now - timedelta(hours=24)).replace(hour=0, minute=0, second=0, microsecond=0)
     found: list[Path] = []
     for day in _days(memory):
@@ -382,7 +382,7 @@ def is_on(env: Mapping[str, str]) -> bool:
 
 
 def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> dict[str, str]:
-    """Return the stored entry of a failure. `crash`: a scrubbed record; None: there is no readable one."""
+    """Return the entry to store for a failure; `crash` is a scrubbed record, None if none can be read."""
     if crash is None:
         return {"type": DEFAULT_TYPE, "message": f"phase={phase}; exit={exit_code}", "resolution": ""}
     kind = text_of(crash.get("error_class")) or text_of(crash.get("friction_kind")) or DEFAULT_TYPE
@@ -456,7 +456,10 @@ def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
 
 
 def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
-    """Return the text of the block to inject, with a blank line before its heading and a final line break."""
+    """Return the text of the block to inject; each line, also the last one, ends with a line break.
+
+    If any lessons are injected, the block begins with a blank line and a heading.
+    """
     lines = [each.line for each in lessons if each.injected]
     if lines:
         lines = ["", HEADING, *lines]
@@ -514,7 +517,7 @@ def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
 
 
 def injected_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns of `priors_among`, in its order."""
+    """Return the anti-patterns whose lines `priors_among` returns, in the same order."""
     words = query.lower().split()
     scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)
@@ -526,7 +529,7 @@ def _pattern_line(each: AntiPattern) -> str:
 
 
 def _score(each: AntiPattern, words: list[str]) -> int:
-    """Return the number of words that match; matches in the failing approach count twice.
+    """Return how well `words` match: 1 for each text of the anti-pattern with a word, 2 for `what_fails`.
 
     A word also matches inside of other words, as in the agent's own search.
     """

@@ -60,7 +60,7 @@ class RecordedFailure(Struct, frozen=True):
     """The result of recording a failure.
 
     If `path` is None, nothing was stored, and `reason` says why. `crash`: the crash record attached to the
-    failure. `problems`: sentences on what could not be done meanwhile.
+    failure. `problems`: sentences about steps that failed.
     """
 
     path: Path | None
@@ -79,7 +79,7 @@ def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> RecordedFailure:
-    """Store a failed iteration as an episode, unless recording is off; return where, or why not.
+    """Store a failed iteration as an episode, unless recording is off; return the path, or why not.
 
     Raises `Unavailable` if there is no project.
     """
@@ -112,7 +112,7 @@ def record(
 def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms: int) -> Path:
     """Write a scrubbed crash record of a project, named by its fingerprint, and return its path.
 
-    `raw` as for `crash.scrubbed`.
+    For `raw` see `crash.scrubbed`.
     """
     at = datetime.fromtimestamp(now_ms // 1000, UTC)
     filled = {
@@ -128,7 +128,7 @@ def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms
 
 
 def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
-    """Return whether environment and user allow crash records to be written.
+    """Return whether the environment and the settings of the user allow crash records to be written.
 
     See the opt-out switches in formats/loki.md section 10. `home_dir`: the user's directory.
     """
@@ -158,7 +158,7 @@ def _entry(
     *,
     captures: bool,
 ) -> tuple[dict[str, str], Path | None]:
-    """Return the error entry, and the crash record it is made from."""
+    """Return the error entry and the path of the crash record from which it was made (None: no record)."""
     directory = project / STORE / "crash"
     path = failure.crash or newest_file(directory)
     raw = None
@@ -205,9 +205,9 @@ def _episode(
 
 
 def _phase(failure: Failure, places: PrivatePlaces) -> str:
-    """Return the phase in upper case, as the agent writes any.
+    """Return the redacted phase in upper case, as the agent writes it.
 
-    The phase is redacted before, because paths and tokens are recognised by case.
+    It is redacted first, because paths and tokens are recognised by their case.
     """
     said = " ".join(failure.phase.split())
     return phase_of(said) or redact_text(said, places)[0].upper()
@@ -222,7 +222,7 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Update timeline and index, and return a sentence for each failure."""
+    """Update timeline and index; return a sentence for each problem."""
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
     )
@@ -301,8 +301,8 @@ def is_switched_off(store: Path) -> bool:
 def _opened(top: Path, directory: Path) -> Iterator[Directory]:
     """Context manager: open the directory below `top`, creating it if missing, and yield it.
 
-    Raises `EscapesRoot` if a name on the way is a link: git stores links, and their target is not the
-    agent's store.
+    Raises `EscapesRoot` if a component of the path is a symlink, because a git repository can contain
+    symlinks that lead out of the agent's store.
     """
     try:
         parts = list(directory.relative_to(top).parts)

@@ -82,7 +82,7 @@ _MARK = re.compile(r"\[REDACTED(?::[A-Z_]+)?\]?")
 _ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])|\\{1,4}u00([2-7][0-9A-Fa-f])")
 _SLASHES = re.compile(r"\\{1,4}/|(?<![:/])/(?:\.?/)+")
 _SPELLINGS = 3
-"""Maximum number of nested disguises that are resolved."""
+"""Maximum number of nested layers of escapes and look-alike characters that are decoded."""
 
 
 class PrivatePlaces(Struct, frozen=True):
@@ -122,7 +122,7 @@ def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
 def redact_value(value: Any, places: PrivatePlaces) -> tuple[Any, int]:
     """Redact every string and key in a JSON value, as `redact_text` does.
 
-    Values under a secret's name are removed as well, at any depth.
+    Values whose key names a secret are removed as well, at any depth.
     """
     return _redacted(value, places, under_secret=False)
 
@@ -173,7 +173,7 @@ def _plainly(text: str) -> str:
 
 
 def _rules(places: PrivatePlaces) -> list[_Rule]:
-    """Return every rule in the sheet's order."""
+    """Return all rules in the order of formats/loki.md section 10."""
     rules = [
         _plain(_PEM, "[REDACTED:PRIVATE_KEY]"),
         _plain(_AWS_SECRET, r"\1=[REDACTED:AWS_SECRET]"),
@@ -213,7 +213,7 @@ def _headers(text: str) -> tuple[str, int]:
 
 
 def _spellings(place: str) -> list[str]:
-    """Return the ways in which a text may write a directory; empty for the root of the disk."""
+    """Return the ways in which a text may spell the path of a directory; empty for the root of the disk."""
     trimmed = place.rstrip("/\\")
     found = [trimmed]
     if len(trimmed) > 1 and "\\" in trimmed:
@@ -284,7 +284,7 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _anything_else(text: str) -> tuple[str, int]:
-    """Remove everything else that Reverie's own redactor recognises, and return the number of removals.
+    """Redact what else Reverie's own redactor recognises; return the text and the number of redactions.
 
     This covers, for example, keys of other providers.
     """

@@ -69,13 +69,13 @@ def set_observer(observer: Callable[[str], None] | None) -> None:
 Check = Callable[[bytes | None], None]
 
 ATTEMPTS = 20
-"""Maximum attempts while other programs replace the file; a program that still replaces it then would go on
-for ever."""
+"""Maximum number of attempts while other programs keep replacing the file. If a program replaces it this
+often, further attempts would not help."""
 
 _WRITER_WAIT_S = 1.0
 _WRITER_STEP_S = 0.002
 _OPENING_S = 0.001
-"""Seconds; longer than the system call `open` takes between finding a file and having it open."""
+"""Seconds to wait for programs that are opening a file; longer than `open` takes once it has found it."""
 
 
 class Undurable(Unavailable):
@@ -85,7 +85,7 @@ class Undurable(Unavailable):
 
 
 class UndurableError(OSError):
-    """The `OSError` that callers turn into `Undurable`."""
+    """Raised for a change that was made but not synced; callers convert it to `Undurable`."""
 
 
 class LeftBehindError(UndurableError):
@@ -230,7 +230,7 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
 
 
 def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, older_than_s: float) -> int:
-    """Remove old temporary files among `names` in an open directory; return how many. Raises OSError."""
+    """Remove old temporary files among `names` in an open directory; return their number. Raises OSError."""
     oldest = time.time() - older_than_s
     swept = 0
     for entry in names:
@@ -293,7 +293,7 @@ def file_error(error: OSError, name: str, done: str) -> UserError:
 
 
 def shown(name: str) -> str:
-    """Return a name from the disk as text that any output can carry."""
+    """Return a name from the disk as text that can be encoded in any output."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -328,7 +328,7 @@ def _write_and_place(
 
 
 def sync_changed(directory: Directory) -> None:
-    """Make a change in this directory durable. Raises `UndurableError`; the change itself was made."""
+    """Make changes in this directory durable. Raises `UndurableError` if that fails; the changes stay."""
     try:
         directory.sync()
     except OSError as error:
@@ -484,8 +484,8 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
     """Return whether no program writes into a replaced file after `lease` is closed.
 
-    A program that had found the file under its old name was blocked by the lease, and opens the file only
-    then.
+    A program that found the file under its old name is blocked by the lease until it is closed, and only then
+    opens the file.
     """
     lease.close()
     time.sleep(_OPENING_S)

@@ -88,7 +88,7 @@ class ChildProcess:
     def errors(self, within_s: float) -> str:
         """Return the end of the standard error output.
 
-        Waits only `within_s` seconds for the output to end, because a process that this one left behind may
+        Waits at most `within_s` seconds for the output to end, because a process that the child started may
         keep it open.
         """
         if self._reading_errors is not None:
@@ -167,7 +167,7 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Whether frames can be sent to it."""
+        """Whether the process runs, so that frames can be sent to it."""
         return self._end.alive and self._process.poll() is None
 
     def send(self, frame: bytes, within_s: float) -> None:

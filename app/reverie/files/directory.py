@@ -40,7 +40,7 @@ from reverie.errors import NotRegularFileError, RefusedFileError, Unavailable, u
 
 
 def is_there(path: Path) -> bool:
-    """Return whether `path` leads to anything that can be reached; links are followed."""
+    """Return whether `path` exists and can be reached; links are followed."""
     return os.path.exists(path)  # noqa: PTH110 - Path's raises
 
 
@@ -325,7 +325,7 @@ _NOT_OFFERED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, err
 
 
 class Stamp(NamedTuple):
-    """Size, times and inode of a file, by which versions are distinguished without reading the file.
+    """The size, times and inode of a file, which show without reading it whether the file has changed.
 
     A tuple, because there is one for each file of a home.
     """
@@ -510,7 +510,7 @@ class Directory:
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def is_changeable(self) -> bool:
-        """Return whether the permissions allow this process to add and remove names in this directory."""
+        """Return whether the permissions allow this process to add and remove entries of this directory."""
         if self._fd is None or os.access not in os.supports_dir_fd:
             return os.access(self.path, os.W_OK | os.X_OK)
         return os.access(
@@ -553,7 +553,7 @@ class Directory:
         return self._renameat2(name, self, other, _RENAME_EXCHANGE)
 
     def sync(self) -> None:
-        """Sync this directory, so that changes of its names are durable."""
+        """Sync this directory, so that changes of its entries are durable."""
         if self._fd is None:
             return
         try:

@@ -159,7 +159,7 @@ class Leases:
 
 
 class _DamagedLeasesError(Unavailable):
-    """Raised if the file is not a database, or no longer one."""
+    """Raised if the file is not a database or is damaged."""
 
 
 class Lease:
@@ -186,7 +186,7 @@ class Lease:
         self.release()
 
     def renew(self) -> bool:
-        """Extend the lease by its whole period from now; return whether it is still held. Sets `lost` if not.
+        """Extend the lease by its whole period from now; return whether it is still held. If not, set `lost`.
 
         An expired lease that nobody else has acquired is renewed like any other. Raises Busy or Unavailable.
         """

@@ -88,7 +88,7 @@ def held_lock(
 
 
 def _wait(take: Callable[[], _T | None], timeout_s: float, busy: Busy) -> _T:
-    """Call `take` until it returns a value other than None; return that. Raises `busy` after `timeout_s`."""
+    """Call `take` until its result is not None; return the result. Raises `busy` after `timeout_s`."""
     deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
     while (taken := take()) is None:
         if time.monotonic() >= deadline:
@@ -236,7 +236,7 @@ class LeaseHolder(Struct, frozen=True):
     acquired_at_ms: int
     expires_at_ms: int
     ours: bool = False
-    """Whether the calling process holds the lease, or a child process that works only for it."""
+    """Whether the lease is held by the calling process, or by a child process that works only for it."""
 
 
 def this_process() -> ProcessId:
@@ -245,7 +245,7 @@ def this_process() -> ProcessId:
 
 
 def process_id(pid: int) -> ProcessId:
-    """Return the identity of the process that now has this id; without one, a never living identity."""
+    """Return the identity of the process that now has this id, or one that is never alive."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 
@@ -283,7 +283,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether any process with this id runs here; for other programs' files, which store only ids."""
+    """Return whether any process with this id runs here, for files of other programs that store only ids."""
     return pid > 0 and _started(pid) is not None
 
 

@@ -162,7 +162,7 @@ def opened_below(
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Return the deepest existing ancestor of `root` (or `root`), and the names from there to `parts`."""
+    """Return `root` or its deepest existing ancestor, and the names from there to the path `parts`."""
     path = Path(root)
     while not is_there(path) and path != path.parent:
         parts = [path.name, *parts]
@@ -667,7 +667,8 @@ class RootedDirectory:
         """Call `act` with the opened parent directory of `rel` and the last name; return its result.
 
         The name is "" for the root itself. `follow`: resolve a symlink at the last name too. `create`: create
-        the directories above it. `done` is the participle for the sentences that every OSError becomes here.
+        the directories above it. `done` is the participle for the messages of errors, to which every OSError
+        is converted.
         """
         parts = names_in(rel, done)
         if not self._is_possible:
@@ -706,7 +707,7 @@ class RootedDirectory:
         )
 
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
-        """Return the root to open and the names below it that lead to `rel` ([""] for the root itself).
+        """Return the root to open, and the names of the path from there to `rel` ([""] for the root itself).
 
         With `resolved` False the names are used as given, because resolving is the most expensive part of a
         small read, and without a symlink on the way they are the real path already. On Windows only resolving

@@ -141,7 +141,7 @@ def _number(value: float) -> str:
 
 
 def _layout(digits: str, point: int) -> str:
-    """Return the number 0.`digits` times ten to the power `point` in JavaScript's layout."""
+    """Format the number `0.digits` × 10^`point` as JavaScript does."""
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
     if 0 < point <= 21:
@@ -336,7 +336,7 @@ class _OvertakenError(Exception):
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Return whether a change left the object the same, including types and the order of keys.
+    """Return whether a change did not alter the object, including types and the order of keys.
 
     `written`: `changed` as JSON bytes, compared with those of `before`, because Python's == treats 1 as True
     and ignores order.

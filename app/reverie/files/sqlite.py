@@ -77,7 +77,7 @@ def _use_journal(connection: sqlite3.Connection, mode: str) -> None:
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Return whether the error means that the file is not a database, or no longer one."""
+    """Return whether the error means that the file is not a database or is damaged."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
@@ -97,7 +97,7 @@ def set_aside(database: Path) -> Path:
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
-    """Return the cause and the next step to show for an error of SQLite.
+    """Return (cause, next step) to show for an error of SQLite.
 
     For an error that a person cannot fix these are `cause` and `next_step`. `database`: None leaves out the
     checks of the file.

@@ -50,7 +50,7 @@ log = logging.getLogger("reverie.watch")
 Polling = Literal["auto", "always", "never"]
 
 _ROUNDS = 10
-"""Maximum attempts to watch roots that change meanwhile; after that the next check tries again."""
+"""Maximum number of attempts to watch roots that keep changing; the next check tries again."""
 _STOP_S = 1.0
 
 
@@ -136,7 +136,7 @@ class WatchSession:
         self._add(paths, len(paths), check=False)
 
     def roots_changed(self) -> None:
-        """Request a new search for the targets (`watch_sources.Sink`)."""
+        """Request that the targets are located again; called by a source (`watch_sources.Sink`)."""
         with self._wake:
             self._check_needed = True
             self._wake.notify()

@@ -27,7 +27,7 @@ class Changes(Struct, frozen=True, dict=True):
     events: int
     """Raw events behind the batch."""
     reasons: tuple[str, ...]
-    """Short words on why the batch contains a rescan or a root."""
+    """A few words that say why the batch contains a rescan or a root."""
 
     def touches(self, path: Path) -> bool:
         """Return whether something at `path`, below it or above it may have changed."""

@@ -66,7 +66,7 @@ _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
 class _Notes(Struct):
-    """Facts from events that the next call of `arm` needs."""
+    """Information from events for the next call of `arm`."""
 
     lost: set[str] = field(default_factory=set)
     """Watched directories that vanished, or out of which a watched directory was moved."""
@@ -264,7 +264,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.ob
 
 @contextlib.contextmanager
 def _ending() -> Iterator[None]:
-    """Context manager: mark the block as one that ends emitters."""
+    """Context manager: record that the block ends emitters (watchdog's threads for a watch)."""
     _ends.append(1)
     try:
         yield
@@ -274,7 +274,7 @@ def _ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_refused() -> Iterator[None]:
-    """Context manager: report a refused thread as a refused watch (OSError), as each watch needs a thread."""
+    """Context manager: convert a refused thread to the OSError of a refused watch, which needs a thread."""
     try:
         yield
     except RuntimeError as error:  # raised by Python when a thread cannot be started

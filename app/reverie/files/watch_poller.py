@@ -57,7 +57,7 @@ class Poller:
 
     @property
     def watches(self) -> int:
-        """Directories in the last snapshot."""
+        """The number of directories in the last snapshot."""
         return sum(
             stat.S_ISDIR(mark[0]) for seen in tuple(self._seen.values()) for mark in tuple(seen.values())
         )

@@ -127,7 +127,7 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
 
 
 def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str, given: str) -> None:
-    """Watch one file and, if its name is a symlink (dotfiles managers), the target of the link as well."""
+    """Watch one file and, if it is a symlink (dotfiles managers create these), the target of the link too."""
     for place in {path, real_path(path)}:
         directory = os.path.dirname(place)
         status = _status(directory)
@@ -181,7 +181,7 @@ class WatchPlan:
         self._files = _grouped(pair for placement in placements for pair in placement.files.items())
 
     def route(self, path: str) -> tuple[str, ...]:
-        """Return the names under which an event at this real path is reported; none if no target wants it."""
+        """Return the paths under which an event at this real path is reported; empty if in no target."""
         found = list(self._files.get(path, ()))
         parent, name = os.path.split(path)
         if not name.startswith("."):
@@ -254,7 +254,7 @@ class EventSource(Protocol):
 
     @property
     def watches(self) -> int:
-        """Number of watched directories, including those below recursive watches as far as known."""
+        """The number of watched directories, including those below recursive watches, if known."""
 
     def arm(self, directories: Mapping[str, Watched]) -> frozenset[str]:
         """Watch exactly these directories; return the directories that had no working watch before."""
