@@ -109,7 +109,7 @@ KINDS: tuple[HomeKind, ...] = (
 
 
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
-    """Return the homes to offer, for each agent its own first choice first, each real directory once.
+    """Return the homes to offer, each real directory once; for each agent, its own choice comes first.
 
     A usual path without files of the agent is left out.
     """

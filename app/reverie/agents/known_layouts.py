@@ -175,7 +175,7 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
     """Return evidence in the databases of memory jobs.
 
-    `elsewhere`: see `codex.threads.database_places`.
+    `elsewhere`: see `codex.databases.database_places`.
     """
     from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database

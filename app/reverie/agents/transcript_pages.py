@@ -45,8 +45,8 @@ class Page(Struct, frozen=True):
 class PagedTranscript:
     """One transcript, read page by page. `path` is its file, or the directory of its files.
 
-    Going forward costs reading on; going back before the last page costs reading from the start. A search
-    reads through separately, so that it disturbs no page.
+    Going forward continues the reading; going back before the last page reads again from the start. A search
+    reads the transcript separately, so that it disturbs no page.
     """
 
     def __init__(self, readable: ReadableTranscript, path: Path) -> None:
@@ -163,7 +163,7 @@ def weight(message: Message) -> int:
 
 
 def says(needle: str) -> Wanted:
-    """Return a filter for messages that contain these words, ignoring case."""
+    """Return a filter for messages that contain `needle`, ignoring case."""
     folded = needle.casefold()
 
     def wanted(message: Message) -> bool:

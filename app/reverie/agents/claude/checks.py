@@ -40,9 +40,9 @@ class _MemoryFacts(Struct, frozen=True):
     dangling: int
     """Number of links in the index that lead to no file."""
     lock: StatusLine | None
-    """Time of the last consolidation."""
+    """The status line with the time of the last consolidation; None if there is no status line."""
     closed: tuple[str, ...] = ()
-    """Its folders that cannot be read, and why; their files are not counted."""
+    """Folders of the memory that cannot be read, and why; their files are not counted."""
 
 
 def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:

@@ -199,9 +199,9 @@ class ClaudeLock:
                 raise self._busy(f"Another process has just taken {self._file}.")
 
     def done(self, holder: int) -> None:
-        """Release the lock after a consolidation: the time is now, and it has no holder.
+        """Release the lock after a consolidation: set its time to now and remove its holder.
 
-        Raises `Conflict`, and leaves the file, where `holder` does not hold it any more.
+        Raises `Conflict` and leaves the file unchanged if `holder` does not hold it any more.
         """
         with self._telling("released"):
             self._require_ours(holder)
@@ -211,7 +211,7 @@ class ClaudeLock:
     def put_back(self, before: LockBefore, holder: int) -> None:
         """Restore the lock to its state before.
 
-        Raises `Conflict`, and leaves the file, where `holder` does not hold it any more.
+        Raises `Conflict` and leaves the file unchanged if `holder` does not hold it any more.
         """
         with self._telling("restored"):
             self._require_ours(holder)

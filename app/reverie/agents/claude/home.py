@@ -515,7 +515,10 @@ class ClaudeHome(Home):
     # Projects
 
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories (of `only`) with their sessions, and read missing working directories."""
+        """Return the directories with their sessions, and read missing working directories.
+
+        `only`: the names of the directories to return; None: all.
+        """
         directories = self._sessions.listed(problems, only)
         self._known.learn_missing(directories)
         return directories

@@ -93,9 +93,9 @@ class _Messages:
         yield from self._pairing.rest()
 
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
-        """Store an attachment of the program; return whether it was one.
+        """Store the entry if it is an attachment by the program; return whether it is one.
 
-        It is combined with the attachments beside it.
+        Neighbouring attachments are combined; those of no interest (`QUIET`) are dropped.
         """
         kind = as_text(about.get("type"))
         if kind in QUIET:
@@ -174,7 +174,7 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Add a text of the model to the held answer, or yield that and hold the text as a new answer."""
+        """Add a text of the model to the held answer, or yield that answer and hold the text as a new one."""
         before = self._words
         if before is None or not before.id:
             yield from self._flush()

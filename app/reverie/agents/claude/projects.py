@@ -87,7 +87,10 @@ class ProjectDirectory(Struct, frozen=True):
 def listed(
     projects: Path, problems: list[str], only: Iterable[str] | None = None
 ) -> tuple[ProjectDirectory, ...]:
-    """Return every directory (of `only`) with a memory or a transcript, by name, without opening a file."""
+    """Return the directories with a memory or a transcript, sorted by name, without opening a file.
+
+    `only`: the names of the directories to return; None: all.
+    """
     found, wanted = [], None if only is None else set(only)
     for entry in _entries(projects, problems):
         if wanted is not None and entry.name not in wanted:
@@ -139,9 +142,9 @@ def _directory(directory: os.DirEntry[str], problems: list[str]) -> ProjectDirec
 
 
 class _SessionSummary(Struct, frozen=True):
-    """The title and working directory from a transcript, read when its time was `at`.
+    """The title and working directory from a transcript.
 
-    `at`: UTC ms; 0: only its `cwd` was read.
+    `at`: the modification time of the transcript when its title was read, UTC ms; 0 if only `cwd` was read.
     """
 
     title: str = ""
@@ -153,7 +156,7 @@ _NOTHING = _SessionSummary()
 
 
 class _CacheContents(Struct):
-    """Paths by directory, and the known facts of each session."""
+    """Working directories by directory name, and the known facts of each session."""
 
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sessions: dict[str, _SessionSummary] = field(default_factory=dict)
@@ -194,7 +197,7 @@ class ProjectCache:
         return tuple(dict.fromkeys(path for path in found if may_be_of(name, path)))
 
     def cwd(self, session: StoredSession | str, name: str) -> str:
-        """Return the working directory that a session in this directory names; empty if unknown."""
+        """Return the working directory of a session in the directory `name`; empty if unknown."""
         session_id = session if isinstance(session, str) else session.id
         told = self._running.get(session_id) or self._all().sessions.get(session_id, _NOTHING).cwd
         return told if told and may_be_of(name, told) else ""

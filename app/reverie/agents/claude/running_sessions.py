@@ -1,7 +1,7 @@
 """Sessions that are running or were killed: `sessions/<pid>.json`.
 
-See formats/claude-code.md sections 12.1.1 and 12.3. A killed process leaves its file. `<pid>.<hex>.key`
-beside it is a secret that is never opened, so only names of digits with `.json` are read.
+See formats/claude-code.md sections 12.1.1 and 12.3. A killed process leaves its file behind.
+`<pid>.<hex>.key` beside it is a secret that is never opened, so only files named `<digits>.json` are read.
 
 Threading: any thread. Failure: a file that cannot be read is left out.
 """
@@ -28,7 +28,7 @@ class RunningSession(Struct, frozen=True):
     cwd: str
     """The working directory in which the session runs."""
     status: str = ""
-    """`idle` or `busy`; empty if the file has neither."""
+    """`idle` or `busy`; empty if the file contains neither."""
 
 
 def running_sessions(config: Path) -> tuple[RunningSession, ...]:

@@ -17,7 +17,7 @@ from reverie.files.directory import is_directory, is_file
 
 
 class ClaudeSessions:
-    """The sessions of one home; for a session in two directories, the one to which it belongs.
+    """The sessions of one home; a session in two directories belongs to only one of them.
 
     `projects` is the home's directory of project directories. The directories found are cached, and checked
     again at each use.
@@ -32,9 +32,10 @@ class ClaudeSessions:
         return self._places.get(session.id) == one.name
 
     def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories (of `only`) with their sessions, and cache the directory of each session.
+        """Return the directories with their sessions, and cache the directory of each session.
 
-        Problems while reading are added to `problems`.
+        `only`: the names of the directories to return; None: all. Problems while reading are added to
+        `problems`.
         """
         found = listed(self._projects, problems, only)
         for one in found:

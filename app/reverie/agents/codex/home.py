@@ -214,7 +214,7 @@ class CodexHome(Home):
         return (*refused, *refusals(CODEX_MEMORIES, found), *refusals(root.key, codex_root(root.directory)))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule of a file (sheet sections 2, 3 and 10).
+        """Return the rule of a file (formats/codex.md sections 2, 3 and 10).
 
         Files that phase one makes are `generated`; other files are `editable`.
         """
@@ -283,7 +283,7 @@ class CodexHome(Home):
         return frozenset(thread_id for thread_id, standing in found.items() if standing in waiting)
 
     def _traces_at(self) -> Iterator[tuple[str, int]]:
-        """Yield each thread with a trace of the first generations, and its last change then (UTC ms)."""
+        """Yield the id of each thread with a first-generation trace, and the last change in it (UTC ms)."""
         for bucket in self._buckets([]):
             directory = self._memories / bucket / "memory" / "trace_summaries"
             for name in file_names(directory, []):
@@ -507,7 +507,10 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Return the directories in the agent's databases and settings; without rows, in the rollouts."""
+        """Return the working directories in the agent's settings and databases.
+
+        If the databases have no threads, those in the rollouts are used.
+        """
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
         if not books.threads:

@@ -188,7 +188,7 @@ def read_memory_books(
 ) -> MemoryBooks:
     """Read the databases of threads and of one memory version; rows of the latter take precedence.
 
-    `elsewhere`: see `codex.threads.database_places`.
+    `elsewhere`: see `codex.databases.database_places`.
     """
     books = MemoryBooks()
     databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]

@@ -57,7 +57,7 @@ class Books(Struct):
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
     """Read the rows of threads, by thread id.
 
-    `elsewhere`: see `codex.threads.database_places`.
+    `elsewhere`: see `codex.databases.database_places`.
     """
     books = Books()
     database = state_database(home, cache, elsewhere)
@@ -166,7 +166,7 @@ def source_of(thread: Thread) -> TranscriptSource | None:
 
 
 def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
-    """Return whether of two files of one thread `path` is to be read, not `known`.
+    """Return whether `path` is to be read and not `known`, which is a file of the same thread.
 
     The file to read is the one that the database names as current, else the newest segment; a plain rollout
     is preferred to the same rollout in compressed form.

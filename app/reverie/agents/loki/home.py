@@ -90,7 +90,7 @@ class LokiHome(Home):
 
         `claude`: the home of Claude Code, to whose transcripts the store refers. `cache`: the directory for
         copies of the database; None: the database is not read. `memory`: the memory root that the agent's
-        environment names (sheet section 1).
+        environment names (formats/loki.md section 1).
         """
         super().__init__(root)
         self.transcripts = self

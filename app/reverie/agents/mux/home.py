@@ -246,7 +246,7 @@ class MuxHome(Home):
         return memory_kinds(self._root, self._config()[0])
 
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
-        """Return model cascade and prompt override of formats/mux.md section 10.
+        """Return the model and the prompt with which mux would consolidate (formats/mux.md section 10).
 
         Definitions of a project do not count for a consolidation.
         """
@@ -341,7 +341,11 @@ class MuxHome(Home):
     # Reading
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
-        """Return the file that overrides a built-in agent, and why it cannot be read."""
+        """Return the content of the file that overrides a built-in agent, and why it cannot be read.
+
+        The content is None if the file is missing or cannot be read; the reason is empty unless it cannot be
+        read.
+        """
 
         try:
             return read_regular(self._root / "agents" / f"{agent}.md", MAX_BYTES), ""
@@ -351,9 +355,10 @@ class MuxHome(Home):
             return None, f"agents/{agent}.md cannot be read ({error.strerror or error})."
 
     def _config(self) -> tuple[dict[str, Any], bool, str]:
-        """Return the decoded config.json, whether it was readable, and its problem.
+        """Return the decoded config.json, whether it was readable, and a sentence on its problem.
 
-        If it was not readable, a missing entry does not mean that the home does not list it.
+        The sentence is empty if there is no problem. If the file was not readable, a missing entry does not
+        mean that the home does not list it. A missing file counts as readable and empty.
         """
         try:
             data = read_json(self._root / CONFIG, CONFIG_BYTES)

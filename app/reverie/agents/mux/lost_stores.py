@@ -143,13 +143,19 @@ class _FormerPaths:
         self._dumps: dict[str, tuple[str, str]] | None = None
 
     def of_store(self, name: str) -> tuple[str, str]:
-        """Return the path after which a store directory was named, and the file that has it; else empty."""
+        """Return the path after which a store directory was named, and the file with that path.
+
+        Both are empty if the path is unknown.
+        """
         if self._stores is None:
             self._stores = {project_dir_name(path): (path, file) for path, file in self._named()}
         return self._stores.get(name, ("", ""))
 
     def of_workspace(self, workspace_id: str) -> tuple[str, str, tuple[str, ...]]:
-        """Return the project path of a workspace, the file that names it, and its repository's checkouts."""
+        """Return the project path of a workspace, the file that names it, and its repository's checkouts.
+
+        If they are unknown, the texts and the tuple are empty.
+        """
         metadata = _read(self.root / "sessions" / workspace_id / "metadata.json", _DUMP_BYTES)
         path, checkout = text_at(metadata, "projectPath"), text_at(metadata, "workspacePath")
         source = f"sessions/{workspace_id}/metadata.json"

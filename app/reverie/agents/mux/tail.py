@@ -192,8 +192,8 @@ class TranscriptTail:
 class NewestRows(Struct, frozen=True):
     """The newest rows of a transcript, oldest first, and the ids of the unfinished answers.
 
-    `end`: behind the last complete line, with the bytes before it in `edge`. `more`: whether the file holds
-    older rows.
+    `end`: the position after the last complete line; `edge`: the bytes before it. `more`: whether the file
+    holds older rows.
     """
 
     events: tuple[TailEvent, ...] = ()
