@@ -114,8 +114,9 @@ def _edges(
 ) -> list[tuple[int, int]]:
     """Return the matches of a patience diff: elements that occur exactly once on each side.
 
-    Each item is a pair of indexes, in the old and in the new sequence. Of the unique elements only those of
-    the longest common order are returned. Searched are `old[low:high]` and `new[new_low:new_high]`.
+    `old[low:high]` and `new[new_low:new_high]` are searched. Each item is a pair of indexes, in the old and
+    in the new sequence. If the order of these elements differs, only the longest series that is in the same
+    order on both sides is returned.
     """
     counts, new_counts = Counter(old[low:high]), Counter(new[new_low:new_high])
     places = {new[at]: at for at in range(new_low, new_high) if new_counts[new[at]] == 1}

@@ -25,7 +25,7 @@ class _LazyPattern:
 
 
 def pattern_of(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern that behaves like `re.compile(pattern, flags)` and is compiled at its first use.
+    """Return a pattern that behaves like `re.compile(pattern, flags)` but is compiled at its first use.
 
     Call its methods; functions of `re` that take a pattern do not accept it.
     """

@@ -2,10 +2,10 @@
 
 The prefixes and patterns of services are in `text.secret_table`. This module has the formats that are not in
 a table: private keys, signed tokens, headers, URLs and command lines, and logins, PINs, recovery codes and
-licences without a word for a secret near them. Every pattern begins at a boundary, and its matches are
-bounded or followed by a character they cannot contain, so no input makes it slow. Possessive quantifiers and
-atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans are `(start, end,
-kind)`.
+licences that have no word such as "password" near them. Every pattern begins at a boundary, and its matches
+are bounded or followed by a character they cannot contain, so no input makes it slow. Possessive quantifiers
+and atomic groups are not used: Python before 3.11.5 matches them wrongly. Pure functions; spans are `(start,
+end, kind)`.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretS
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and text of the words that are long enough for a row of the table."""
+    """Yield (start, end, text) of each word that is long enough for a secret of the table."""
     least, position = _rows().least_word, 0
     for word in [word for word in text.split() if len(word) >= least]:
         position = text.index(word, position)
@@ -265,7 +265,7 @@ def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSp
 
 
 def _end_of_body(text: str, start: int, row: Prefixed) -> int:
-    """Return the end of the secret whose prefix ends at `start`; 0 if none follows."""
+    """Return the end of the secret whose prefix ends at `start`; 0 if no secret follows the prefix."""
     # Most are short; only the body of a secret is measured in full.
     piece = text[start : start + _JUDGED]
     body = piece[: len(piece) - len(piece.lstrip(row.alphabet))]
@@ -368,7 +368,7 @@ def _private_keys(text: str) -> Iterator[SecretSpan]:
 
 
 def services() -> list[str]:
-    """Return the names of the services whose secrets are recognised by their own form."""
+    """Return the names of the services whose secrets are recognised by their format."""
     table = secret_table()
     return sorted({row.service for row in table.prefixed} | {row.service for row in table.patterns})
 
@@ -390,7 +390,7 @@ def _announced(name: str) -> re.Pattern[str]:
 
 
 def login_secrets(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of secrets without a word for a secret ("password", "token") near them.
+    """Yield the spans of secrets that have no word such as "password" or "token" near them.
 
     These are logins as `name / password`, PINs, recovery codes, licences, and keys used for signing. Each
     rule begins at a word of its own, in the languages that notes are written in, and then examines a bounded

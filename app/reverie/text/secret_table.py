@@ -84,7 +84,7 @@ class Shaped(Struct, frozen=True):
 
 
 class Nearby(Struct, frozen=True):
-    """A type of secret without a prefix, recognised beside the service's name and a word for a secret."""
+    """A type of secret without a prefix, recognised beside the service's name and a word such as "key"."""
 
     service: str
     names: tuple[str, ...]
@@ -106,7 +106,7 @@ class SecretWords(Struct, frozen=True):
     """The lists of words, in lower case."""
 
     gives: frozenset[str]
-    """Words which, after a word for a secret, announce its value."""
+    """Words and signs that announce the value after a word such as "password": `is`, `=`."""
     fillers: frozenset[str]
     """Words that may be between a word of `gives` and the value."""
     examples: frozenset[str]
@@ -142,7 +142,7 @@ class SecretWords(Struct, frozen=True):
     whose_pass: frozenset[str]
     """Words before `pass` that make it a password: 'the db pass: ...'."""
     account_hints: tuple[str, ...]
-    """Every text with a login as `name / password` contains one of these."""
+    """Strings, one of which is in every text that contains a login as `name / password`."""
     passwords: str
     """A pattern for the words for a password, in all languages."""
     letter_pairs: Mapping[str, int]
@@ -152,7 +152,7 @@ class SecretWords(Struct, frozen=True):
     options: Mapping[str, str]
     """Patterns for the option that takes a password, by name of the program; group 1 is the password."""
     announced: Mapping[str, str]
-    """Patterns for secrets without a word for a secret near them; the group `value` is the secret."""
+    """Patterns for secrets that have no word such as "password" nearby; the group `value` is the secret."""
 
 
 @cache

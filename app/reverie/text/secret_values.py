@@ -86,7 +86,7 @@ _KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value only stands in for a secret.
+    """Return whether a value is only a placeholder for a secret.
 
     Such values are variables, templates, masks, examples from manuals, and our own redaction marks.
     """
@@ -106,7 +106,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_bracketed(value: str) -> bool:
-    """Return whether a value in angle brackets is the name of a secret, not the secret."""
+    """Return whether a value in angle brackets names a secret (`<password>`) and is not the secret itself."""
     return _IN_BRACKETS.match(value) is not None
 
 
@@ -298,8 +298,8 @@ Kind = Literal["password", "token", "pass", "key", "gpg-key", "mention"]
 """The kind of value that a name announces.
 
 `pass` and `key`: the name alone does not prove that the value is a secret. `gpg-key`: a fingerprint more
-often than a key. `mention`: a word for a secret in the name (`TOKEN_GITHUB`, `password_hash`), but not at its
-end.
+often than a key. `mention`: the name contains a word such as "token" (`TOKEN_GITHUB`, `password_hash`), but
+not at its end.
 """
 
 # A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
@@ -395,7 +395,10 @@ def small_letters(text: str) -> str:
 
 
 def secret_lines(text: str, small: str) -> list[tuple[int, int]]:
-    """Return start and end of every line with a word for a secret; `small` is `small_letters(text)`."""
+    """Return (start, end) of every line that contains a word such as "password" or "token", in any language.
+
+    `small` is `small_letters(text)`.
+    """
     found = _lines_with(_HINT, small) if holds_any(small, _HINT_WORDS) else []
     if not text.isascii():
         found = sorted({*found, *_lines_with(_FOREIGN_HINT, small)})
@@ -420,8 +423,8 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
     "db", "password") and judged by the last of these words; if that word is not conclusive ("key"), also by
     the words in front of it, even across a space. The value is then compared with the usual values of such a
     name: a password may look like anything, a token or key must look machine-made, because "token" and "key"
-    are common in prose and code. Only lines with a word for a secret are searched (`secret_lines`), and each
-    character is examined a bounded number of times.
+    are common in prose and code. Only `lines`, the result of `secret_lines`, are searched, and each character
+    is examined a bounded number of times.
     """
     position = 0
     for start, end in lines:
@@ -433,7 +436,7 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
 
 
 def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
-    """Return the position at which to continue the search, and the span of the value; None: no secret."""
+    """Return the position at which to continue the search, and the span of the value (None: not a secret)."""
     position = named.end()
     name = named["name"]
     if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
@@ -673,7 +676,7 @@ def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _basic_auth(text: str, name: str, position: int) -> SecretSpan | None:
-    """Return the value of the field `auth` of Docker and npm: a name and a password in Base64."""
+    """Return the span of the value of `auth` or `_auth` (Docker, npm): a name and a password in Base64."""
     if name.lower() not in ("auth", "_auth"):
         return None
     opening = _OPENING_QUOTE.match(text, position)

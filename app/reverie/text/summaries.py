@@ -95,7 +95,7 @@ def utf16_length(text: str) -> int:
 
 
 def cut_utf16(text: str, units: int) -> str:
-    """Return the longest prefix of `text` of at most `units` UTF-16 code units that splits no character."""
+    """Return the longest prefix of `text` with at most `units` UTF-16 code units that splits no character."""
     if utf16_length(text) <= units:
         return text
     used = 0
@@ -112,7 +112,7 @@ _LONGEST_WORD = 500
 def between_words(cut: str, text: str) -> str:
     """Return `cut`, a prefix of `text`, without a last word that is cut off.
 
-    Half a key would match no known format of a secret. A word of more than 500 characters stays cut.
+    Half a key would not be recognised as a secret. A word of more than 500 characters is not removed.
     """
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
@@ -137,7 +137,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def first_heading(beginning: bytes) -> str:
-    """Return the first top-level heading in `beginning`, else the first task; empty if there is neither."""
+    """Return the first top-level heading in `beginning`, else its first task; empty if it has neither."""
     text = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
     found = _HEADING.search(text) or _TASK.search(text)
     return _CONTROLS.sub(" ", found[1]).strip() if found else ""
@@ -196,7 +196,7 @@ def plain(text: str) -> Phrase:
 
 
 def together(*parts: str) -> Phrase:
-    """Return the sentences joined by spaces, without empty ones."""
+    """Return the sentences joined by spaces; empty ones are left out."""
     said = {f"part{number}": part for number, part in enumerate(parts) if part}
     return Phrase(" ".join(f"{{{name}}}" for name in said), said)
 

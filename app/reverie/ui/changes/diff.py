@@ -303,7 +303,7 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Show the merge that the selected part belongs to, and return whether there is one."""
+        """Show the merge that the selected part belongs to; return False if it belongs to none."""
         group = part.group if part is not None else None
         kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []

@@ -159,7 +159,7 @@ class ReviewTree(QTreeWidget):
 
     @Slot(str, int)
     def select_part(self, path: str, hunk: int | None) -> bool:
-        """Select the file `path`, or its hunk `hunk` unless that is None; return whether there is one."""
+        """Select the file `path`, or its hunk `hunk` unless that is None; return whether it exists."""
         best = None
         for part, item in self.parts():
             if part.file is not None and path in (part.file.path, part.file.old_path):
@@ -428,7 +428,7 @@ def group_words(group: ReviewGroup, *, short: bool = False) -> str:
 
 
 class _Spec(Struct, frozen=True):
-    """An action of the review. If its text for a kind of review is empty, it is not offered there."""
+    """An action of the review. If its text for a kind of review is empty, such reviews do not have it."""
 
     id: str
     text: str
