@@ -451,9 +451,9 @@ class Sidecars(Struct, frozen=True):
     """The agent's own data files beside its memories; Reverie writes them, too."""
 
     usage: Path
-    """Pins and how often each memory was used."""
+    """The file with the pins and use counts of memories."""
     coverage: Path
-    """Which sessions each scope was consolidated with."""
+    """The file that records with which sessions each scope was consolidated."""
 
 
 class WatchedPlace(Struct, frozen=True):

@@ -308,9 +308,9 @@ class Thread(Struct, frozen=True):
     pinned: bool = False
     """Whether a person pinned it in the agent's own list."""
     project: str = ""
-    """The name of the project it was put into, or whose root it works in; empty if there is none."""
+    """The name of the project to which it was assigned or in whose root it works; empty if there is none."""
     section: str = ""
-    """The name of the section of the agent's list that it is in, other than that of pinned ones."""
+    """The name of its section in the agent's list; empty for none, and for the section of pinned threads."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

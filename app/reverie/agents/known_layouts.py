@@ -58,9 +58,9 @@ _Shape = Mapping[str, Any]
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal of a store with all evidence found in it; empty without evidence.
+    """Return one refusal to write into a store, with all evidence found in it; empty without evidence.
 
-    `has_workspaces`: the agent's homes have workspaces, so the doctor needs a workspace id.
+    `has_workspaces`: the agent's homes have workspaces, so the suggested command needs a workspace id.
     """
     if not evidence:
         return ()

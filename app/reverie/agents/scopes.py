@@ -102,11 +102,11 @@ class ScopeContext(Struct, frozen=True):
 
     @property
     def covered_project(self) -> str | None:
-        """The project whose coverage record counts here; None if there is none."""
+        """The project whose record of consolidated sessions (coverage) counts here; None if there is none."""
         return self.project_path if self.dreams_as is None else self.dreams_as or None
 
     def for_dreams(self) -> ScopeContext:
-        """Return the context that a consolidation of this one may reach."""
+        """Return the context of the memories that a consolidation of this context may change."""
         if self.dreams_as != "":
             return self
         return replace(self, project_path=None, project_gap=ProjectGap.MULTI_PROJECT, dreams_as=None)

@@ -153,7 +153,7 @@ class Boundary(Struct, frozen=True):
 
 
 class Transcript(Protocol):
-    """One session's transcript, read anew at each call; it need not exist. Raises `Unavailable`."""
+    """One session's transcript, read again at each call; it need not exist. Raises `Unavailable`."""
 
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
         """Yield every row with `after` < sequence <= `up_to`, in order."""
@@ -182,8 +182,9 @@ class TailToolUse(Struct, frozen=True):
 class TailEvent(Struct, frozen=True):
     """One row.
 
-    `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still writing,
-    which is not announced; `message`: words of a person; `other`: added by the agent. `model` wrote the row.
+    `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still writing
+    (such a row is not announced); `message`: words of a person; `other`: added by the agent. `model`: the
+    model that wrote the row.
     """
 
     kind: TailKind

@@ -43,7 +43,7 @@ class FindingView(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """The effect of one click."""
+    """A repair that one click applies."""
 
     label: Phrase
     """The text of the button."""
@@ -71,7 +71,7 @@ class Finding(Struct, frozen=True):
     check: str
     """The name for scripts."""
     title: Phrase
-    """The fact, as a sentence."""
+    """The observed fact, as a sentence."""
     state: State
     evidence: Phrase
     """Observations as sentences, with advice if no fix can help."""

@@ -136,7 +136,7 @@ class Fixes:
         return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
-        """Return the fix for a directory of Reverie that switches the agent's memory off.
+        """Return the fix for a directory made by Reverie that switches the agent's memory off.
 
         Its files are moved out of the home; an empty directory is only removed.
         """

@@ -1,4 +1,4 @@
-"""Directories of Reverie in a home that switch the agent's memory off by their existence.
+"""Directories made by Reverie in a home, whose existence switches the agent's memory off.
 
 If every file in such a directory is as Reverie wrote it, the files are copied into Reverie's own directory,
 compared, and each is removed if it is still the same, under the agent's lock. Files that another program
@@ -38,7 +38,7 @@ def maker_of(actors: WriteLog, directory: Path) -> Maker:
 
 
 def take_away(parts: DoctorHome, directory: Path) -> None:
-    """Move the files of a directory of Reverie out of the home, under the agent's own lock.
+    """Move the files of a directory made by Reverie out of the home, under the agent's own lock.
 
     They are moved into Reverie's own directory. Raises `Busy` while the agent holds that lock, and
     `StoreError` if the directory has files of others.

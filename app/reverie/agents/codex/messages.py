@@ -65,7 +65,7 @@ _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\
 
 
 class ReadingPlan(Struct):
-    """The result of the first pass.
+    """The result of the first pass over a thread.
 
     `events`: whether the texts of events are used; `undone`: the ranges of lines (end exclusive) that were
     rolled back.
@@ -87,7 +87,7 @@ def nowhere(_rollout: str) -> Path | None:
 class CodexReadable:
     """Implements `agents.transcripts.ReadableTranscript` for one thread, given by its newest rollout file.
 
-    `find` leads to the files of earlier parts. Most rollouts hold everything twice, as a response item and as
+    `find` returns the files of earlier parts. Most rollouts hold everything twice, as a response item and as
     an event. Messages are made from response items; events add data that only they have: how a command ended,
     and which memory an answer used. If no response item is a message (in the oldest files), messages are made
     from events. There are two passes, so that memory is bounded by the longest line: the first determines

@@ -35,7 +35,7 @@ _EPISODE, _PATTERN, _SKILL = (
 
 
 def of_episode(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that the sentences of an episode do not cover, by key.
+    """Return the fields of an episode that its rendered sentences do not contain, by key.
 
     Includes fields of another type than the agent writes (section 8), so that nothing is hidden.
     """
@@ -53,13 +53,16 @@ def of_episode(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_skill(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that the sentences of a skill do not cover, as `of_episode` does."""
+    """Return the fields of a skill that its rendered sentences do not contain, as `of_episode` does."""
     told = _no_texts(record, _SKILL["texts"]) | _no_lists(record, _SKILL["lists"])
     return told | _objects(record, _SKILL, "common_errors")
 
 
 def of_patterns(listed: object) -> dict[str, Any]:
-    """Return the entries in the list of patterns that are not patterns, by key."""
+    """Return the entries in the list of patterns that are no objects; empty if all are.
+
+    The key is `other_entries`, or `patterns` for a value that is no list.
+    """
     if not isinstance(listed, list):
         return _unknown_values({"patterns": listed})
     return _unknown_values({"other_entries": [item for item in listed if not isinstance(item, dict)]})

@@ -1,1 +1,1 @@
-"""mux/xum: its home, configuration, stores and transcripts."""
+"""The agent mux, since renamed xum: its home, configuration, stores and transcripts."""

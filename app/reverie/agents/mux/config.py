@@ -135,7 +135,7 @@ def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, li
 def _parents(paths: Iterable[str]) -> dict[str, str]:
     """Return the topmost listed project above each sub-project.
 
-    Only the paths are used, because the agent derives `parentProjectPath` in the file anew on each load.
+    Only the paths are used, because the agent derives `parentProjectPath` in the file again on each load.
     """
     by_normal: dict[str, str] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""Detection of the version of mux that a home belongs to, and so of the memories it loads.
+"""Detection of the version of mux that a home belongs to, and of the memories that this version loads.
 
 Threading: any thread but the GUI's. Failure: files that cannot be read count as missing.
 """
