@@ -1,1 +1,1 @@
-"""loki-mode's failures: crash records, redaction, lessons, and the injected block of lessons."""
+"""loki-mode's failures: crash records, redaction, lessons, and the block of lessons for the agent."""

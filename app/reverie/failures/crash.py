@@ -242,7 +242,7 @@ def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
 
 
 def newest_file(directory: Path) -> Path | None:
-    """Return the file that the agent would attach to a failure: the last written one, or None if none."""
+    """Return the file that the agent would attach to a failure: the last written one, or None."""
     return next((directory / name for name, _mtime in _listed(directory)), None)
 
 

@@ -377,7 +377,7 @@ class Retrieved(Struct, frozen=True):
 
 
 def is_on(env: Mapping[str, str]) -> bool:
-    """Return whether lessons are on in the agent's environment: unless its switch is `0`."""
+    """Return whether lessons are on: True unless the switch in the agent's environment is `0`."""
     return (env.get(SWITCH) or "1") != "0"
 
 
@@ -402,7 +402,7 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
     """Return the lessons that the agent would get now.
 
     `memory`: the memory root, which need not exist; `goal`, `phase`: the subject of the next iteration; `on`:
-    the switch.
+    whether lessons are on.
     """
     if not on:
         return Retrieved()

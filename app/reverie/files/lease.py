@@ -168,7 +168,7 @@ class Lease:
     def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
         self.name = name
         self.lost = threading.Event()
-        """Set once another owner has the lease, or it could not be renewed for its whole period."""
+        """Set once another owner has the lease, or the lease could not be renewed for its whole period."""
         self._leases = leases
         self._token = token
         self._ttl_s = ttl_s

@@ -42,7 +42,7 @@ _PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
 
 @cache
 def failed_checks() -> tuple[str, ...]:
-    """Return the names of the planted secrets that redaction fails to hide; `()` if it works.
+    """Return the names of the test secrets that redaction fails to hide; empty if it hides all.
 
     The self-test runs before anything is sent, because with a broken regular expression engine, a damaged
     installation or a wrong edit of a pattern, redaction would silently find nothing. One secret of each kind

@@ -161,7 +161,7 @@ def _did_something(row: ChangeRow, run: RunSummary) -> bool:
 
 
 def _searched(row: ChangeRow) -> str:
-    """Return the case-folded text of a row that the search matches."""
+    """Return the text of a row, case-folded, in which the search looks for the typed text."""
     parts = [who(row), what(row), *row.paths]
     if row.run is not None:
         parts += [headline(row.run), row.run.summary, row.run.reason, row.run.id]
@@ -484,7 +484,7 @@ class ChangeList(QWidget):
 
     @Slot()
     def _on_chosen(self) -> None:
-        """Stop searching for the row that was to be selected, because the user has selected another one."""
+        """Report the row that the user has selected; no longer wait for a requested row to be read."""
         self._wanted = ""
         self._on_selected()
 

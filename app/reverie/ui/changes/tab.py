@@ -135,7 +135,7 @@ class ChangeSetPane(Column):
         return self._row
 
     def show_nothing(self, said: str) -> None:
-        """Clear the pane and show the title `said`, because no change set is selected."""
+        """Clear the pane and show `said` as its title. Called when no change set is selected."""
         self._row = None
         self.title.say(said)
         self.facts.say("")
@@ -473,7 +473,7 @@ class DeletedPane(QWidget):
 
 
 class ChangesTab(TabPage):
-    """The layout of the columns, for wide and narrow windows."""
+    """The Changes tab: its columns, arranged for wide and narrow windows."""
 
     def __init__(
         self, lane: Lane, icons: Icons, now: Callable[[], int], parent: QWidget | None = None

@@ -57,7 +57,7 @@ class Belongs(Struct, frozen=True):
     """The workspace and project of one trace; a field is empty if it is not known."""
 
     workspace: str = ""
-    """The displayed name of the workspace."""
+    """The name of the workspace for display."""
     project: str = ""
     workspace_id: str = ""
     """The id of the workspace if the home lists it; otherwise empty."""
@@ -78,7 +78,7 @@ class TracePlaces:
         self._projects = frozenset(project.path for project in contents.projects)
 
     def of(self, row: TraceSummary) -> Belongs:
-        """Return the workspace and project of a trace; an unlisted workspace has the name in the trace."""
+        """Return the workspace and project of a trace; an unlisted workspace has its name from the trace."""
         # A trace of Reverie's own consolidation has the workspace's id as its name.
         for id_ in (row.workspace_id, row.workspace_name):
             if found := self._workspaces.get(id_):
@@ -232,7 +232,7 @@ class TraceFeed(QObject):
 
     @Slot()
     def _on_named(self) -> None:
-        """Emit `changed`, because workspaces may have new names."""
+        """Emit `changed`. Called when workspaces may have new names."""
         if self._rows:
             self.changed.emit()
 
@@ -257,9 +257,10 @@ class TraceFeed(QObject):
         )
 
     def _take(self, home: str, complete: bool, rows: object) -> None:
-        """Store rows of a home and announce them.
+        """Store the rows of a home; emit `changed` if they differ or are complete.
 
-        Partial rows are ignored once the home was read completely.
+        If `complete` is False, `rows` are those read so far; they are ignored if the home has been read
+        completely before.
         """
         if not isinstance(rows, tuple) or (not complete and home in self._complete):
             return
