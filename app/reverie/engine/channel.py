@@ -262,19 +262,19 @@ class Channel:
 
         Any thread; repeated calls are harmless.
         """
-        with contextlib.suppress(OSError, ValueError):  # it is gone already
+        with contextlib.suppress(OSError, ValueError):  # it is closed already
             self._shut()
 
     def close(self) -> None:
         """Close the streams. Must be called on the thread that receives."""
         self.shut()
-        with contextlib.suppress(OSError, ValueError):  # what was still to be sent goes nowhere
+        with contextlib.suppress(OSError, ValueError):  # unsent data is discarded
             self._close()
 
     def _exactly(self, length: int) -> bytes:
         parts = bytearray()
         try:
-            # In pieces: memory is taken as it comes, not as a length promises.
+            # In pieces, so that a peer that only announces a large frame takes no memory.
             while len(parts) < length:
                 piece = self._reader.read(min(length - len(parts), 1 << 20))
                 if not piece:

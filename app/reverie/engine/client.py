@@ -172,7 +172,7 @@ class EngineClient:
         """
         try:
             if may_connect and self._is_lost:
-                raise self._gone()  # without the lock, which is held while the machine is tried
+                raise self._gone()  # without the lock, which is held during an attempt to connect
             if not self._lock.acquire(blocking=may_connect):
                 return False
             try:
@@ -203,7 +203,7 @@ class EngineClient:
         if answer is not None:
             call.accept(answer)
         if channel is not None:
-            with contextlib.suppress(ConnectionLost):  # then it ends as gone
+            with contextlib.suppress(ConnectionLost):  # the reader then ends the call with `EngineGone`
                 channel.send(Cancel(call.id))
 
     def leave(self, failure: WireError) -> UserError:
@@ -272,7 +272,7 @@ class EngineClient:
             except (ConnectionLost, WireError) as error:
                 channel.close()
                 pause_s = next(pauses, None)
-                # Another machine says by itself why it cannot be reached.
+                # For another machine, `explain` returns the reason, and this does not retry.
                 is_last = pause_s is None or self._explain is not None or self._stopping.is_set()
                 if is_last or isinstance(error, WireError):
                     raise self._gone(error) from error
@@ -301,7 +301,7 @@ class EngineClient:
         except WireError as error:
             log.warning("the engine sent nonsense and is left: %s", error)
         except Exception:
-            # Whoever was called has a bug; without a reader every call would wait for ever.
+            # A callback has a bug. Without this reader every call would wait for ever, so all of them end.
             log.exception("a message of the engine could not be handled, and it is left")
             first_pause_s = _AFTER_BUG_S
         channel.close()
@@ -311,12 +311,12 @@ class EngineClient:
             self._is_lost = self._explain is not None and not self._stopping.is_set()
             lost, self._waiting = self._waiting, {}
         while lost:
-            # One at a time: a call that is cancelled meanwhile takes itself out.
+            # One at a time, because a call that is cancelled meanwhile removes itself.
             _id, call = lost.popitem()
             try:
                 call.accept(Failed(0, self._gone()))
             except Exception:
-                log.exception("the end of a call could not be handled")  # the others end all the same
+                log.exception("the end of a call could not be handled")  # continue with the other calls
         if self._is_lost:
             self._on_lost(self._gone())
         if self._on_again is not None:
@@ -361,7 +361,7 @@ class RemoteCall:
         try:
             channel.send(replace(self._message, id=self.id))
         except ConnectionLost:
-            channel.shut()  # whoever reads it ends every call
+            channel.shut()  # its reader then ends every call
         except WireError:  # too large
             self.cancel(Failed(self.id, trace=traceback.format_exc()))
         if self._is_cancelled:
@@ -393,7 +393,7 @@ class RemoteCall:
                     if not isinstance(answer, ProgressMessage):
                         return result_of(answer)
                     report(answer.value)
-                # After progress, too: a call that reports all the time must be given up as well.
+                # Also after progress, so that a call that reports continuously can be stopped.
                 if check is not None:
                     check()
         finally:
@@ -401,7 +401,7 @@ class RemoteCall:
 
 
 def _home_engine() -> type:
-    # Late: a window asks for what `HomeCalls` has, and loads nothing of the engine.
+    # Late: a window needs only the methods of `HomeCalls`, and does not load the engine.
     from reverie.engine import engine
 
     return engine.HomeEngine
@@ -437,7 +437,7 @@ class RemoteService(Askable):
             raise AttributeError(name)
         full = f"{self._name}.{name}" if self._name else name
         found = RemoteService(self._client, self._interface, self._home, self._home_id, full, rest=self._rest)
-        # On a thread that others need nothing is loaded; the thread that calls the method looks it up.
+        # A thread that must not wait loads nothing; the thread that calls the method looks it up.
         if may_wait() and not is_service(found._owner(), full) and found._method().is_property:
             return found()
         return found
@@ -502,7 +502,7 @@ class RemoteService(Askable):
                 ended(value, None)
 
         call = self._client.post(message, accept)
-        # A method with `check` changes nothing, so nobody need wait until it has stopped.
+        # A method with `check` changes nothing, so its call may end before the method has stopped.
         return partial(call.cancel, Failed(0) if "check" in method.local else None)
 
     def _packed(

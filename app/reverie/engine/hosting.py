@@ -58,7 +58,7 @@ class HomeHost:
         Returns the state as this client sees it.
         """
         with self._lock:
-            # A client that left meanwhile will not be forgotten a second time.
+            # `forget` was already called for a client that has left.
             if not client.is_gone:
                 self._paused[client] = paused
             self._apply()
@@ -79,7 +79,7 @@ class HomeHost:
             with self._lock:
                 self._apply()
         except UserError as error:
-            # Nobody waits for an answer; the next question tries again.
+            # No caller waits for the result; the next call tries again.
             log.info("the background services wait: %s", error)
 
     def _apply(self) -> None:
@@ -94,7 +94,7 @@ class HomeHost:
             self._start()
 
     def _start(self) -> None:
-        self._parts.forget_settings()  # while nobody hosted, nobody watched them
+        self._parts.forget_settings()  # without a host, changes of the settings were not noticed
         call = CallMessage(0, self._parts.home.root, self._parts.home_id, "run_host")
         control = self._control = CallControl(
             call, lambda value: self._update(control, decode(value, HostStatus))
@@ -122,7 +122,7 @@ class HomeHost:
             except CallStopped:
                 return
             except UserError as error:
-                # Also where its process had to be ended because it did not stop in time.
+                # Also if its process was killed because it did not stop in time.
                 log.info("the background services ended: %s", error)
                 self._update(control, HostStatus("waiting", message=plain(str(error))))
             except Exception:

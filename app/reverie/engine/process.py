@@ -116,7 +116,7 @@ def serve(
             pid = _pid_of_engine(profile)
             if pid or time.monotonic() > until:
                 raise EngineRuns(pid) from error
-            time.sleep(LOOK_S)  # one that does not answer begins or ends
+            time.sleep(LOOK_S)  # an engine that does not respond is starting or ending
 
 
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
@@ -133,13 +133,13 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
         sys.stderr.write(said.decode("utf-8", "replace").removeprefix(_READY))
         return 0 if said == _READY.encode() else 1
     os.close(answer)
-    os.chdir("/")  # it outlives whoever started it, and must keep no disk from being taken away
+    os.chdir("/")  # it outlives its starter and must not keep a disk in use
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
 
     def say(text: str) -> None:
-        with contextlib.suppress(OSError):  # nobody waits any more
+        with contextlib.suppress(OSError):  # the starter no longer waits
             os.write(telling, text.encode())
         os.close(telling)
 
@@ -173,19 +173,19 @@ def serve_worker(profile: Profile) -> NoReturn:
     for thread in threading.enumerate():
         if thread.name == LOOK_AGAIN:
             thread.join(LOOK_AGAIN_S)
-    # Python would wait for threads that a model or a disk holds up.
+    # Otherwise Python would wait for threads that are blocked by a model or a disk.
     os._exit(0)
 
 
 def _serve_one(engine: ProfileEngine) -> None:
-    # The streams are taken away from everything else: what is printed by mistake must not end up among the
-    # messages, nor a program that is started read them.
+    # Nothing else may use these streams: accidental output must not get between the messages, and a child
+    # process must not read them.
     reader = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is for the command there
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is meant for the command there
     channel = Channel(reader, writer, FromClient, shut=writer.close, close=reader.close)
     # The client may be on another machine; this process ends with it.
     ClientConnection(channel, engine, os.getpid()).serve()
@@ -203,7 +203,7 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
             threading.Thread(target=_accept, args=(listening, engine, ended), daemon=True).start()
             idle.wait(nobody_s)
             while True:
-                # Before looking: a client that leaves from now on is heard of.
+                # Cleared before the check, so that a client that leaves from now on is noticed.
                 idle.clear()
                 if _stays_idle(engine, linger_s) and engine.begin_to_end():
                     break
@@ -211,7 +211,7 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
         finally:
             ended.set()
             path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # closing alone would not wake who accepts
+            with contextlib.suppress(OSError):  # closing alone would not wake the thread that accepts
                 listening.shutdown(socket.SHUT_RDWR)
             engine.close()
 

@@ -101,7 +101,7 @@ def socket_places(profile: Profile) -> list[Path]:
     places = [Path(root) / f"reverie-{os.getuid()}" / f"engine-{name}.socket" for root in roots]
     places.append(profile.state.absolute() / "socket" / name)
     short = [each for each in dict.fromkeys(places) if len(os.fsencode(each)) <= _LONGEST_PATH]
-    return short or places[-1:]  # too long for the system, which then says so
+    return short or places[-1:]  # too long: the system reports an error when it is used
 
 
 def make_ours(path: Path) -> None:
@@ -146,9 +146,9 @@ def connect(
         return stdio_channel(profile)
     if starting is not None:
         starting.wait()
-    # Again where it ended between its start and our coming, as one does that nobody needs.
+    # Retry: an engine without a client may end between its start and our connection.
     for _attempt in range(_ATTEMPTS):
-        with contextlib.suppress(Unavailable):  # none there, or a dead one's
+        with contextlib.suppress(Unavailable):  # no socket, or that of a dead engine
             return reach(profile)
         StartingEngine(engine_command(profile) if command is None else command).wait()
     raise Unavailable(
@@ -177,7 +177,7 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
     `level`.
     """
 
-    # Closing waits for a message that is on its way, and that one for a process that may not read.
+    # Closing waits for a message in transit, which a process that does not read would block.
     def kill() -> None:
         if process.kill():
             log.log(level, "process %d did not end with its connection and was killed", process.pid)
@@ -207,7 +207,7 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
 
     def close() -> None:
         for each in (reader, writer, connection):
-            with contextlib.suppress(OSError):  # a frame that was half sent
+            with contextlib.suppress(OSError):  # a frame may have been sent in part
                 each.close()
 
     return Channel(reader, writer, incoming, shut=lambda: connection.shutdown(socket.SHUT_RDWR), close=close)

@@ -72,7 +72,7 @@ class RemoteMachine:
             process = ChildProcess(
                 ssh_command(self.address, self._program),
                 keeps_errors=True,
-                # Ctrl+C in the terminal of the window is not for it, and it has no terminal to ask in.
+                # Ctrl+C in the window's terminal must not end `ssh`, and `ssh` must not prompt there.
                 start_new_session=True,
             )
         except OSError as error:

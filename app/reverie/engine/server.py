@@ -162,7 +162,7 @@ class ClientConnection:
     def serve(self) -> None:
         """Serve the client until it has left."""
         try:
-            # No welcome from an engine that ends: the client looks for the next one then.
+            # An engine that is ending sends no welcome, so that the client tries the next engine.
             if self._is_understood() and self._server.join(self):
                 self.channel.send(WelcomeMessage(__version__, os.getpid()))
                 threading.Thread(target=self._send_events, name="reverie-events", daemon=True).start()
@@ -211,7 +211,7 @@ class ClientConnection:
         control.thread.start()
 
     def _report(self, call_id: int, value: bytes) -> None:
-        with contextlib.suppress(ConnectionLost):  # `serve` sees that too
+        with contextlib.suppress(ConnectionLost):  # `serve` notices this as well
             self.channel.send(ProgressMessage(call_id, value))
 
     def _do(self, control: CallControl) -> None:
@@ -220,7 +220,7 @@ class ClientConnection:
         try:
             answer = Done(call.id, self._result(control))
         except UserError as error:
-            # Without the frames that it came through, which refer to the arguments and to the result.
+            # Remove the traceback, whose frames refer to the arguments and to the result.
             error.__cause__ = error.__context__ = None
             answer = Failed(call.id, error.with_traceback(None))
         except CallStopped:
@@ -237,9 +237,9 @@ class ClientConnection:
             with contextlib.suppress(ConnectionLost):
                 self.channel.send(Failed(call.id, trace=traceback.format_exc()))
         except ConnectionLost:
-            pass  # `serve` sees that too
+            pass  # `serve` notices this as well
         finally:
-            # Only now: a client that does not read must not have more calls than one that does.
+            # Only after sending, so that a client that does not read cannot exceed the limit of calls.
             self._calls.pop(call.id, None)
 
     def _result(self, control: CallControl) -> bytes:

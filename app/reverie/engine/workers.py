@@ -83,7 +83,7 @@ class Workers:
                 try:
                     self._spare = _RunProcess(self._command)
                 except OSError as error:
-                    # Whoever needs one is told so.
+                    # The next run tries again and reports the error.
                     log.warning("a process for runs could not be started: %s", error)
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
@@ -112,7 +112,7 @@ class Workers:
             is_late = isinstance(error, RunEnded)
             raise _ended(error.title if is_late else _DIED, home) from error
         finally:
-            # The answer does not wait for that.
+            # The result does not wait for the end of the process.
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
 
     def is_for_another(self, pid: int, client: object) -> bool:

@@ -190,7 +190,7 @@ class Catalogue:
             return known
         url = configured.base_url or known.base_url
         names = (configured.key_env,) if configured.key_env else known.key_names
-        # A known local server keeps needing no key wherever it runs; any other only on this machine.
+        # A built-in local service needs no key, at any address; any other service needs none on this machine.
         local = stays_here(url) if configured.base_url else known.local
         return _KnownService(configured.wire or known.wire, url, names, local)
 

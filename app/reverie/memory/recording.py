@@ -298,7 +298,7 @@ class Snapshots:
             place, mode = HistoryPlace(root.key, rel), stat.S_IMODE(status.st_mode)
             return status.st_size == len(data) and self.history.is_newest(place, data, mode)
         except (OSError, UserError):
-            return False  # a snapshot says what is wrong
+            return False  # the snapshot reports the problem
 
     def refuse_unkept(self, root: ScopeRoot, rel: str) -> None:
         """Raise `StoreError` (reason "not-kept") if something at or below this path could not be restored.
@@ -452,7 +452,7 @@ class DiskChangeListener:
         try:
             self._with_key(root, rel, self._usage.record_read)
         except ReadOnlyStore:
-            return  # the doctor says so once, not each read
+            return  # reported once by the Doctor, not at each read
         except UserError as error:
             _log.warning("a use of %s is not counted: %s", rel, error)
 

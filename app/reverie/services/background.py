@@ -87,7 +87,7 @@ class BackgroundJobs(_Engines):
         if name == RULES:
             return RulesExtractor()
 
-        self._models.provider(name)  # what is wrong with it is said before the run begins
+        self._models.provider(name)  # raises before the run begins
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
@@ -450,7 +450,7 @@ class ExtractionService:
         """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:
-            self._models.provider(name)  # what is wrong with it is said before the run begins
+            self._models.provider(name)  # raises before the run begins
             if not by_hand:
                 self._models.require_consent(name)
         request = self._request(project_path, trigger=trigger)

@@ -342,7 +342,7 @@ class ChangeLogService:
         try:
             return self._back(change, current, frozenset({hunk})) == current
         except Conflict:
-            return False  # it says so when it is asked for
+            return False  # undoing the hunk raises this again
 
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None

@@ -58,7 +58,7 @@ _log = logging.getLogger("reverie.services")
 ChangeKind = Literal["move", "merge", "restore"]
 
 _SUBJECT_UNDONE = "Undone by hand"
-# Above this the history does not look whose each change was (`memory.recording`).
+# For more changes than this, the history does not determine the author of each (`memory.recording`).
 _AT_ONCE = 400
 
 
@@ -290,7 +290,7 @@ class ChangeSet:
         for change in plan.changes:
             parts.write_guard.require(change.root)
             self._refuse_untouchable(change)
-        # A file that is unchanged, or was back already, keeps its usage.
+        # The usage of a file that is unchanged, or was restored before, stays.
         back = {self._key(each.root, each.rel) for each in plan.changes}
         theirs = {self._key(transaction.root_of(each), each.rel) for each in journal.intents} - back
         before, after = (
@@ -417,7 +417,7 @@ class ChangeSet:
             reason="not-kept",
         )
 
-    # Doing
+    # Applying
 
     def _carry_out(
         self,
@@ -465,7 +465,7 @@ class ChangeSet:
                 removed=removed,
                 usage_before=usage[0],
                 usage_after=usage[1],
-                restores=True,  # what comes back may be hidden, and a person may name what no run may
+                restores=True,  # a restored file may be hidden, and a person may use names that a run may not
                 commit=commit,
                 removes_protected=True,
             )
@@ -546,7 +546,7 @@ class ChangeSet:
             remove_mark(self._directory / "journal.json")
             self._forget_mark()
         except UserError as error:
-            # The next recovery finds a change that had finished, and removes it.
+            # The next recovery finds that the change had finished, and removes its journal.
             _log.warning("the journal of a change by hand stays: %s", error)
 
     def _forget_mark(self) -> None:

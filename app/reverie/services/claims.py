@@ -204,7 +204,7 @@ class ClaimService:
         with self._lock:
             known = self._projects.pop(path, None) or _Project(path, self._silent_s)
             self._projects[path] = known
-            # Silent projects have no process and are kept; so are locked ones, which may turn out silent.
+            # Keep projects that did not respond (they have no process), and those in use now.
             idle = [each for each in self._projects.values() if not (each.is_silent or each.lock.locked())]
             for each in idle[:-_KEPT_PROJECTS]:
                 del self._projects[each.path]
@@ -234,7 +234,7 @@ class ClaimService:
                 except OSError:
                     if path in before:
                         found[path] = before[path]
-                    continue  # the listing says so
+                    continue  # the listing reports it
                 text = data.decode("utf-8", "surrogateescape")
                 written = int(status.st_mtime)
                 known = before.get(path)

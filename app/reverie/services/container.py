@@ -526,7 +526,7 @@ class Contexts:
         if key in self._lost:
             yield self._lost[key]
         elif key.startswith(_WORKSPACE):
-            with contextlib.suppress(Unavailable):  # its memories may outlive its entry in the home's list
+            with contextlib.suppress(Unavailable):  # unlisted, but its memories may exist
                 yield self._parts.home.context(workspace_id=key.removeprefix(_WORKSPACE))
 
     @cached_property

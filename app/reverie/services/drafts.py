@@ -332,7 +332,7 @@ class SaveWatch:
         be made of a lost write.
         """
         path = root.directory / rel
-        # What was overwritten since the last check would be forgotten with the write that follows it.
+        # Check first: the entry of an earlier write to this path is replaced below.
         lost = self._check([path])
         found, before = _content(path)
         with self._lock:
@@ -364,7 +364,7 @@ class SaveWatch:
     def _check(self, paths: Collection[Path] | None) -> tuple[LostSave, ...]:
         with self._lock:
             for path in [path for path, write in self._writes.items() if self._now() >= write.until]:
-                del self._writes[path]  # what somebody changes later is a change like any other
+                del self._writes[path]  # a later change does not count as overwriting
             wanted = [(path, write) for path, write in self._writes.items() if paths is None or path in paths]
         lost = []
         for path, write in wanted:
@@ -374,7 +374,7 @@ class SaveWatch:
                     self.wrote(path)
                 continue
             if content == write.before and not write.done:
-                continue  # it failed, and whoever asked for it knows
+                continue  # the write failed, and its caller got the error
             if self._contains(write, content):
                 continue  # a later version may still drop it
             if self._is_ours(path, write, content):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 GroupKind = Literal["exact", "near", "alike"]
 ALIKE = 0.75
-# Notes with fewer words cannot be told apart by the words they share.
+# Shared words do not distinguish notes with fewer words than this.
 _FEW_WORDS = 6
 # A line in more notes than this is boilerplate.
 _COMMON = 3

@@ -278,11 +278,11 @@ class UserEdits:
         changed: list[Path] = []
         store = self._store(step.context, changed, warnings)
         if store.entry(step.new) is None and store.entry(step.old) is not None:
-            return  # taken back before, when another step of the same change was in the way
+            return  # an earlier attempt, which failed at another step, has renamed it back
         store.rename(step.new, step.old)
         path, root, _files = store.resolve(step.old)
         with warned(warnings):
-            # What the memory has now, but for what it had before.
+            # Replace the present usage by the usage before the rename.
             now = self._usage_below(root, path.rel)
             keys = {*now, *step.usage}
             self._parts.usage.apply_delta(

@@ -99,7 +99,7 @@ class RecordEdits:
             with warned(warnings, Undurable):
                 self._replace(rel, before, after)
         finally:
-            with warned(warnings):  # what is changed is changed; the next snapshot takes it in
+            with warned(warnings):  # the change is made; the next snapshot includes it
                 self._parts.snapshots.record(
                     actor="user", source="by hand", subject="Record changed by hand", dirty=paths
                 )

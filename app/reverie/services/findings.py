@@ -62,7 +62,7 @@ _STALE = 0.9
 _ALIKE = ("near-duplicate", "successor")
 _NOTICED = {"contradiction": 0.89, "superseded": 0.87, "successor": 0.85, "near-duplicate": 0.83}
 """Kind of a pair that a model noticed -> its score."""
-# Marks of what a line says ask for no limit of an agent.
+# Caps for rules that depend on no limit of an agent.
 _NO_CAPS = Caps(
     file_bytes=CHECKED_BYTES,
     files_per_scope=1,
@@ -297,7 +297,7 @@ class FindingService:
                 try:
                     status, data = read_rel(os.fspath(listing.root.directory), file.rel, CHECKED_BYTES)
                 except OSError:
-                    continue  # the listing says so
+                    continue  # the listing reports it
                 note = _note(str(memory_path(scope, file.rel)), data, status.st_mtime_ns)
                 if note is not None and file.role != "index":
                     yield note

@@ -503,7 +503,7 @@ class Host:
     def run(self, progress: Callable[[HostStatus], None], cancel: threading.Event) -> None:
         """Host the services until `cancel` is set; report each state."""
         if self._purpose != WINDOW:
-            never_unlock()  # nobody may be there to answer the keyring
+            never_unlock()  # there may be no person to respond to a prompt
         reported: HostStatus | None = None
         try:
             self.start()

@@ -33,7 +33,7 @@ from reverie.memory.paths import memory_path
 from reverie.services.views import LintResult, MemoryView
 
 SLICE_S = 0.25
-# So many files are read at once; more are asked of the catalogue first.
+# Up to this number of unknown files are read at once; for more, the catalogue is updated first.
 FEW = 200
 _Listings = Sequence[tuple[ScopeRoot, ScopeListing]]
 

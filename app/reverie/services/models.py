@@ -307,7 +307,7 @@ class Models(ModelServices):
                 self.provider(model)
                 self.require_consent(model)
             except UserError as error:
-                # The title says that nothing was sent; the reason is in the cause: nobody agreed.
+                # For a missing consent the cause has the reason; the title is only that nothing was sent.
                 why = error.cause if error.reason == "consent" else error.title
                 obstacle = obstacle or phrase("{model} cannot be used: {why}", model=model, why=why)
                 continue
@@ -321,7 +321,7 @@ class Models(ModelServices):
         if name == RULES:
             return RulesEngine()
 
-        self.provider(name)  # what is wrong with it is said before the run begins
+        self.provider(name)  # raises before the run begins
         return ModelEngine(
             self.asking(name),
             instructions=self._instructions(context) or built_in_instructions(),

@@ -236,7 +236,7 @@ class OrphanService:
                 next_step="Move some of the files to another place first.",
             )
         pins = self._pins(store)
-        # Everything that has its place already, before a free one is looked for.
+        # First the rows with a fixed path, so that `_with_beside` knows all taken paths.
         rows = [self._row(source, target, file, taken, pins) for file in files]
         placed = tuple(_with_beside(rows, taken, target.scope))
         return MergePreview(store, target.scope, project_path, placed, problem=self._parts.usage.problem())
@@ -301,12 +301,12 @@ class OrphanService:
             subject=f"Removed an orphaned store by hand: {store.label}",
             emptied=[str(memory_path(store.scope, rel)) for rel in sorted(folders, key=len, reverse=True)],
         )
-        if store.kind != "workspace":  # nobody watches its session, so that taking it back would not be seen
-            with contextlib.suppress(OSError):  # something hidden is in it, and keeps it
+        if store.kind != "workspace":  # the store of a workspace is not watched
+            with contextlib.suppress(OSError):  # it still contains hidden files
                 store.directory.rmdir()
         return undo
 
-    # Looking
+    # Reading
 
     def _identities(self) -> IdentityLog:
         path = self._parts.own_sidecars / "project-identities.json"
@@ -379,7 +379,7 @@ class OrphanService:
         try:
             entries = RootedDirectory(store.directory).walk(files_limit=MOST_FILES + 1).entries
         except Unavailable:
-            return (), False  # it went away: there is nothing to be rescued now
+            return (), False  # it no longer exists, so nothing can be merged
         files = [StoreFile(each.rel, each.size, each.mtime_ns) for each in entries if _belongs(store, each)]
         return tuple(files[:MOST_FILES]), len(files) > MOST_FILES
 

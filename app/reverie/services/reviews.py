@@ -99,7 +99,7 @@ class ReviewService:
 
         loaded = load_review(self._parts.dream_dependencies, run_id)
         if not loaded.can_take_back:
-            return dict.fromkeys(paths), ()  # the undo itself says why not
+            return dict.fromkeys(paths), ()  # the undo raises with the reason
         return named_parts(run_id, loaded.review, paths, hunks, loaded.run.taken_back)
 
     def discard(self, run_id: str, discarded: bool) -> None:

@@ -153,7 +153,7 @@ def _earlier_this_month(
             continue
         for record in parts.runs.read([run_id]):
             found.append(paid_run(record))
-            # What a recovered run used may come later: from the process that was held up in it.
+            # The usage of a recovered run may be recorded later, by a process that was suspended in it.
             if record.settled and (record.usage or not record.details.get("recovered")):
                 paid[run_id] = found[-1]
     for run_id in known.keys() - set(this_month):

@@ -91,22 +91,22 @@ def owner_of(parts: HomeContainer, path: Path) -> str | None:
 
 _log = logging.getLogger("reverie.search")
 _NO_WORDS = SearchQuery()
-# This much of a file is read for its snippet, and more only where it does not contain the words.
+# The number of bytes read for a snippet; more are read only if these do not contain the words.
 _GLANCE = 64 * 1024
-# The same where every file is searched for its best passage.
+# The same for a search in which the best passage of every file is needed.
 _LOOSE_GLANCE = 24 * 1024
-# Fewer notes with all words than these, and notes with some of them are told, too: at most so many.
+# If fewer notes than FEW have all words, up to _LOOSE notes with some of the words are returned too.
 FEW = 5
 _LOOSE = 20
-# A note with less of the question, by the weight of its words, does not answer it.
+# The least share of the query's words, by weight, that a hit must have (second: in the current place).
 _LEAST_SHARE, _LEAST_SHARE_HERE = 0.25, 0.1
-# What a note is worth that has the words of a question in one passage, beside one that has them anywhere.
+# The weight of words that are close together in one passage, against words anywhere in the note.
 _TOGETHER = 0.7
-# What a note of the place one is in is worth more: there one asks about it most often.
+# The bonus of a note in the current place, which most searches are about.
 _HERE = 3.0
-# So much of a question a note of that place must answer to stand before the notes of others with all words.
+# The share of the query with which a note of that place comes before other notes with all words.
 _BEFORE_OTHERS = 0.5
-# What the words in a note's name count for beside those in its text.
+# The weight of words in a note's name, against those in its text.
 _NAME = 3.0
 # The interval in seconds at which a search for a pattern reports its hits so far.
 _REPORT_S = 0.2
@@ -287,7 +287,7 @@ class SearchService:
             if loosely and not query.regex and len(docs) < min(FEW, count):
                 loose = find_loose(index, query, replace(limits, count=_LOOSE))
             elif loosely and not query.regex and len(ours) < min(FEW, count) and len(query.terms) > 1:
-                # The notes of other places do not keep those of this one from being looked for.
+                # Enough notes of other places do not prevent the search for more notes of this place.
                 loose = find_loose(index, query, _within(limits, _LOOSE))
         except CatalogueDamaged as damage:
             _log.info("the search index cannot be read: %s", damage)
@@ -334,7 +334,7 @@ class SearchService:
             is_here = (doc.home, doc.root) in here
             if loose.groups:
                 hit, share = self._loose_hit(doc, loose.groups, _HERE if is_here else 0.0)
-            else:  # what is in quotes, without words that nothing holds
+            else:  # text in quotes, without words that no note has
                 exact = self._hit(doc, query)
                 hit, share = None if exact is None else replace(exact, matched="any"), 0.0
             if hit is not None:
@@ -403,7 +403,7 @@ class SearchService:
             for shelf in self._shelves.values():
                 shelf.stale = True
 
-    # Which rows
+    # Selecting rows
 
     def _limits(
         self,
@@ -496,7 +496,7 @@ class SearchService:
                     found[id_] = actor
         return found
 
-    # What is shown
+    # Building hits
 
     def _placed(self, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
         """Return the places of a home by root key; they are read again after each change."""
@@ -551,7 +551,7 @@ class SearchService:
         is_all = full <= len(data)
         rendered_text = None
         if place.root is not None and (is_all or size < SEARCHED_BYTES):
-            # Half a record says nothing in words: one that is has to be read whole.
+            # A record cannot be rendered from a part of its file, so such a file is read whole.
             rendered_text = shelf.parts.home.rendered(place.root, doc.rel, data)
             if rendered_text is not None and not is_all:
                 return self._read(doc, SEARCHED_BYTES)

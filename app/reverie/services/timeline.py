@@ -193,9 +193,9 @@ class TimelineService:
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
-        self._beside: dict[str, Path] = {}  # where the companions lie that were asked for, by their key
+        self._beside: dict[str, Path] = {}  # directory of the requested companions, by key
 
-    # Looking
+    # Reading
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
         """Resolve a path to a target.
@@ -315,7 +315,7 @@ class TimelineService:
         if first:
             yield None, content
 
-    # Bringing back
+    # Restoring
 
     def plan(
         self, target: TimelineTarget, state: State, *, check: Callable[[], None] = no_check
@@ -403,7 +403,7 @@ class TimelineService:
         reachable = {root.key for root in roots_of(self._parts.home, target.context)}
         return state.place if state.place.key in reachable else target.place
 
-    # What is where
+    # Paths and contents
 
     @property
     def _history(self) -> History:
@@ -430,7 +430,7 @@ class TimelineService:
         rel = joined(place.rel, inner)
         return str(memory_path(scope, rel)) if rel else f"{ROOT}/{scope.value}"
 
-    # Who
+    # Authors
 
     def who(self, commit: Commit) -> Who:
         """Return the author of a commit, as far as the history names one."""

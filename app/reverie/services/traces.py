@@ -700,7 +700,7 @@ class Replays:
         row = original.row.judged(dump, facts, judge(facts))
         row = replace(row, kind="replay", started_at=facts.started_at or 0, run_id="", damage="")
         found = _ReadTrace(row, dump, facts).detail()
-        # No file has it, so that its parts could not be asked for.
+        # It has no file from which parts could be requested.
         return Replay(
             replace(found, root=None), _diff(trace_text(original.facts), trace_text(facts), "trace")
         )
@@ -902,7 +902,7 @@ class TranscriptService:
         If `words` is empty, return the next message that a person typed. `back`: return the nearest one
         before `number` instead. See `PagedTranscript.find`.
         """
-        # A search reads on its own, so that the client's place in the transcript does not change.
+        # A search uses its own reader, so that the client's position in the transcript does not change.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)
 
     def growth(
@@ -946,7 +946,7 @@ class TranscriptService:
             with reader.lock:
                 yield reader.transcript
         except BaseException:
-            # What was interrupted in the middle of a file cannot go on from there.
+            # An interrupted read cannot continue in the middle of a file.
             self._forget(client, source)
             raise
 

@@ -188,7 +188,7 @@ class TrashService:
         try:
             scope = Scope(key.partition("/")[0])
         except ValueError:
-            return None  # kept under another key: no memory
+            return None  # the key is not that of a scope, so this is no memory
         root = roots.get(key)
         taken = root is not None and rooted_files(root).entry(rel) is not None
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)

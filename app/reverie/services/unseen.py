@@ -58,7 +58,7 @@ class SeenLog:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
         self._history = history
         self._actors = actors
-        # Each refresh asks for the same versions again; what was not asked for last is forgotten.
+        # Each refresh needs the same versions again; entries that the last refresh did not need are dropped.
         self._hashes: dict[str, str | None] = {}
         self._by_person: dict[_Asked, bool] = {}
         self._between: tuple[tuple[str, str], tuple[VersionChange, ...]] | None = None
@@ -136,7 +136,7 @@ class SeenLog:
                 was_there = change.before_version is not None if last is None else last != GONE
                 kind: UnseenKind = "changed" if was_there else "new"
                 if sha256 is None and not was_there:
-                    continue  # it came and went, and nobody saw it
+                    continue  # it was created and deleted before a person saw it
                 found[change.key, change.rel] = "deleted" if sha256 is None else kind
         self._hashes, self._by_person = hashes, asked
         return found
@@ -154,7 +154,7 @@ class SeenLog:
         """Return the kind of change that others made to a memory since it was seen; None if there is none."""
         hashes, by_person = self._hashes, self._by_person
         found = self.unseen({root.key: root})
-        # What is known of the other roots is asked for again soon.
+        # Keep the entries of the other roots, which will be needed again soon.
         self._hashes, self._by_person = {**hashes, **self._hashes}, {**by_person, **self._by_person}
         return found.get((root.key, rel))
 
@@ -221,7 +221,7 @@ class SeenLog:
             actor = self._actors.actor_of(root.directory / rel, sha256)
             known = actor is not None and actor.actor in BY_A_PERSON
             if known and actor is not None and actor.actor != _PERSON:
-                # An undo keeps what others changed besides, so its result may hold more than a person saw.
+                # An undo keeps other changes, so its result may contain changes that no person has seen.
                 known = sha256_of_bytes(self.before(root, rel, [])[0]) == sha256
         return known
 
@@ -256,7 +256,7 @@ class UnseenService:
     def change(self, context: ScopeContext, path: str) -> UnseenChange | None:
         """Return the changes by others to this memory since it was seen; None if there are none."""
         root, rel = self._place(context, path)
-        self._parts.snapshots.preserve(root, rel)  # so that it is known who wrote what is there now
+        self._parts.snapshots.preserve(root, rel)  # so that the author of the present content is recorded
         kind = self._log.kind_of(root, rel)
         if kind is None:
             return None
@@ -363,7 +363,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
     places = [
         WatchTarget(place.directory, recursive=False, only=place.names)
         for place in home.watched()
-        # A root is watched without its hidden names; a place that lists some needs them, too.
+        # A root is watched without its hidden names, so a place that lists hidden names is watched as well.
         if place.directory not in targets or any(name.startswith(".") for name in place.names)
     ]
     if context is not None:
@@ -373,7 +373,7 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
     own = (parts.profile.runs(parts.home_id), parts.profile.traces(parts.home_id))
     log = parts.profile.activity(parts.home_id)
     activity = WatchTarget(log.parent, recursive=False, only=(log.name,))
-    if home.sidecars is None:  # an agent's own are among the places of its home
+    if home.sidecars is None:  # an agent's own sidecars are among `places`
         kept = parts.usage_file, parts.coverage_file
         places.append(WatchTarget(kept[0].parent, recursive=False, only=tuple(each.name for each in kept)))
     return (*targets.values(), *places, *(WatchTarget(each, recursive=True) for each in own), activity)
@@ -383,7 +383,7 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     """Return which views of a context a set of changes affects; a rescan affects all."""
     if changes.rescan:
         return Relevance(True, True, True, True, True, True, True)
-    # By text: paths take themselves apart to be compared, and when much changes at once there are thousands.
+    # As text: comparing `Path` objects is slow, and there may be thousands of changes.
     home, runs_directory = parts.home, os.fspath(parts.profile.runs(parts.home_id))
     roots = _texts(root.directory for root in roots_of(home, context))
     companions = _texts(companion.path for companion in home.companions(context))
@@ -398,7 +398,7 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
     for path in map(os.fspath, changes.paths):
         parent, _, name = path.rpartition(os.sep)
         if path == coverage or (name.startswith(".") and parent in roots):
-            # Of a hidden name in a root nobody hears but for the agent's lock, which the footer tells of.
+            # The only hidden name in a root that is reported is the agent's lock, which the footer shows.
             status = True
         elif path == usage or path in companions or any(_is_in(path, root) for root in roots):
             tree = True
@@ -413,7 +413,7 @@ def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> R
         else:
             # A directory of dumps that was not there before is watched from now on.
             traces = traces or (dumps is not None and _is_in(path, os.fspath(dumps.root)))
-            # Where an agent keeps books of its own jobs, the footer tells of them.
+            # It may be the agent's record of its own jobs, which the footer shows.
             contents = status = True
             tree = tree or any(_is_in(root, path) for root in roots)
     return Relevance(tree, status, runs, contents, traces, activity, project)

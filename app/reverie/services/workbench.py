@@ -158,7 +158,7 @@ class Workbench(HomeServices):
         found = sessions.learn_titles(most, project_path) if project_path else TitlesRead()
         if not found.read:
             found = sessions.learn_titles(most)
-        # A session at work is read again after every answer, mostly without a change: that needs no new list.
+        # A session in use is read again after every answer, mostly without a new title.
         return found.read > 0, self.contents() if found.changed else None
 
     def view(
@@ -210,7 +210,7 @@ class Workbench(HomeServices):
         try:
             return author_of(self.parts, context, path, sha256, companion)
         except (StoreError, Unavailable):
-            return ""  # who it was is only told, and whoever writes next is told of what is in the way
+            return ""  # the author is only displayed; the next write reports the problem
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """Write a memory by compare-and-swap; if `expected_sha256` is None, create it.

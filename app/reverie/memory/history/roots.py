@@ -227,7 +227,7 @@ def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
             size = len(content)
         if size == before.st_size and stamp_of(directory.lstat(name)) == stamp_of(before):
             return content, before
-    # It keeps changing: its present bytes are kept, and it is read again next time.
+    # It keeps changing: store its present bytes; the next scan reads it again.
     return directory.read(name, limit=LARGEST_BYTES), before
 
 

@@ -154,7 +154,7 @@ class _Finder:
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
         scores: dict[int, float] = {}
-        # Words of most notes say little: they count in the passages, not here.
+        # Words that most notes have are not ranked here; they count in the passages.
         rare = [group for group in groups if group.count <= _COMMON] or list(groups[:1])
         for group in rare:
             found = self._connection.execute(
