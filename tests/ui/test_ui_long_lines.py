@@ -25,7 +25,7 @@ from reverie.ui.appearance import theme_of
 from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, MOST_LINES, as_tooltip
 from reverie.ui.editor import buffer as state
 from reverie.ui.editor.documents import PART_LINES
-from reverie.ui.editor.rendered import MOST_COLUMNS, rendered
+from reverie.ui.editor.rendered import MOST_CELLS, MOST_COLUMNS, rendered
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 
@@ -241,6 +241,24 @@ def test_a_wide_table_and_deep_quotes_are_shown_as_they_are_written(qapp: object
     assert "|" not in plain(narrow)
     assert took(lambda: plain(">" * 30_000 + " deep")) < FAST_S
     assert "deep" in plain(">" * 200 + " deep")
+
+
+def test_tables_with_more_cells_than_a_preview_lays_out_are_shown_as_written(qapp: object) -> None:
+    owner = QObject()
+    theme = theme_of(QPalette())
+
+    def shown(text: str) -> str:
+        return rendered(text, theme, QFont(), owner).toPlainText()
+
+    def table(rows: int) -> str:
+        return "| a | b |\n|---|---|\n" + "| one | two |\n" * rows
+
+    assert "|" not in shown(table(20))
+    assert shown(table(20) + "\nText.\n\n" + table(MOST_CELLS)).count("| one | two |") == MOST_CELLS
+    escaped = "| a | b |\n|---|---|\n" + "| x\\|y | two |\n" * MOST_CELLS
+    assert "x|y" in shown(escaped)
+    piped = "```sh\n" + "ps | sort | head\n" * MOST_CELLS + "```\n"
+    assert "\\" not in shown(table(20) + piped)
 
 
 def test_labels_and_tool_tips_show_the_beginning_of_what_nobody_reads_to_the_end(qtbot: Any) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import (
@@ -38,6 +39,10 @@ MOST_COLUMNS = 60
 """Tables with more columns are shown as source, because Qt's layout of wide tables takes seconds."""
 
 
+MOST_CELLS = 300
+"""The most cells of the tables of one text; Qt needs 0.1 ms for each. Later tables are shown as source."""
+
+
 _DEEPEST_QUOTE = 12
 
 
@@ -45,6 +50,9 @@ _MOST_KEYS = 200
 
 
 _QUOTES = re.compile(r"\s{0,3}(?:>[ \t]*)+")
+
+
+_PIPE = re.compile(r"(?<!\\)\|")
 
 
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -117,7 +125,26 @@ def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
 
 def _bounded(markdown: str) -> str:
     """Return the text without parts whose layout takes long."""
-    return "\n".join(_bounded_line(line) for line in markdown.split("\n"))
+    lines, cells = list[str](), 0
+    for is_table, part in groupby(_lines(markdown), lambda line: not line[1] and line[0].count("|") > 1):
+        rows = [
+            shortened(line, _LONGEST_RENDERED) if is_code else _bounded_line(line) for line, is_code in part
+        ]
+        cells += sum(row.count("|") for row in rows) if is_table else 0
+        lines += [_PIPE.sub(r"\|", row) if is_table and cells > MOST_CELLS else row for row in rows]
+    return "\n".join(lines)
+
+
+def _lines(markdown: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it belongs to a fenced block of code."""
+    fence = ""
+    for line in markdown.split("\n"):
+        mark = _FENCE.match(line)
+        if mark is not None and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1][:3]
+            yield line, True
+        else:
+            yield line, fence != ""
 
 
 def _bounded_line(line: str) -> str:
@@ -125,21 +152,14 @@ def _bounded_line(line: str) -> str:
     if line.count(">") > _DEEPEST_QUOTE and (quotes := _QUOTES.match(line)) is not None:
         depth = min(_DEEPEST_QUOTE, quotes[0].count(">"))
         line = ">" * depth + " " + line[quotes.end() :]
-    return line.replace("|", "\\|") if line.count("|") > MOST_COLUMNS + 1 else line
+    return _PIPE.sub(r"\|", line) if line.count("|") > MOST_COLUMNS + 1 else line
 
 
 def _with_alternatives(markdown: str) -> str:
     """Give images without an alternative text one, because Qt would leave them out."""
     if "![](" not in markdown:
         return markdown
-    lines, fence = markdown.split("\n"), ""
-    for at, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        if mark is not None and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1][:3]
-        elif not fence:
-            lines[at] = line.replace("![](", "![-](")
-    return "\n".join(lines)
+    return "\n".join(line if is_code else line.replace("![](", "![-](") for line, is_code in _lines(markdown))
 
 
 def _colour(document: QTextDocument, theme: Theme) -> None:
