@@ -84,7 +84,7 @@ class Home(ABC):
     transcripts: Transcripts | None = None
     """Transcripts that can be opened."""
     sessions: Sessions | None = None
-    """Workspaces that are in use, and whose transcripts grow."""
+    """The workspaces in use, whose transcripts may still grow."""
     writer: AgentWriter | None = None
     """A memory writer, and the chat that it reads turn by turn."""
     notes: AgentNotes | None = None
@@ -212,7 +212,7 @@ class Home(ABC):
         return "memory"
 
     def loads_whole(self, root: ScopeRoot, rel: str) -> bool:
-        """Return whether a session starts with all of this file.
+        """Return whether the agent loads all of this file when a session starts.
 
         Pure: reads no file.
         """
@@ -280,7 +280,7 @@ class Workspace(Struct, frozen=True):
 
 
 class Project(Struct, frozen=True):
-    """One project bucket."""
+    """One project in the home's list."""
 
     path: str
     name: str
@@ -503,7 +503,7 @@ class Transcripts(Protocol):
 
 
 class Sessions(Protocol):
-    """Workspaces that are in use, and whose transcripts grow."""
+    """The workspaces in use, whose transcripts may still grow."""
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         """Return `(workspace id, last user activity in ms)` in the agent's own order."""
@@ -580,7 +580,7 @@ class AgentWriter(Protocol):
         """Return the settings with which the agent itself would write memories in this workspace."""
 
     def dump_places(self) -> DumpPlaces:
-        """Return the trace dumps on disk, of listed and unlisted workspaces."""
+        """Return the existing directories of trace dumps, of listed and unlisted workspaces."""
 
 
 class AgentNotes(Protocol):
@@ -615,7 +615,7 @@ class AgentJobs(Protocol):
         """Return the agent's own list of background jobs, newest first."""
 
     def checks(self, context: ScopeContext) -> tuple[AgentCheck, ...]:
-        """Return the doctor's checks of what the agent's jobs wait for in this context. Reads the disk."""
+        """Return the doctor's checks of the conditions of the agent's jobs in `context`. Reads the disk."""
 
 
 class ConsolidationRules(Protocol):
@@ -732,7 +732,7 @@ class OrphanedStores(Protocol):
 
 
 def comparable(home: Home, text: str) -> ComparableText:
-    """Return the parts of a memory that a merge must preserve; without rules of the agent the whole text.
+    """Return the parts of a memory that a merge must preserve: all of it if the agent has no rules for this.
 
     Pure.
     """

@@ -104,7 +104,7 @@ class Glob:
         self._take(what, here)
 
     def _reached(self, state: int) -> frozenset[int]:
-        """Return the consuming states, and the end, that `state` leads to without a character."""
+        """Return the states (consuming ones and the end) that `state` reaches without a character."""
         known = self._ways.get(state)
         if known is None:
             seen, found, waiting = {state}, set(), [state]

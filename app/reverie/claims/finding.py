@@ -240,7 +240,7 @@ def _script(tool: str, words: list[str]) -> tuple[int, str]:
 
 
 class _LineContext(Struct):
-    """The current line and the reason for which it is muted."""
+    """A line of a note, and the reason why it is muted; empty if it is not."""
 
     number: int = 0
     text: str = ""

@@ -89,7 +89,7 @@ class ClaudeStores:
         return self.memory_root(self.directory_of(checkout)) if moved is None else _moved_root(moved)
 
     def settings_of(self, cwd: str | None) -> MemorySettings:
-        """Return the memory settings of a working directory; None: those that apply to any.
+        """Return the memory settings of a working directory; `cwd` None: those that apply everywhere.
 
         Settings in the project itself are only used if sessions of this home have run in the project, because
         otherwise any directory that a person names could choose which files Reverie reads.
