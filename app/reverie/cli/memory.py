@@ -310,7 +310,7 @@ def _path(request: Mapping[str, Any]) -> str:
 
 
 def show_tree(session: Invocation) -> int:
-    """Print the three trees of a context."""
+    """Print the trees of the three scopes of a context."""
     parts = the_home(session)
     context = the_context(session, parts)
     shown = the_workbench(session, parts).shown.trees(context)

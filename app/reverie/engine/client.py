@@ -63,7 +63,7 @@ The system may have delivered a signal to another thread.
 _AGAIN_S = (0.0, 0.05, 0.2, 0.5)
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _AFTER_BUG_S = 5.0
-"""The first call on the next connection may meet the same bug, so it is not made at once."""
+"""The seconds before a new connection after a bug, which the next call may trigger again."""
 
 
 class EngineBug(Exception):

@@ -239,7 +239,7 @@ class HomeEngine(Workbench, HomeCalls):
     def start_history(self) -> None:
         """See `Workbench.start_history`.
 
-        The history of a large home, or a new one, is updated in a process of its own, because here this would
+        A new history, or that of a large home, is updated in a separate process, because in this one it would
         block the views for seconds.
         """
         if self._workers is not None and (
@@ -301,7 +301,7 @@ class HomeEngine(Workbench, HomeCalls):
         dirty: Collection[Path] | None = None,
         client: ClientConnection = NOBODY,
     ) -> TreesUpdate:
-        """Return the three trees of a context.
+        """Return the trees of the three scopes of a context.
 
         `known`: the serial of the trees that the client already has; if it is the latest, only the changes
         since then are returned. `dirty`: the changed paths; if given, only these are read again, provided
@@ -488,7 +488,7 @@ class ProfileEngine:
         return found
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Carry out a run in a process of its own; return its encoded result.
+        """Carry out a run in a separate process; return its encoded result.
 
         Returns None if the call is not a run or there are no workers. Raises `UserError`.
         """

@@ -91,7 +91,7 @@ class RemoteMachine:
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:
-        """Return the error for the last channel of `connect`, which is closed by now.
+        """Return the error for the last channel that `connect` returned; the channel must be closed.
 
         `failure`: the reason why the greeting failed; None if the connection was lost later.
         """

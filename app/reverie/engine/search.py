@@ -180,7 +180,7 @@ class EngineSearch:
             self._tell(IndexChanged(root, read, is_ready=True))
 
     def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-        """Read a home into the catalogue, in a process of its own if there are many files.
+        """Read a home into the catalogue, in a separate process if there are many files.
 
         A changed directory counts as one file.
         """

@@ -131,7 +131,7 @@ class Server(Protocol):
         """
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Carry out a run in a process of its own; return its encoded result, or None if it is not a run."""
+        """Carry out a run in a separate process; return its encoded result, or None if the call is no run."""
 
     def join(self, connection: ClientConnection) -> bool:
         """Add a client; return False if it is too late because the engine is ending."""

@@ -87,9 +87,9 @@ class Workers:
                     log.warning("a process for runs could not be started: %s", error)
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Do the same as `run`, for runs that nobody waits for.
+        """Carry out a run as `run` does, for runs whose result no person waits for.
 
-        One at a time, at the lowest priority.
+        These runs are carried out one at a time, at the lowest priority.
         """
         with self._aside:
             return self.run(control, home, aside=True)

@@ -72,7 +72,7 @@ def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
 
 
 def lenient_path(path: str) -> MemoryPath:
-    """Parse the path of something that is or was on disk, whose name may break the agent's rules.
+    """Parse the path of an existing or former file or folder, whose name may break the agent's rules.
 
     A path that leads out of its root is still refused by the code that opens the file.
     """

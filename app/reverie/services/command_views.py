@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ShownTrees(Struct, frozen=True):
-    """The three trees of a context, as JSON values."""
+    """The trees of the three scopes of a context, as JSON values."""
 
     nodes: tuple[Mapping[str, Any], ...]
     problem: str
@@ -65,8 +65,8 @@ class ShownChanges(Struct, frozen=True):
 class CommandViews:
     """The views of one home that commands print, read in their own process or in a running engine.
 
-    `view` returns the three trees of a context, `reviews` the service that shows the changes of runs. Reading
-    a view changes nothing in the home, and marks nothing as seen.
+    `view` returns the trees of the three scopes of a context, `reviews` the service that shows the changes of
+    runs. Reading a view changes nothing in the home, and marks nothing as seen.
 
     Threading: blocks on disk; any thread. Failure: `UserError`.
     """

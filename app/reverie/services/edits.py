@@ -389,7 +389,7 @@ class CompanionFiles:
         """Restore a companion to the content that the history has of it.
 
         `changes` holds one change: its path is that of the companion, its hash that of the content that the
-        person saw there. Raises `Conflict` if the file has another content by now.
+        person saw there. Raises `Conflict` if the file now has different content.
         """
         if len(changes) != 1:
             raise StoreError("There is nothing to change.", next_step="Choose another point.")

@@ -1,7 +1,8 @@
 """Findings in the memories of a context that a person should review, in one list.
 
-They are notes that say the same or contradict each other, statements that a newer note has superseded or that
-the repository disproves, secrets, hidden characters, and lines that read like instructions to a model.
+Findings are notes that have the same meaning or contradict each other, statements that a newer note has
+superseded or that the repository disproves, secrets, hidden characters, and lines that read like instructions
+to a model.
 
 Finding them changes nothing. A finding that a person has dismissed is not shown again, on any machine that
 has the profile, until the text of its lines changes. Evidence never contains secrets.
@@ -98,7 +99,7 @@ class MemoryFinding(Struct, frozen=True):
     def id(self) -> str:
         """The key under which the finding is dismissed, made of its kind, memories and evidence.
 
-        It stays the same if a line only moves.
+        The key does not change if a line only moves.
         """
         said = "\0".join((self.kind, *self.paths, *self.evidence))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:20]
@@ -182,7 +183,7 @@ def _noticed_by_models(
 ) -> Iterator[MemoryFinding]:
     """Yield the findings of models that are still valid and new.
 
-    The notes must still have the quoted lines, and the rules must not have found the same.
+    A finding is valid if the notes still have the quoted lines, and new if the rules have not found it too.
     """
     texts = {note.path: note.text for note in notes}
     alike = {frozenset(each.paths) for each in known if each.kind in _ALIKE}

@@ -1,8 +1,8 @@
 """Records the changes of a home that come from outside, as its watcher reports them.
 
-First everything since the home was last watched is recorded, then one batch of changes at a time; pins and
-use counts that the agent overwrote are restored. After a failure the next change tries again; no change is
-lost.
+It first records everything that changed since the home was last watched, then one batch of changes at a time;
+pins and use counts that the agent overwrote are restored. After a failure the next change tries again; no
+change is lost.
 
 Threading: a `HistoryRecorder` has a thread of its own, on which its callbacks are called; every method from
 any thread. Failure: reported by `notify`; a bug is logged, and the thread goes on, because views must not

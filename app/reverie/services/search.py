@@ -197,7 +197,7 @@ class SearchService:
         ]
 
     def overtaken(self) -> list[str]:
-        """Return the homes that were read but whose index was since rebuilt because of another home."""
+        """Return the homes that were read, but have lost rows since, because the index was rebuilt."""
         return [
             home_id
             for home_id, shelf in self._all()

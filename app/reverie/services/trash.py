@@ -2,9 +2,9 @@
 
 The history is the trash: whatever a person, a run, an agent or another program deleted, a snapshot had
 recorded it before, so the last version is in the history. Listing reads only the history. Restoring goes
-through `ChangeSet`, which never overwrites: a file that exists at the path by now is kept, and the deleted
-one is restored beside it under another name. Entries of several contexts are restored together; if one cannot
-be restored, none is.
+through `ChangeSet`, which never overwrites: if a file exists at the path again, it is kept, and the deleted
+file is restored beside it under another name. Entries of several contexts are restored together; if one
+cannot be restored, none is.
 
 Threading: blocking, any thread but the GUI's; `check` may raise to stop. Failure: `UserError`.
 """

@@ -1,8 +1,8 @@
 """Memories that someone else created, changed or deleted since a person last saw them.
 
-A memory is unseen unless its content is what the person last saw or saved here, or what the history had when
-the home was first opened, or was written by the person. The same applies to a deleted memory. Opening a file
-does not mark it as seen: the view reports when the changed lines were on the screen.
+A memory is unseen unless its content was written by the person, is the content that the person last saw or
+saved in Reverie, or was in the history when the home was first opened. The same applies to a deleted memory.
+Opening a file does not mark it as seen: the view reports when the changed lines were on the screen.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`; a mark is never guessed.
 """

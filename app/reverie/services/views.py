@@ -111,7 +111,7 @@ class UnseenChange(Struct, frozen=True):
 
 
 class MemoryView(Struct, frozen=True):
-    """The three trees of one context."""
+    """The trees of the three scopes of one context."""
 
     context: ScopeContext
     scopes: Mapping[Scope, ScopeListing]
@@ -407,8 +407,8 @@ class CompanionRestored(Struct, frozen=True, tag=True):
 class FieldChange(Struct, frozen=True, tag=True):
     """A change of one field of the record of loki-mode in `rel` (path below the memory root).
 
-    It has the value that it expects, so that changes that others made meanwhile are preserved.
-    `place`: the keys and list positions that lead to the field.
+    It contains the value that it expects, so that concurrent changes by others are preserved. `place`: the
+    keys and list positions that lead to the field.
     """
 
     rel: str
