@@ -353,7 +353,10 @@ def at_rest(stamp: Stamp, read_ns: int) -> bool:
 
 
 class SwappedError(Exception):
-    """Raised for a name that is a symlink, unresolved or swapped in since. Resolve the path and try again."""
+    """Raised for a name that is a symlink, because the path was not resolved or the name has been swapped.
+
+    Callers resolve the path and try again.
+    """
 
 
 class Directory:
@@ -740,7 +743,7 @@ class Descent:
 
 
 def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, Directory, os.DirEntry[str]]]:
-    """Yield for each entry below the top its path, the open directory that contains it, and its `DirEntry`.
+    """Yield (path, open directory that contains it, `DirEntry`) for each entry below the top directory.
 
     Folders come before their contents.
     """

@@ -245,7 +245,7 @@ def this_process() -> ProcessId:
 
 
 def process_id(pid: int) -> ProcessId:
-    """Return the identity of the process that now has this id, or one that is never alive."""
+    """Return the identity of the process with this id; if there is none, an identity that is never alive."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 

@@ -57,8 +57,8 @@ def use_wal(connection: sqlite3.Connection) -> None:
 def use_kept_journal(connection: sqlite3.Connection) -> None:
     """Switch the database to a rollback journal that is kept between transactions.
 
-    For databases whose transactions are a row or two, each on a connection of its own: creating and removing
-    the files of WAL mode would take many times as long as such a transaction.
+    Meant for databases whose transactions write a row or two, each on a connection of its own: creating and
+    removing the files of WAL mode would take many times as long as such a transaction.
     """
     _use_journal(connection, "PERSIST")
 
@@ -99,8 +99,8 @@ def set_aside(database: Path) -> Path:
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
     """Return (cause, next step) to show for an error of SQLite.
 
-    For an error that a person cannot fix these are `cause` and `next_step`. `database`: None leaves out the
-    checks of the file.
+    For an error that a person cannot fix these are `cause` and `next_step`. If `database` is
+    None, its file is not checked.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
@@ -205,7 +205,7 @@ class Database:
             connection.close()
 
     def _copy(self) -> Path:
-        """Return a copy that is at least as new as the original was at the call."""
+        """Return the path of a copy that is at least as new as the original was when the call began."""
         for _try in range(_TRIES):
             before = stamp(self.path)
             if before is None:

@@ -68,9 +68,9 @@ class WatchOptions(Struct, frozen=True):
 class WatchSession:
     """One run of the watcher, from start to stop: its thread maintains the watches and delivers batches.
 
-    The thread maintains (watches roots that appeared, vanished or moved; replaces a source in trouble; falls
-    back to polling), then delivers a batch that is due, then sleeps until the next event, timer or request.
-    Sources only add to the batch. Implements `Sink` for its sources.
+    The thread maintains the watches (it watches roots that appeared, vanished or moved, replaces a source in
+    trouble, falls back to polling), then delivers a batch that is due, then sleeps until the next event,
+    timer or request. Sources only add to the batch. Implements `Sink` for its sources.
 
     Threading: `changed`, `roots_changed`, `trouble`, `report_given`, `request_rescan` and `set_targets` may
     be called from any thread; everything else happens on the session's own. The lock guards the batch and the

@@ -212,7 +212,7 @@ def _without_nested(placements: Iterable[Placement]) -> dict[str, Watched]:
 
 
 def _covered(path: str, deep: Collection[str]) -> bool:
-    """Return whether the recursive watch of a directory in `deep` includes `path`; it skips hidden ones."""
+    """Return whether `path` is below a directory in `deep`, with no hidden name on the way from there."""
     return any(above in deep and f"{os.sep}." not in path[len(above) :] for above in _above(path))
 
 

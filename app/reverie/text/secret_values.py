@@ -219,11 +219,11 @@ def is_strong(value: str) -> bool:
 def drawn_bits(value: str) -> float:
     """Return how random a value looks, as bits of information per character.
 
-    About 4 for words and names made of words, about 5.7 for random values. The value is split into pieces:
-    words (delimited by case) and numbers. Each piece adds 6 bits; a word also adds the bits of its pairs of
-    letters (`SecretWords.letter_pairs`), a number 3 bits per further digit. The first number adds only 4
-    bits, and a piece after `.`, `_`, `-` or `/` only 3, because names contain these too. Those signs add
-    nothing themselves; other signs add 5 bits each.
+    The result is about 4 for words and names made of words, and about 5.7 for random values. The value is
+    split into pieces: words (delimited by case) and numbers. Each piece adds 6 bits; a word also adds the
+    bits of its pairs of letters (`SecretWords.letter_pairs`), a number 3 bits per further digit. The first
+    number adds only 4 bits, and a piece after `.`, `_`, `-` or `/` only 3, because names contain these too.
+    Those signs add nothing themselves; other signs add 5 bits each.
     """
     pairs = secret_words().letter_pairs
     bits = count = numbers = 0
@@ -285,8 +285,8 @@ def _is_random_run(run: str) -> bool:
 def holds_any(text: str, parts: Iterable[str]) -> bool:
     """Return whether `text` contains one of `parts`.
 
-    Callers use it before a pattern that cannot match without one of the parts; it takes a hundredth of the
-    time.
+    Callers use it before a pattern that cannot match without one of the parts; this test takes a
+    hundredth of the time.
     """
     for part in parts:  # noqa: SIM110 - asked ten times of each text; a generator takes twice as long
         if part in text:

@@ -647,7 +647,7 @@ class ChangesControl(QObject):
     def _bring_back(self, entries: Sequence[TrashEntry], names: dict[str, str]) -> None:
         """Restore deleted memories.
 
-        `names` maps the ids of entries to the paths at which they are restored; entries without an id in it
+        `names` maps the ids of entries to the paths at which they are restored; all other entries
         are restored at their old paths.
         """
         session = self._session

@@ -57,7 +57,7 @@ class ProfileSettings:
 
 
 class SettingsControl(QObject):
-    """The controller between the settings dialog and the settings file, the keyring and the model services.
+    """The controller that connects the settings dialog to the settings file, keyring and model services.
 
     The settings file is read first; the results of the engine and the services arrive later. Requests run as
     jobs on lanes of this controller, so that a slow keyring or model server does not delay the window, a

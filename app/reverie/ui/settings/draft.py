@@ -180,7 +180,7 @@ def is_base_url(text: str) -> bool:
 
 
 def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
-    """Return the draft for one home, or without a home if `home_id` is empty."""
+    """Return all settings as a draft, with the background settings of home `home_id` unless it is empty."""
     values = values_of(settings)
     if home_id:
         values |= _of_home(settings, home_id)

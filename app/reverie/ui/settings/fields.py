@@ -61,7 +61,7 @@ class ModelBox(QComboBox):
 
     @property
     def value(self) -> str:
-        """The chosen or typed value; typed text can be incomplete, so that it is not a model."""
+        """The chosen or typed value; typed text can be incomplete and so not the name of a model."""
         text = self.currentText().strip()
         return self._words.get(text, text)
 

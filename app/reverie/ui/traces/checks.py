@@ -442,7 +442,7 @@ class ChecksControl(QObject):
 
     @Slot()
     def _look_quietly(self) -> None:
-        """Run the checks without showing progress; if a job is running, wait until it has ended."""
+        """Run the checks without showing progress; if a job is running, run them later. Returns at once."""
         if self.busy:
             self._settle.start()
         else:

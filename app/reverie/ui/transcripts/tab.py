@@ -171,7 +171,7 @@ class SourceModel(QAbstractTableModel):
         return tuple(sorted(found.items()))
 
     def without_facts(self) -> tuple[TranscriptSource, ...]:
-        """Return the transcripts with missing facts whose file has not been read yet."""
+        """Return the transcripts that lack facts and whose files have not been read yet."""
         return tuple(
             each
             for each in self._listed
@@ -222,7 +222,7 @@ def _project_of(source: TranscriptSource) -> str:
 
 
 def _with_parts(sources: Sequence[TranscriptSource]) -> list[TranscriptSource]:
-    """Return `sources` with each transcript that belongs to another one moved directly behind that one."""
+    """Return `sources` with each transcript moved directly behind the one to which it belongs, if listed."""
     there = {each.id for each in sources}
     parts: defaultdict[str, list[TranscriptSource]] = defaultdict(list)
     for each in sources:

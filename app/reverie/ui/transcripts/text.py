@@ -208,7 +208,7 @@ class EntryStyle:
     """Creates the lines of entries, with the formats for one palette.
 
     Very long lines are broken, because Qt lays out a line as a whole. No state is shown by colour alone: the
-    first line of an entry contains it as text.
+    first line of an entry also names the state.
     """
 
     def __init__(self, palette: QPalette) -> None:
