@@ -422,7 +422,7 @@ class LostStore(Struct, frozen=True):
     """A store that no listed project or workspace uses any more, with all facts about it in the home."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
-    """`missing-project`: the home lists its project, whose directory is not there now; `older-name`: the
+    """`missing-project`: the home lists its project, whose directory does not exist now; `older-name`: the
     agent keeps the memory of its project in another directory today; else as `Orphan`."""
     directory: Path
     label: str

@@ -216,7 +216,7 @@ class SessionMeter(Protocol):
     """An incremental reader of one transcript; belongs to one thread at a time."""
 
     def update(self) -> SessionMeasure:
-        """Read what was added since the last call and return the current figures.
+        """Read the lines added since the last call and return the current figures.
 
         Raises `FileNotFoundError`, `UserError`.
         """

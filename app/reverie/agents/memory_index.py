@@ -280,7 +280,7 @@ def is_conflict_copy(rel: str) -> bool:
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return another file whose path differs only in code points (`ü` as one or two); None without one."""
+    """Return the file whose path differs from `rel` only in code points (`ü` as one or two), or None."""
     if rel in there or rel.isascii():
         return None
     wanted = unicodedata.normalize("NFC", rel)

@@ -168,8 +168,8 @@ class FileRule(Struct, frozen=True):
 
     `generated`: the agent recreates it, so an edit would be lost; `read-only`: not ours to change, for
     example a record or a file that a server keeps. `sentence` explains this to a person; for an `editable`
-    file it is what an editor has to know. Reverie's own runs obey the rule like people. `deletable`: the file
-    may still be deleted as a whole, and restored, under the agent's own lock beside it.
+    file it has advice for a person who edits the file. Reverie's own runs obey the rule like people.
+    `deletable`: the file may still be deleted as a whole, and restored, under the agent's own lock beside it.
     """
 
     kind: Literal["editable", "generated", "read-only"] = "editable"
@@ -190,7 +190,7 @@ class Refusal(Struct, frozen=True):
     """The key of the store; empty for the whole home."""
     title: str
     evidence: str
-    """The file, its content, and what Reverie knows instead. A permission covers exactly this text."""
+    """The file, the value in it, and the values that Reverie knows. A permission covers exactly this text."""
     next_step: str
     permissible: bool = True
     """Whether a person may have Reverie write anyway."""

@@ -243,7 +243,7 @@ class Tail(Protocol):
 
     @property
     def position(self) -> TailPosition:
-        """The end of what was read."""
+        """The end of the part that was read."""
 
     def poll(self) -> tuple[TailEvent, ...]:
         """Return the rows appended since the last poll, in order.

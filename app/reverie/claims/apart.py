@@ -404,7 +404,7 @@ class RepositoryIdentities:
     def read(
         self, path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
     ) -> Identity | None:
-        """Return what `claims.identity.read_identity` returns.
+        """Return the identity of the repository at `path`, as `claims.identity.read_identity` does.
 
         Also returns None if the repository does not respond.
         """

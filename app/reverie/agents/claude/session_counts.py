@@ -76,7 +76,7 @@ class SessionFacts(Struct):
 class SessionScan:
     """An incremental reader of one transcript.
 
-    Later calls read only what was added. A file that was replaced or became shorter is read again.
+    Later calls read only added lines. A file that was replaced or became shorter is read again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class SessionScan:
         self._facts = SessionFacts()
 
     def update(self) -> SessionFacts:
-        """Read what was added since the last call and return the current counts."""
+        """Read the lines added since the last call and return the current counts."""
         with reading_transcript(self._path) as file:
             status = os.fstat(file.fileno())
             place = (status.st_dev, status.st_ino)

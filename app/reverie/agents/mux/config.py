@@ -38,7 +38,7 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """The projects in the agent's own order, including those whose workspaces moved to a parent (empty)."""
+    """The projects in the agent's own order, including those emptied by a move of workspaces to a parent."""
 
     projects: tuple[Project, ...]
     problems: tuple[str, ...]

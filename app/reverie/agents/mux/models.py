@@ -95,7 +95,7 @@ def writer_config(config: object, workspace_id: str, metadata_id: MetadataId) ->
     """Return the config's settings of the memory writer for this workspace, its own before the defaults.
 
     A value of the wrong type counts as absent, except for the interval: it is passed on unchanged, so that
-    the scheduler can report what is wrong with it.
+    the scheduler can report the problem.
     """
     from reverie.agents.capabilities import AgentWriterConfig  # late, as above
 

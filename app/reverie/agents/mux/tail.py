@@ -97,7 +97,7 @@ class TranscriptTail:
 
     @property
     def position(self) -> TailPosition:
-        """The end of what was read."""
+        """The end of the part that was read."""
         known = self._announced
         ids = (tuple(known.recent), tuple(known.begun))
         return TailPosition(

@@ -77,7 +77,7 @@ class MuxTranscript:
         return tuple(found.values())
 
     def rows(self, marks: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
-        """Yield decoded rows of both files; with `marks`, only those whose line has one of them."""
+        """Yield decoded rows of both files; with `marks`, only those whose line contains one of `marks`."""
         self.skipped = 0
         for name in FILES:
             for line in self._lines(self._directory / name):
