@@ -135,7 +135,7 @@ class RunRecord(Struct, frozen=True):
 
     @property
     def part(self) -> Parts:
-        """The part of another run that this run undid; empty for any other run."""
+        """The part of an earlier run that this run undid; empty if this run undid no part."""
         return parts_from_json(self.details.get("part"))
 
     @property

@@ -344,7 +344,7 @@ class Job(ABC, Generic[Thought]):
         """
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """Return the engine's trace with the facts added that only the run has."""
+        """Return the engine's trace, extended by the facts that only the run knows."""
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
         return {**trace, "workspaceId": record.workspace_id or "", "reverie": ours}
 

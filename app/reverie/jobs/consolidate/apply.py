@@ -86,7 +86,7 @@ class ApplyPlan(Struct):
     def conflict(self, file: ReviewedFile, why: str, chosen: Mapping[str, bytes | None]) -> None:
         """Leave the file unchanged because its present state conflicts with the chosen contents.
 
-        These are added to `unapplied`.
+        The chosen contents are added to `unapplied`.
         """
         self.leave(file, why)
         self.conflicts.append(file.path)

@@ -192,8 +192,8 @@ def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
 def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
     """Return a harvest record as people should see it.
 
-    A harvest that is pending for over 5 minutes with no attempts left becomes a failure that ended `now`,
-    with the error of the record or one made here.
+    A harvest that has been pending for over 5 minutes with no attempts left is shown as a failure that
+    ended `now`, with the record's error or a default error.
     """
     stale = record["status"] == "pending" and now - record["startedAt"] > STALE_PENDING_MS
     if stale and record["attemptCount"] >= HARVEST_ATTEMPTS:

@@ -143,7 +143,7 @@ def read_facts(path: str, text: str) -> list[Fact]:
 
 
 def fact_key(text: str) -> str:
-    """Return the text without differences in markup, case and white space."""
+    """Return the text normalized: texts that differ only in markup, case or white space become equal."""
     if "*" in text or "`" in text or "_" in text:
         text = _MARKUP.sub("", text)
     return " ".join(text.casefold().split()).strip(" .;,:")

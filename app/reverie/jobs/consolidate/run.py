@@ -181,8 +181,8 @@ class AgentLocks:
     def _keep(self, entry: Mapping[str, Any], left: object) -> None:
         """Save the state that the lock had before the run.
 
-        Raises `Busy` if the saved state is no longer `left`: this process was suspended, and another run has
-        started.
+        Raises `Busy` if the saved state no longer equals `left`, that is, if this process was suspended and
+        another run has started since.
         """
         ensure_private(self._kept.parent)
 
