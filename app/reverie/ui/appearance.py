@@ -207,7 +207,7 @@ def _readable(color_rgb: int, background_rgb: int, ratio: float) -> int:
 
 
 def dimmed(text: QColor, background: QColor) -> QColor:
-    """Return `text` as quiet as is still readable on `background`."""
+    """Return the quietest variant of the colour `text` that is still readable on `background`."""
     return readable(mixed(text, background, 0.62), background)
 
 
@@ -333,7 +333,7 @@ def _foreign_theme(
 
 
 def is_high_contrast(base: QColor, window: QColor, text: QColor) -> bool:
-    """Return whether these are the colours of a high contrast theme of the system, which is not changed."""
+    """Return whether the colours are those of the system's high contrast theme, which is never changed."""
     return contrast(text, base) >= HIGH_CONTRAST and base == window
 
 

@@ -638,7 +638,7 @@ class ContextControl(QObject):
             self._on_tree(update)
 
     def stop(self) -> None:
-        """Stop the lane, because the window closes."""
+        """Stop the lane; called when the window closes."""
         self._lane.stop()
 
     def _forget(self) -> None:
@@ -649,7 +649,7 @@ class ContextControl(QObject):
 
     @Slot(object)
     def _on_tree(self, update: TreeUpdate) -> None:
-        """Gather again after the memories or the selected context have changed."""
+        """Gather the facts again after the memories or the selected context have changed."""
         if self._update is not None and self._update.context != update.context:
             self._forget()
         self._update, self._stale = update, True
@@ -671,7 +671,7 @@ class ContextControl(QObject):
             self._gather()
 
     def _gather(self) -> None:
-        """Read the facts in a job, then assemble."""
+        """Read the facts in a job, then assemble the context."""
         session, update = self._session, self._update
         if session is None or update is None or update.names_only:
             return
@@ -715,13 +715,13 @@ class ContextControl(QObject):
 
     @Slot()
     def _on_typed(self, *_file: object) -> None:
-        """Assemble again after a text in the editor has changed."""
+        """Assemble the context again after a text in the editor has changed."""
         if self.tab.isVisible():
             self._put_together()
 
     @Slot()
     def mark_again(self) -> None:
-        """Assemble again after the findings about outdated memories have changed."""
+        """Assemble the context again after the findings about outdated memories have changed."""
         if self.tab.isVisible():
             self._put_together()
 

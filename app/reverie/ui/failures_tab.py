@@ -201,7 +201,10 @@ def crash_key(group: CrashGroup) -> str:
 
 
 def crash_name(crash: Crash) -> str:
-    """Return the displayed name of a crash: its error class, else its friction, else a replacement text."""
+    """Return the name to show for a crash.
+
+    It is the error class, else the kind of friction (the agent's word for an obstacle), else a placeholder.
+    """
     return _short(crash.error_class) or _short(crash.friction) or tr("crash without an error class")
 
 
@@ -353,7 +356,7 @@ _SHOWN_PROBLEMS = 20
 class FailuresTab(PartTab):
     """The view of the failures: parts, rows and details.
 
-    Signals: `resolve_wanted(LessonView)`, request for a change;
+    Signals: `resolve_wanted(LessonView)`, request to edit the resolution of an error;
     `open_wanted(str)`, request to open a file below the memory root; `transcript_wanted(str)`, request to
     open the transcript of the source with this id.
     """
@@ -720,7 +723,7 @@ class FailuresControl(QObject):
                 self._look()
 
     def stop(self) -> None:
-        """Stop the lane, because the window closes."""
+        """Stop the lane; called when the window closes."""
         self._lane.stop()
 
     @Slot()

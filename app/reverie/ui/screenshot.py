@@ -31,7 +31,7 @@ _LAYOUT_TURNS = 5
 
 
 def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
-    """Run the event loop until `condition()` is True; return False if it is not within `limit_ms`."""
+    """Run the event loop until `condition()` is True; return False if that takes longer than `limit_ms`."""
     deadline = time.monotonic() + limit_ms / 1000
     while not condition():
         if time.monotonic() > deadline:

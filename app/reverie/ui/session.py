@@ -223,7 +223,7 @@ class HomeSession(QObject):
 
     @Slot()
     def _on_engine_replaced(self) -> None:
-        """Repeat all requests, because a new engine has replaced a dead one."""
+        """Repeat all requests; called when a new engine has replaced a dead one."""
         if self._closed:
             return
         self._watch.lost()
@@ -523,7 +523,7 @@ class HomeSession(QObject):
             self._watch.rescan("focus")
 
     def close(self, *, leave: bool = True) -> None:
-        """Emit no more signals, because the home or the window closes.
+        """Emit no more signals; called when the home or the window closes.
 
         With `leave`, a job makes the engine stop watching for this window; otherwise the engine stops when
         the connection ends.

@@ -103,7 +103,7 @@ class SessionStore(QObject):
 
     @Slot()
     def _on_choice(self) -> None:
-        """Stop restoring, because the user selected another place or memory."""
+        """Stop restoring; called when the user selects another place or memory."""
         if not self._is_picking:
             self.restoring = False
 

@@ -145,7 +145,7 @@ def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buf
 def merged(buffer: Buffer, base: FileText | None, modified: bool) -> Buffer:
     """Return the buffer after a merge.
 
-    If `base` is not the version on disk, the user has to decide. `modified` tells whether the text differs
+    If `base` is not the version on disk, the user has to decide. `modified`: whether the text differs
     from the text on disk.
     """
     undecided = base is not buffer.disk
@@ -166,7 +166,7 @@ def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
 def saved(buffer: Buffer, found: FileText, still_modified: bool) -> Buffer:
     """Return the buffer after a save that left `found` on disk.
 
-    `still_modified` tells whether the user typed meanwhile.
+    `still_modified`: whether the user typed meanwhile.
     """
     return replace(buffer, base=found, disk=found, modified=still_modified, banner="")
 

@@ -179,9 +179,7 @@ class Buffers(QObject):
     def save(self, file: OpenFile) -> None:
         """Write the text if the file on disk is still the version on which the text is based.
 
-        Otherwise a banner asks the user what to do.
-
-        A conflict becomes a banner.
+        Otherwise there is a conflict, and a banner asks the user what to do.
         """
         session = self._sessions[file.buffer.ref.home]
         if file.saving or file.read_only:

@@ -130,7 +130,7 @@ class ConflictChoice(QWidget):
         return self.isAncestorOf(QApplication.focusWidget() or self._view)
 
     def clear(self) -> None:
-        """Hide the card, because there is no conflict."""
+        """Hide the card; called when there is no conflict."""
         if self.has_focus:
             self.left.emit()
         self._conflict = None
@@ -170,7 +170,7 @@ class ConflictChoice(QWidget):
         return self._view.block_top(last.blockNumber()) + round(height)
 
     def _size(self, port: QSize) -> QSize:
-        """Return the size of the card, with as many of their lines as fit into the viewport `port`.
+        """Return the size of the card, with as many of the lines on disk as fit into the viewport `port`.
 
         In the smallest windows no line fits.
         """
@@ -195,7 +195,7 @@ class ConflictChoice(QWidget):
         return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
-        """Return the number of rows that their lines take when wrapped at `width`."""
+        """Return the number of rows that the lines on disk take when wrapped at `width`."""
         one = max(1, (width - 4 * GAP) // max(1, QFontMetrics(self.theirs.font()).horizontalAdvance("m")))
         conflict = self._conflict
         return sum(1 + len(line) // one for line in (conflict.theirs if conflict is not None else ()))

@@ -82,7 +82,7 @@ class OpenFile(QObject):
         self.whole = False
         """Whether the text is shown in full, however long, because the user edits it or asked for it."""
         self.shortened = False
-        """The text is too long to be shown in full, or is not yet, so it is for reading only."""
+        """Whether the text is read-only because it is too long to show in full, or not all shown yet."""
         self._parts: Iterator[str] = iter(())
         self._next = single_shot(self, 0, self._add_part)
         self.arrived = Arrived()
@@ -243,7 +243,7 @@ class OpenFile(QObject):
         self.arrived = Arrived()
 
     def retype(self, content: str) -> None:
-        """Change the text to `content` with the smallest edit, as if the user had typed it."""
+        """Change the text to `content` with the smallest edit, as if the user had typed the change."""
         self.whole = True
         if self.shortened and self.buffer.base is not None:
             self._next.stop()

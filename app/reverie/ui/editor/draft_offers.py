@@ -94,7 +94,7 @@ class DraftOffers(QObject):
 
     @Slot()
     def look_again(self) -> None:
-        """Search for drafts again, because another program overwrote a save, whose text became a draft."""
+        """Search for drafts again; called when an overwritten save has become a draft."""
         if self._session is not None:
             self._look(self._session)
 

@@ -167,7 +167,7 @@ class FindBar(QWidget):
         self._view.setFocus()
 
     def document_changed(self) -> None:
-        """Search again, because another file is shown, or none."""
+        """Search again; called when another file is shown, or none."""
         self._places, self._current = TextMatches(), -1
         if self._is_shown:
             self.look()

@@ -131,7 +131,7 @@ class FrontForm(QWidget):
         self._area.fit()
 
     def forget(self) -> None:
-        """Drop keys that were added without a value, because another file is shown."""
+        """Drop keys that were added without a value; called when another file is shown."""
         self._asked.clear()
         self._text = ""
 
@@ -384,7 +384,7 @@ class FrontMatterField:
     def fits(self, entry: FrontEntry) -> bool:
         """Return whether this editor can show the value of `entry`.
 
-        An editor of several lines can show any value, an editor of one line no long one.
+        An editor of several lines can show any value, an editor of one line only a short one.
         """
         return isinstance(self.editor, LinesEdit) or not _is_long(entry)
 

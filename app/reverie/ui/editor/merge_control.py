@@ -273,9 +273,9 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
 
 
 def by_whom(authors: Iterable[str]) -> str:
-    """Word who wrote a change, like `by the memory writer`; several kinds of writers are `by others`.
+    """Return a phrase that says who wrote a change, such as `by the memory writer`.
 
-    Actors are never guessed.
+    It is `by others` for several kinds of authors, and `by a background job` for an unknown kind.
     """
     names = {
         "": tr("by another program"),

@@ -381,7 +381,7 @@ class EditorView(QObject):
         )
 
     def _on_kept(self, _nothing: None) -> None:
-        """Ignore the result of storing the settings, because the choice already applies."""
+        """Ignore the result of storing the settings; the choice already applies."""
 
     def set_actions(self, actions: Actions, ids: tuple[str, ...]) -> None:
         """Set the window's actions whose check marks reflect what is shown here."""

@@ -612,7 +612,7 @@ def _facts(group: DuplicateGroup) -> str:
 
 
 def _file_name(file: DuplicateFile) -> str:
-    """Return the displayed name of a file: its path, scope, size and owner."""
+    """Return the text to show for a file: its path, scope, size and owner."""
     where = f"{visible(file.rel)} · {words.scope_name(file.scope)} · {human_size(file.size)}"
     return f"{where} · {visible(file.owner)}" if file.owner else where
 

@@ -149,7 +149,7 @@ class TemplateChoice(QComboBox):
 
 
 def _name(template: str) -> str:
-    """Return the displayed name of one of Reverie's templates."""
+    """Return the name to show for one of Reverie's templates."""
     names = {
         "task": tr("Task notes"),
         "lessons": tr("Lessons learned"),

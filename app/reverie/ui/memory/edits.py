@@ -228,7 +228,7 @@ class Edits(QObject):
         change.session.lanes.scan.submit(change.name, change.job, done=done, failed=failed)
 
     def forget(self) -> None:
-        """Clear the changes to undo and redo, because another home is shown."""
+        """Clear the changes to undo and redo; called when another home is shown."""
         self._undos.clear()
         self._redos.clear()
         self._forgotten += 1
@@ -373,7 +373,7 @@ class HandControl(QObject):
         self._model.move_asked.connect(self._drop)
 
     def forget(self) -> None:
-        """Clear the changes to undo, the pending selection and the message, because another home is shown."""
+        """Clear the changes to undo, the pending selection and the message, when another home is shown."""
         self.edits.forget()
         self._back.forget()
         self._wanted = ""
@@ -670,7 +670,7 @@ class HandControl(QObject):
     def offer_undo(self, undo: Undo, sentence: str) -> None:
         """Show `sentence` and an Undo button, if the change is the next one to undo.
 
-        If another home has been shown since the change, it is not, and nothing is shown.
+        Nothing is shown if another home has been shown since: the change can then no longer be undone here.
         """
         if self.edits.last is undo:
             self._back.offer(undo, sentence)
@@ -708,5 +708,5 @@ class HandControl(QObject):
 
 
 def _name(path: str) -> str:
-    """Return the displayed file name of a path."""
+    """Return the file name of a path, as it is shown."""
     return visible(path.rpartition("/")[2])

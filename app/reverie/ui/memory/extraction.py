@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def stage(name: str) -> str:
-    """Return the displayed name of a stage of a rollout or directory; an unknown name is not changed."""
+    """Return the name to show for a stage of a rollout or directory; an unknown name is not changed."""
     return {
         "next": tr("next"),
         "left-out": tr("skipped"),
@@ -152,7 +152,7 @@ class ExtractControl(QObject):
             session.status_changed.connect(self._soon)
 
     def forget(self) -> None:
-        """Clear the status, because another context is being read."""
+        """Clear the status; called while another context is being read."""
         self._view = None
         self._rest.stop()
         self._lanes.scan.abandon("extract status")

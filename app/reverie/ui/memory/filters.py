@@ -140,7 +140,7 @@ class TreeOrder(QObject):
 
 
 def chip_text(show: Show) -> str:
-    """Return the displayed name of a filter."""
+    """Return the name to show for a filter."""
     return {
         "all": tr("All"),
         "loaded": tr("Loaded"),

@@ -207,7 +207,7 @@ class LintControl(QObject):
         self._lane.stop()
 
     def _forget(self) -> None:
-        """Clear the findings, because another home or context is shown."""
+        """Clear the findings; called when another home or context is shown."""
         self._quiet.stop()
         self._update = None
         self._dirty.clear()
@@ -445,7 +445,7 @@ INDEX_QUIET_MS = 150
 
 
 class IndexControl(QObject):
-    """Controller of the care of an index: checks and fixes the open one, and renames memories with links.
+    """Controller of the index: checks and fixes the open index, and renames memories with their links.
 
     Call `set_session` and `follow` when the shown home or its trees change. The owner puts the widget `panel`
     into the editor.
@@ -527,7 +527,7 @@ class IndexControl(QObject):
         return ""
 
     def _forget(self) -> None:
-        """Hide the panel, because no index is open."""
+        """Hide the panel; called when no index is open."""
         self._quiet.stop()
         self._path = ""
         self.panel.show_look(None)
@@ -707,7 +707,7 @@ class RenameDialog(QDialog):
 
 
 def _name(path: str) -> str:
-    """Return the displayed path of a memory inside its scope."""
+    """Return the path of a memory inside its scope, as it is shown."""
     return visible("/".join(path.split("/")[3:]))
 
 

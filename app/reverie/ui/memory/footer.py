@@ -84,7 +84,7 @@ def conflict_words(result: RunResult) -> str:
 
 
 def kind_words(run: RunSummary) -> str:
-    """Return the displayed kind of a run; `Preview` for a dry run."""
+    """Return the name to show for the kind of a run; `Preview` for a dry run."""
     if run.dry_run:
         return tr("Preview")
     return kind_title(run.kind)
@@ -106,7 +106,7 @@ def applied_words(run: RunResult) -> str:
 
 
 def state_words(run: RunSummary) -> str:
-    """Return the displayed outcome of a run; if it was undone, wholly or in part, a text that says so."""
+    """Return the outcome of a run as text; if the run was undone, wholly or in part, a text that says so."""
     if run.reverted:
         return tr("undone")
     return tr("partly undone") if run.partly_undone else display_text.outcome(run.outcome)
@@ -344,7 +344,7 @@ class RunPanel(QWidget):
 
 
 def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the displayed texts of a journal entry: verb, path (with the new path of a rename), note."""
+    """Return (verb, path, note), the texts of a journal entry; the path includes the new path of a rename."""
     what = visible(str(op.get("path", "")))
     if op.get("newPath"):
         what = f"{what} → {visible(str(op['newPath']))}"
@@ -353,7 +353,7 @@ def op_words(op: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def step_words(step: str) -> str:
-    """Return the displayed name of a step of a run's `Progress`; an unknown step is returned as it is."""
+    """Return the name to show for a step of a run's `Progress`; an unknown step is returned as it is."""
     return {
         "applying": tr("Writing the changes…"),
         "reading": tr("Reading the memories…"),
@@ -763,7 +763,7 @@ class Footer(QWidget):
     # Rows
 
     def forget(self) -> None:
-        """Show all rows as loading, because the status of another context is being read."""
+        """Show all rows as loading; called while the status of another context is being read."""
         self._status = None
         for row in self.rows.values():
             row.set_visible(True)

@@ -280,7 +280,7 @@ class FooterControl(QObject):
         self.forget()
 
     def forget(self, place: str = "") -> None:
-        """Clear the status, because another context is being read.
+        """Clear the status; called while another context is being read.
 
         `place` is the title of that context; "" if no context is being read.
         """
@@ -325,7 +325,7 @@ class FooterControl(QObject):
         return ""
 
     def _follow(self) -> None:
-        """Show the engine or the reason why none can start, and emit `state_changed`."""
+        """Show the engine, or the reason why no run can start, and emit `state_changed`."""
         self.footer.say_engine(self.obstacle, self._choice)
         self.state_changed.emit()
 

@@ -248,7 +248,7 @@ class NotesControl(QObject):
         return self._ticket is not None and self._of == self._session_id
 
     def _forget(self, session_id: str) -> None:
-        """Clear the status, because the session `session_id` is shown now ("" if none is)."""
+        """Clear the status; called when the session `session_id` is shown ("" for no session)."""
         self._quiet.stop()
         self._session_id, self._seen, self._said, self._stale = session_id, None, "", False
         self._show()

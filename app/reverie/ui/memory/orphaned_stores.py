@@ -172,7 +172,7 @@ class OrphansPage(QWidget):
             self.text.setPlainText(visible_lines(cut.removeprefix("\ufeff")))
 
     def clear(self) -> None:
-        """Clear the page, because another home is shown."""
+        """Clear the page; called when another home is shown."""
         self._view = OrphansView((), ())
         self.message.clear()
         self._pages.setCurrentIndex(0)
@@ -184,7 +184,7 @@ class OrphansPage(QWidget):
         return path if isinstance(path, str) else None
 
     def target_name(self) -> str:
-        """Return the displayed name of the target of a merge."""
+        """Return the name to show for the target of a merge."""
         path = self.target_path
         if not path:
             return scope_name(Scope.GLOBAL)
@@ -310,7 +310,7 @@ def _file_item(rel: str, size: int, changed_ms: int) -> QListWidgetItem:
 
 
 def _targets(view: StoreView, all_: OrphansView) -> Sequence[tuple[str, str, str]]:
-    """Return name, path and displayed text of each project that the store can be merged into."""
+    """Return (name, path, text to show) of each project that the store can be merged into."""
     matched = {match.project_path: match for match in view.matches}
     own = view.store.former_path if view.store.kind == "missing-project" else None
     there = {project.path: project.there for project in all_.projects}
@@ -513,7 +513,7 @@ class OrphanSurvey(QObject):
         )
 
     def stop(self) -> None:
-        """Stop surveying, because the home or the window closes."""
+        """Stop surveying; called when the home or the window closes."""
         self._closed = True
         self._timer.stop()
 
@@ -598,7 +598,7 @@ class OrphansControl(QObject):
             self.page.stores.setFocus()
 
     def stop(self) -> None:
-        """Stop all surveys and close the dialog, because the window closes."""
+        """Stop all surveys and close the dialog; called when the window closes."""
         for survey in self._surveys.values():
             survey.stop()
         if self.dialog is not None:

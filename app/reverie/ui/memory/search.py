@@ -109,7 +109,7 @@ class ResultModel(QAbstractListModel):
         return None
 
     def place_of(self, hit: SearchHit) -> str:
-        """Return the displayed place of a hit: scope, workspace or project, and home if several are open."""
+        """Return the place of a hit as text: scope, workspace or project, and home if several are open."""
         whose = ""
         if hit.scope == "workspace":
             id_ = hit.workspace_id or ""

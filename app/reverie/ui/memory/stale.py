@@ -289,7 +289,7 @@ class StaleControl(QObject):
     # Checking
 
     def _forget(self) -> None:
-        """Clear the claims, because another home or context is shown."""
+        """Clear the claims; called when another home or context is shown."""
         self._quiet.stop()
         self._lane.abandon("stale")
         self._take(None)

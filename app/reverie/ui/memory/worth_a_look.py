@@ -71,7 +71,7 @@ _KINDS: dict[str, str] = {
 
 
 def kind_words(finding: MemoryFinding) -> str:
-    """Return the displayed name of the kind of a finding."""
+    """Return the name to show for the kind of a finding."""
     return translated(_KINDS[finding.kind])
 
 
@@ -460,14 +460,14 @@ class WorthControl(QObject):
         self._forget()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Check again, after a delay, because the trees were updated, if the page is shown."""
+        """Check again after a delay if the page is shown; called when the trees were updated."""
         if update.other:
             self._forget()
         if not update.names_only:
             self._look_soon()
 
     def _forget(self) -> None:
-        """Clear the findings, because another home or context is shown."""
+        """Clear the findings; called when another home or context is shown."""
         self._lane.abandon("look")
         self._place = None
         if self._page is not None:

@@ -144,7 +144,7 @@ class _ScopeBuild:
         return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []), gone.get("", ()))
 
     def _gone(self, listing: ScopeListing, folders: Collection[str]) -> dict[str, list[RowNode]]:
-        """Return the memories that were deleted unseen, by the folder that shows them.
+        """Return the memories whose deletion the user has not seen, by the folder that shows them.
 
         This is the folder of the memory or, if that is missing, its nearest parent that still exists.
         """

@@ -113,7 +113,7 @@ class WrapLabel(QLabel):
         return found
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
-        """Return the formats of parts of the text; subclasses override it, here there are none."""
+        """Return the formats of parts of the text: none by default; subclasses override this."""
         return []
 
     def _layout(self, width: int) -> QTextLayout:
@@ -198,7 +198,7 @@ def tint(label: QWidget, colour: QColor) -> None:
 
 
 def embolden(label: QLabel, times: float = 1.0) -> None:
-    """Make the text of a label bold, and `times` as large as the text around it."""
+    """Make the text of a label bold, and `times` times as large as the text around it."""
     font = label.font()
     font.setBold(True)
     if times != 1:
@@ -371,7 +371,7 @@ class FitCombo(QComboBox):
     def follow(self) -> None:
         """Update the tool tip to that of the current item.
 
-        A change of the item calls it, unless signals are blocked; then the caller has to.
+        Called when the current item changes; if signals are blocked, the caller must call it.
         """
         tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
         self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))

@@ -218,7 +218,7 @@ class Toast(MessageBar):
             self._until.stop()
 
     def leave(self) -> None:
-        """Hide the message, because another place is shown; a warning stays until it is dismissed."""
+        """Hide the message; called when another place is shown. A warning stays until it is dismissed."""
         if self._until.isActive():
             self.clear()
 

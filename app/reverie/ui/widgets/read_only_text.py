@@ -43,7 +43,7 @@ class ReadOnlyText(FormattedTextBox):
         self._rest = single_shot(self, 0, self._go_on)
 
     def _nothing(self) -> None:
-        """Do nothing, in place of filling the box again, because nothing is shown."""
+        """Do nothing; called in place of the function that fills the box, while nothing is shown."""
 
     def begin(self, again: Callable[[], None]) -> Theme:
         """Clear the text and return the theme.
@@ -58,7 +58,7 @@ class ReadOnlyText(FormattedTextBox):
         return theme_of(self.palette())
 
     def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
-        """Add lines, one a step, the first `AT_ONCE` now and the rest between events; then call `done`.
+        """Add lines, one per step: the first `AT_ONCE` now, the rest between events; then call `done`.
 
         The caret stays at the beginning.
         """

@@ -183,7 +183,10 @@ class RowDelegate(QStyledItemDelegate):
 
 
 def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
-    """Draw a full dot, half a dot, a dotted ring for a line in an index, or a ring for a name."""
+    """Draw how much of a memory is loaded.
+
+    A full dot: all; half a dot: a part; a dotted ring: its line in an index; a ring: only its name.
+    """
     size = area.width() / 2
     circle = QRectF(0, 0, size, size)
     circle.moveCenter(QRectF(area).center())

@@ -83,7 +83,7 @@ class ActionSpec(Struct, frozen=True):
     memories.
     """
     destructive: bool = False
-    """Whether it removes something, so that the palette never suggests it."""
+    """Whether the action removes something, so that the palette never suggests it."""
 
 
 class ActionRow(Struct, frozen=True):

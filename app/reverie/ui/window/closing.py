@@ -47,8 +47,7 @@ class HomeCloser(QObject):
         """Connect to the picker.
 
         `menu` is the context menu of a home's row.
-        `hosts` tells whether the background services of a home run
-        here.
+        `hosts` returns whether the background services of a home run here.
         """
         super().__init__(picker)
         self._homes, self._picker, self._tab = homes, picker, tab
@@ -180,7 +179,7 @@ class UnsavedChanges:
         return tuple(file for file in self._tab.buffers.unsaved() if not home or file.buffer.ref.home == home)
 
     def update(self) -> None:
-        """Close the window or home if everything is saved now; cancel the closing if a save failed."""
+        """Close the window or home if everything is saved now; cancel closing if a save failed."""
         then = self._then
         if then is None:
             return

@@ -50,7 +50,7 @@ class GarbageCollection(QObject):
             gc.collect(0)
 
     def stop(self) -> None:
-        """Stop when the window closes; after the last window Python's collector is enabled again."""
+        """Stop; called when the window closes. After the last window, Python's collector is enabled again."""
         if not self._stopped:
             self._stopped = True
             self._timer.stop()

@@ -213,7 +213,7 @@ class OpenHomes(QObject):
         there.try_again()
 
     def try_again(self, place: Place) -> bool:
-        """Retry a place that cannot be opened, because the user selected it.
+        """Retry a place that could not be opened; called when the user selects it.
 
         Return True if a place of this machine is being opened again. A place whose disk does not answer is
         opened once the disk does; the result is then False.

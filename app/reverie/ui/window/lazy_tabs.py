@@ -294,12 +294,12 @@ class LazyTabs(QObject):
         return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
-        """Check the background services again, because the window has got the focus."""
+        """Check the background services again; called when the window gets the focus."""
         if self.is_built:
             self.services.host.recheck()
 
     def stop(self) -> None:
-        """Stop the tabs when the window closes."""
+        """Stop the tabs; called when the window closes."""
         self._closed = True
         for name in ("changes", "services", "traces", "transcripts", "context", "failures"):
             if name in self._parts:
@@ -330,7 +330,7 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_deleted(self) -> None:
-        """Show the deleted memories, which can be restored there."""
+        """Show the list of deleted memories, from which they can be restored."""
         self._in_changes(lambda: self.changes.show_deleted())
 
     @Slot()

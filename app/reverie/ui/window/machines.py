@@ -28,8 +28,8 @@ _THE_MACHINE = Path()
 class MachineHomes(QObject):
     """The homes of one other machine.
 
-    Homes that cannot be opened are listed with the reason. A machine that cannot be reached is retried until
-    it is, or until the user closes its row.
+    Homes that cannot be opened are listed with the reason. A machine that cannot be
+    reached is retried until the connection succeeds or the user closes its row.
 
     Signals:
         opened(EngineLink, HomeOpened): A home was opened.
@@ -90,7 +90,7 @@ class MachineHomes(QObject):
         )
 
     def try_again(self) -> None:
-        """Retry at once, because the user selected a row that failed."""
+        """Retry at once; called when the user selects a row that failed."""
         if self.link.machine is not None:
             self.link.machine.hurry()
         self.open()

@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         self._update_actions()
 
     def _lay_out(self) -> None:
-        """Lay out the parts, fill the menus, and set the order of the Tab key."""
+        """Lay out the parts, fill the menus, and set the tab order."""
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
         self.splitter.addWidget(self.picker)
@@ -324,7 +324,7 @@ class MainWindow(QMainWindow):
             self._offer_others(path)
 
     def _offer_others(self, path: str) -> None:
-        """Offer other homes, because the one at `path`, or those of a machine, could not be opened.
+        """Offer other homes after the one at `path`, or those of a machine, could not be opened.
 
         The requested home is shown as soon as it can be opened. Until then the start page shows the cards of
         other homes; if the command line named a home, also of all homes that are found.
@@ -679,5 +679,5 @@ class MainWindow(QMainWindow):
 
 
 def _literal(text: str) -> str:
-    """Return a name, escaped for the title, in which Qt reads `[*]` as the mark of unsaved changes."""
+    """Return a name escaped for the title, where Qt would read `[*]` as the mark of unsaved changes."""
     return visible(text).replace("[*]", "[*][*]")

@@ -95,7 +95,7 @@ def home_node(
 
 
 def troubled_node(root: str, sentence: str, *, silent: bool, machine: str = "") -> RowNode:
-    """Return the node of a home that cannot be opened; `silent` if its disk does not answer.
+    """Return the node of a home that cannot be opened; `silent`: its disk does not answer.
 
     With `machine` and no `root`, the machine itself is not available.
     """
