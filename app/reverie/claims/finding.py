@@ -250,7 +250,7 @@ class _LineContext(Struct):
 def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
     """Return the claims of a note, in order.
 
-    `path` is the path of the note, since a name like `plan.md` mutes all of it.
+    `path` is the path of the note: a note whose name says that it is no fact, such as `plan.md`, has none.
     """
     lines = text.splitlines()[:MOST_LINES]
     whole = note_is_muted(path) if path else ""

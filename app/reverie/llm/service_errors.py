@@ -216,7 +216,7 @@ def malformed_error(service: Service, what: str) -> ProviderError:
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
-    """Return the error for an answer that is larger than the limit, so that its rest was not read."""
+    """Return the error for an answer that is larger than the limit, so the rest was not read."""
     return _error("long-answer", service, limit_mib=limit_mib)
 
 

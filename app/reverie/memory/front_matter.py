@@ -310,7 +310,7 @@ def _quoted(raw: str) -> str:
 
 
 def _with_plain_fences(text: str) -> str:
-    """Return a text with the fences of its block, if a person would see one, as agents require them."""
+    """Return a text whose front matter has fences that agents accept; the same text if it has none."""
     block = loose_block(text)
     if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
         return text

@@ -951,7 +951,7 @@ class LintFinding(Struct, frozen=True):
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """Return `findings` with a first finding for `unseen_reason`, which `lint` alone does not know.
+    """Return `findings` with a finding for `unseen_reason` put first, since `lint` cannot detect it.
 
     It replaces any earlier finding of this kind. `findings` is returned unchanged if the agent sees the file,
     or Reverie could not read it (`is_over_cap`).

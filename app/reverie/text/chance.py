@@ -19,43 +19,44 @@ import re
 from collections.abc import Iterator
 
 from reverie.text import secret_values as its
-from reverie.text.secret_table import lazy_pattern, secret_words
+from reverie.text.patterns import pattern_of
+from reverie.text.secret_table import secret_words
 from reverie.text.secret_values import SecretSpan
 
 # An escape is no part of the value behind it.
-_TOKEN = lazy_pattern(
+_TOKEN = pattern_of(
     r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|.)|%[0-9A-F]{2}|((?:[A-Za-z0-9!#$&*+./:=?@^_~-]"
     r"|%(?![0-9A-F]{2})){7,400})"
 )
-_LEAD = lazy_pattern(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}(?:={1,2}|:)(?!/{2})")
+_LEAD = pattern_of(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}(?:={1,2}|:)(?!/{2})")
 _EMPHASIS = "*_~"
 _TAIL = ".:,;=/-"
-_SIGN_INSIDE = lazy_pattern(r"[!$%^&*+?#@~=]")
+_SIGN_INSIDE = pattern_of(r"[!$%^&*+?#@~=]")
 # Addresses, versions, escapes, variables and operators: signs that are no part of a password.
-_OF_TEXT = lazy_pattern(
+_OF_TEXT = pattern_of(
     r"[@#&?%=+$.]|--?[A-Za-z]|[^@]{1,64}@[\w-]+\.[\w.-]{2,}|[A-Za-z]+\*+\Z|[\w./-]+@[0-9a-f]{7,40}\Z"
     r"|.*(?:A-Z|a-z|0-9|://|==|>=|<=|!=|&&.|\+\+|\*\*|::|->|=>|\.\.|//|%[0-9A-Fa-f]{2}|&[a-z]+;"
     r"|[?&][\w.\[\]-]+=|\$[A-Za-z_{(]{3}|\\)"
 )
 # Numbers of issues and versions, anchors, sums: no part of a password unless a word of access is near.
-_OF_NAMES = lazy_pattern(
+_OF_NAMES = pattern_of(
     r"[A-Za-z./-]+[#@]v?[\d.]+\Z|[\w./-]+#[A-Za-z][\w.-]*\Z|[\w.-]+[+~@^][\w.-]+\Z"
     r"|[A-Za-z][a-z]*-?v?[\d.]+[+!?~%&]+\Z|.*[=&]\Z|.*/.*/"
 )
 # Digits in the middle of letters, and words joined with numbers, as people write passwords.
-_CHOSEN = lazy_pattern(
+_CHOSEN = pattern_of(
     r"(?=.*[A-Z])(?=(?:\D*\d){2}).*[A-Za-z]\d[A-Za-z]{2,}.*[!@$%&*?#+]"
     r"|[A-Za-z]{3,}[@_.!#$%&*+-]\d{3,}[A-Z][A-Za-z]{2,}\Z"
     r"|(?=.*[A-Z])[A-Za-z]{4,}\d{3,}[!$*#%&]{1,3}\Z|[A-Z][a-z]{2,}(?:19|20)\d\d[!?$*#%&]{1,3}\Z"
 )
-_WORD_AND_NUMBER = lazy_pattern(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)*\d{1,4}\Z|[A-Z]+\d{1,5}\Z|[a-z]{1,3}\d+\Z")
+_WORD_AND_NUMBER = pattern_of(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)*\d{1,4}\Z|[A-Z]+\d{1,5}\Z|[a-z]{1,3}\d+\Z")
 _LINES_NEAR = 5
-_PUBLIC = lazy_pattern(
+_PUBLIC = pattern_of(
     r"(?i)integrity|checksum|fingerprint|\bsha\d{1,3}\b|sha\d{1,3}-|\bmd5\b|\betag\b|digest"
     r"|public key|publishable"
     r"|(?:next|page|continuation|sync)[ _]?token|\bid\b|nonce|cursor"
 )
-_ACCESS = lazy_pattern(
+_ACCESS = pattern_of(
     r"connect|identified|hmac|cipher|decrypt|\baes\b|sasl|chap\b|_pw\b|plaintext|\bdsn\b|\bsig=|expect\b"
     r"|pas+w|passcode|pass ?phrase|log(?:ged)? ?[io]n|sign(?:ed)? ?in|unlock|opens? with|\bsudo\b"
     r"|wi-?fi|wlan|\bssid|\bpsk\b"
@@ -78,50 +79,50 @@ _ACCESS = lazy_pattern(
     r"|סיסמ|מפתח|पासवर्ड|कुंजी|टोकन|mật|khóa|mk |sandi|kunci|รหัส|กุญแจ"
 )
 # A key printed in groups, some of which mix letters and digits.
-_GROUPS = lazy_pattern(
+_GROUPS = pattern_of(
     r"(?<![\w./-])(?:(?=[A-Z0-9-]{0,60}(?:\d[A-Z]|[A-Z]\d"
     r"|(?:[A-Z]{4,8}-){3}))[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,12}"
     r"|(?=[a-z0-9-]{0,60}(?:\d[a-z]|[a-z]\d))[a-z0-9]{5}(?:-[a-z0-9]{5}){1,5}"
     r"|\d{4,6}(?:[ -]\d{4,6}){2,8}|\d{4} \d{4}"
     r"|[a-z0-9]{4}(?: [a-z0-9]{4}){3,11})(?![\w/-])"
 )
-_LONG_NUMBER = lazy_pattern(r"(?<![\w./:+-])\d{8,20}(?![\w/:-]|\.\d)")
-_WORDS = lazy_pattern(
+_LONG_NUMBER = pattern_of(r"(?<![\w./:+-])\d{8,20}(?![\w/:-]|\.\d)")
+_WORDS = pattern_of(
     r"(?<![\w./:@-])[^\W\d_A-Z]{3,12}(?P<sign>[-.])[^\W\d_A-Z]{3,12}(?:(?P=sign)[^\W\d_A-Z]{3,12}){2"
     r",14}(?![\w./(-]"
     r")"
 )
-_WORDS_AND_NUMBER = lazy_pattern(
+_WORDS_AND_NUMBER = pattern_of(
     r"(?=.*[A-Z.]|.*\d{4})(?:[A-Za-z]{3,12}[._-]){2,4}\d{3,6}\Z"
     r"|[A-Za-z]{3,12}[._-]\d{3,6}[._-][A-Za-z]{3,12}\Z"
     r"|[a-z]{3,}[A-Z][a-z]{2,}\d{2,5}\Z|[a-z]{4,}\d{2,5}[a-z]{4,}\Z|(?:[A-Z][a-z]{2,}){2,}\d{3,5}\Z"
     r"|(?=.*[A-Z])[A-Za-z0-9]{4,}_\d{3,5}\Z|[A-Z][a-z]{3,}\d{3,5}_{1,2}\Z"
 )
-_MACHINE = lazy_pattern(
+_MACHINE = pattern_of(
     r"[0-9a-fA-F]{24,128}(?![\w-])|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
 )
-_NAMES_A_KEY = lazy_pattern(
+_NAMES_A_KEY = pattern_of(
     r"key|token|secret|pas+w|auth|hook|private|invite|cookie|cl[ée]|schlüssel|klucz|half|ключ|密|キー|키|مفتاح"
 )
-_NAMES_NO_KEY = lazy_pattern(
+_NAMES_NO_KEY = pattern_of(
     r"(?:\bid|_id|sha\d*|md5|commit|hash|digest|ref|rev|checksum|integrity|@"
     r"|fingerprint)[\"'`*]{0,2}[ ]?[:=]?[ ]?[\"'`]?\Z"
 )
-_PHRASE_HINT = lazy_pattern(
+_PHRASE_HINT = pattern_of(
     r"phrase|\bwords?\b|to open|abrir|\bzip\b|\bboot|wallet|recupera|\bthen\b|unlocks?\b"
     r"|opens? with|\bmaster\b|\bseed|mnemonic|wörter|sperr|secrète"
     r"|escribir|palabras|frase|parole|шифр|фраз|слов"
 )
-_PIN_HINT = lazy_pattern(
+_PIN_HINT = pattern_of(
     r"(?<!exit )(?<!status )(?<!error )(?<!return )\b(?:pin|puk|passcode|combination|keypad|safe"
     r"|alarm|bike lock|intercom|door|unlock)"
     r"|(?<!exit )(?<!status )(?<!error )\bcode|kod\b|kodu|tresor|código|codice|combinazione"
     r"|digicode|coffre|pincode|abre con|コード|код|密码|비밀번호"
 )
-_PIN = lazy_pattern(r"(?<![\w./:+#-])\d{4,8}(?![\w/:-]|\.\d)")
-_CRYPT = lazy_pattern(r"\$(?:[1-9]|2[abxy]|y|argon2i?d?)\$[./A-Za-z0-9$=,]{8,200}")
-_DSN = lazy_pattern(r"(?<=://)[0-9a-f]{32}(?=@)")
-_SPACED_WORDS = lazy_pattern(r"(?<![\w./-])[^\W\d_A-Z]{3,10}(?: [^\W\d_A-Z]{3,10}){3,23}(?![\w/-])")
+_PIN = pattern_of(r"(?<![\w./:+#-])\d{4,8}(?![\w/:-]|\.\d)")
+_CRYPT = pattern_of(r"\$(?:[1-9]|2[abxy]|y|argon2i?d?)\$[./A-Za-z0-9$=,]{8,200}")
+_DSN = pattern_of(r"(?<=://)[0-9a-f]{32}(?=@)")
+_SPACED_WORDS = pattern_of(r"(?<![\w./-])[^\W\d_A-Z]{3,10}(?: [^\W\d_A-Z]{3,10}){3,23}(?![\w/-])")
 _REACH = 60
 
 
@@ -214,9 +215,9 @@ def values_of_access(text: str, small: str) -> Iterator[SecretSpan]:
             yield from _on_line(text, small, start, end)
 
 
-_QUOTED = lazy_pattern(r"""(["'`])([^\s"'`]{7,64})\1""")
-_ODD = lazy_pattern(r"[!#$%&()*+,;:<=>?@^\[\]{}~]")
-_OF_CODE = lazy_pattern(r"://|\w\(\)|\w\[\d*\]|[A-Za-z]{3,}[(:]|\$\{|\{\{|%[sd]|\\[A-Za-z]|</|/>")
+_QUOTED = pattern_of(r"""(["'`])([^\s"'`]{7,64})\1""")
+_ODD = pattern_of(r"[!#$%&()*+,;:<=>?@^\[\]{}~]")
+_OF_CODE = pattern_of(r"://|\w\(\)|\w\[\d*\]|[A-Za-z]{3,}[(:]|\$\{|\{\{|%[sd]|\\[A-Za-z]|</|/>")
 
 
 def _is_odd(value: str) -> bool:

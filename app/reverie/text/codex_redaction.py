@@ -5,15 +5,15 @@ Pure; any thread.
 
 from __future__ import annotations
 
-from reverie.text.secret_table import lazy_pattern
+from reverie.text.patterns import pattern_of
 
 REDACTED = "[REDACTED_SECRET]"
 _STEPS = (
-    (lazy_pattern(r"sk-[A-Za-z0-9]{20,}"), REDACTED),
-    (lazy_pattern(r"\bAKIA[0-9A-Z]{16}\b"), REDACTED),
-    (lazy_pattern(r"(?i)\bBearer\s+[A-Za-z0-9._\-]{16,}\b"), f"Bearer {REDACTED}"),
+    (pattern_of(r"sk-[A-Za-z0-9]{20,}"), REDACTED),
+    (pattern_of(r"\bAKIA[0-9A-Z]{16}\b"), REDACTED),
+    (pattern_of(r"(?i)\bBearer\s+[A-Za-z0-9._\-]{16,}\b"), f"Bearer {REDACTED}"),
     (
-        lazy_pattern(r"(?i)\b(api[_-]?key|token|secret|password)\b(\s*[:=]\s*)([\"']?)[^\s\"']{8,}"),
+        pattern_of(r"(?i)\b(api[_-]?key|token|secret|password)\b(\s*[:=]\s*)([\"']?)[^\s\"']{8,}"),
         rf"\1\2\3{REDACTED}",
     ),
 )

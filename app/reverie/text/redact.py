@@ -23,8 +23,9 @@ from typing import Any
 
 from reverie.text import secret_values as its
 from reverie.text.chance import mixed_values, values_of_access
+from reverie.text.patterns import pattern_of
 from reverie.text.secret_shapes import login_secrets, places_of, shaped_secrets
-from reverie.text.secret_table import lazy_pattern, secret_table, secret_words
+from reverie.text.secret_table import secret_table, secret_words
 from reverie.text.secret_values import (
     SecretSpan,
     holds_any,
@@ -40,25 +41,25 @@ _TOKEN_WORD = (
     "tokens?|(?:t?otp|2fa) seed|keys?|apikeys?|jwt|schlüssel|clés?|clef|chave|chiave|jeton|ключ[а-я]{0,2}"
     "|токен[а-я]{0,2}|密钥|密鑰|秘钥|令牌|金鑰|トークン|キー|秘密鍵|토큰|키"
 )
-_WORD = lazy_pattern(r"\S+")
+_WORD = pattern_of(r"\S+")
 _IS = frozenset(("is", "ist", "lautet", "est", "es", "é", "è", "это"))
-_ACCOUNT = lazy_pattern(
+_ACCOUNT = pattern_of(
     r"\b(?:users?|username|login|log in|account|smtp|ftp|admin|root|db|database|vpn|wifi|ssh|sudo)\b"
 )
 _WIFI_KEYS = frozenset(("key", "schlüssel", "clé", "clef", "chave", "chiave", "ключ", "密钥", "キー", "키"))
-_WIFI = lazy_pattern(r"(?<![a-z])(?:wi-?fi|wlan|wpa\d?|ssid)(?![a-z])")
+_WIFI = pattern_of(r"(?<![a-z])(?:wi-?fi|wlan|wpa\d?|ssid)(?![a-z])")
 _SET = frozenset(["set", "changed", "reset", "rotated", "updated", "equal", "geändert", "gesetzt"])
 _OPENING = "\"'`“”«»„‘’(*[<"
 _CLOSING = "\"'`“”«»‘’)*]>,;:.!?|"
-_SENTENCE_END = lazy_pattern(r"[.!?][\"'”)]?\Z")
-_ASSIGNED = lazy_pattern(r"""[&;,"'`<>|\\]""")
-_QUOTE = lazy_pattern(r"""["`<|\\]""")
-_CJK_VALUE = lazy_pattern(r"[^\n!-~]{0,14}(?:[:=]|is)?[ ]{0,2}[^\n!-~]{0,3}[\"'`]{0,2}([!-~]{5,200})")
-_IS_THE = lazy_pattern(
+_SENTENCE_END = pattern_of(r"[.!?][\"'”)]?\Z")
+_ASSIGNED = pattern_of(r"""[&;,"'`<>|\\]""")
+_QUOTE = pattern_of(r"""["`<|\\]""")
+_CJK_VALUE = pattern_of(r"[^\n!-~]{0,14}(?:[:=]|is)?[ ]{0,2}[^\n!-~]{0,3}[\"'`]{0,2}([!-~]{5,200})")
+_IS_THE = pattern_of(
     r"(?:\A|[\s\"'`(])([^\s\"'`(]{5,80})[\"'`]?[ ](?:is|as|ist|est|es|é|è)[ ]"
     r"(?:(?:the|our|my|a|das|unser|le|la|el|o|a|il)[ ])?(?:[\w-]{1,20}[ ]){0,3}\Z"
 )
-_OPTION_NEXT = lazy_pattern(r"[ \t]{1,4}--[a-z]")
+_OPTION_NEXT = pattern_of(r"[ \t]{1,4}--[a-z]")
 _LOGINS = (
     "credentials",
     "creds",
@@ -69,48 +70,48 @@ _LOGINS = (
     "credenziali",
     "credenciales",
 )
-_ADMIN_PAIR = lazy_pattern(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
-_PHRASE = lazy_pattern(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
-_QUOTED_PHRASE = lazy_pattern(
+_ADMIN_PAIR = pattern_of(r"([A-Za-z0-9_.@+-]{2,64})[ ]?[/:|,][ ]?([^\s\"'`,;|]{4,100})")
+_PHRASE = pattern_of(r"[ \t]{0,3}(?:is|:|=)[ \t]{0,3}[\"'`]?((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})")
+_QUOTED_PHRASE = pattern_of(
     r"""(?i:passphrase|pass phrase|password)[^"'`\n]{1,80}(?P<quote>["'`])"""
     r"(?P<phrase>[a-z]{3,12}(?: [a-z]{3,12}){2,11})(?P=quote)"
 )
-_INNER_SIGN = lazy_pattern(r"[!$%^&*+=_-]")
-_ONE_NUMBER = lazy_pattern(r"[A-Za-z]*\d+[A-Za-z]*")
-_LONG = lazy_pattern(r"[A-Za-z0-9!#$%&*+./:=?@^_~-]{8,1024}")
+_INNER_SIGN = pattern_of(r"[!$%^&*+=_-]")
+_ONE_NUMBER = pattern_of(r"[A-Za-z]*\d+[A-Za-z]*")
+_LONG = pattern_of(r"[A-Za-z0-9!#$%&*+./:=?@^_~-]{8,1024}")
 # A name and a sign in front of a value, without spaces: `pwd=...`, `ada:...`.
-_NAME_BEFORE = lazy_pattern(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}[=:]{1,2}")
+_NAME_BEFORE = pattern_of(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}[=:]{1,2}")
 # A command at a prompt: its output stands below.
-_PROMPT = lazy_pattern(r"[ \t]{0,8}(?:[\w.@:~/-]{1,60})?[$%❯][ ]\S")
+_PROMPT = pattern_of(r"[ \t]{0,8}(?:[\w.@:~/-]{1,60})?[$%❯][ ]\S")
 # The lines below a line that ends with the word for a password, or that heads a table.
-_LINES_BELOW = lazy_pattern(r"(?:\r?\n[^\n]{0,160}(?=\n|\Z)){1,3}")
+_LINES_BELOW = pattern_of(r"(?:\r?\n[^\n]{0,160}(?=\n|\Z)){1,3}")
 # Words that announce public values.
-_OPEN = lazy_pattern(
+_OPEN = pattern_of(
     r"ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|sha(?:1|256|384|512)|\bmd5\b|integrity|checksum|fingerprint|digest"
     r"|publishable|public key|(?:next|page|continuation|sync)[ _]?token|\bcommit\b|\betag\b"
 )
-_HASH_WORDS = lazy_pattern(
+_HASH_WORDS = pattern_of(
     r"sha-?(?:1|256|512)|md5|checksum|digest|commit|hash|revision|\bid\b|uuid|fingerprint"
 )
-_SPACE = lazy_pattern(r"\s")
+_SPACE = pattern_of(r"\s")
 # Prefixes of services' identifiers, and of the public halves of key pairs.
-_NO_SECRET = lazy_pattern(
+_NO_SECRET = pattern_of(
     r"(?:pk|msg|req|run|toolu|call|chatcmpl|resp|thread|asst|file|evt|cus|sub|price|prod|pi|ch|acct|user|org|proj|team"
     r"|batch|item|rs|ws|step|job|task|conv|gen|cmpl|ft|vs|dataset|session|sess|trace|span|usr|id)[_-]|gAAAAA|\d{4}-\d\d-\d\dT\d"
 )
-_ALL_KINDS = lazy_pattern(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=(?:\D*\d){2})[A-Za-z0-9]{6,64}\Z")
-_NUMBERED_NAME = lazy_pattern(r"(?:[A-Z]{1,5}|[A-Z]?[a-z]+)*\d+[a-z]{0,2}|\d+[A-Za-z]+(?:\d[A-Za-z])?")
-_NAMED_THERE = lazy_pattern(r"(?<!\w)(?!default|val|value|string|content)[a-z][\w-]{1,40}[\"']?[ ]?[:=][ ]")
+_ALL_KINDS = pattern_of(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=(?:\D*\d){2})[A-Za-z0-9]{6,64}\Z")
+_NUMBERED_NAME = pattern_of(r"(?:[A-Z]{1,5}|[A-Z]?[a-z]+)*\d+[a-z]{0,2}|\d+[A-Za-z]+(?:\d[A-Za-z])?")
+_NAMED_THERE = pattern_of(r"(?<!\w)(?!default|val|value|string|content)[a-z][\w-]{1,40}[\"']?[ ]?[:=][ ]")
 # The value of an option belongs to that option.
-_OPTION_BEFORE = lazy_pattern(r"(?<!\S)\[?--?[A-Za-z][A-Za-z-]{1,20}[ =][\"']?\Z")
-_SEVERAL_NAMES = lazy_pattern(r"[A-Z]{2,6}(?:[+/][A-Z]{2,6})+\Z")
-_ID_BEFORE = lazy_pattern(
+_OPTION_BEFORE = pattern_of(r"(?<!\S)\[?--?[A-Za-z][A-Za-z-]{1,20}[ =][\"']?\Z")
+_SEVERAL_NAMES = pattern_of(r"[A-Z]{2,6}(?:[+/][A-Z]{2,6})+\Z")
+_ID_BEFORE = pattern_of(
     r"(?:\b|_)(?:ids?|identifiers?(?: like)?|user(?:name)?)[\"'*]{0,3}[ ]?[:=]?[ ]?[\"'`]?\Z"
 )
-_BLANK_REST = lazy_pattern(r"[ \t:*_\"'`=]{0,12}(?:\r?\n[ \t]*(?:```[a-z]{0,12})?[ \t]*){1,4}")
+_BLANK_REST = pattern_of(r"[ \t:*_\"'`=]{0,12}(?:\r?\n[ \t]*(?:```[a-z]{0,12})?[ \t]*){1,4}")
 # The next variable of a file, after one that was left empty.
-_NEXT_NAME = lazy_pattern(r"(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=.")
-_LINE_VALUE = lazy_pattern(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t\r]*(?=\n|\Z)")
+_NEXT_NAME = pattern_of(r"(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=.")
+_LINE_VALUE = pattern_of(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t\r]*(?=\n|\Z)")
 
 
 @cache
@@ -352,11 +353,9 @@ _SHORTEST_REST = 4
 """Shorter text after a sign (such as `-`) is the end of the value that contains the sign, not a value."""
 _SHORTEST_PART = 10
 """Shorter parts of a name look random too often."""
-_SEGMENT = lazy_pattern(r"""[^\s\\"'`|<>()\[\]{},;:&?]{12,400}""")
-_PIECE_OF_NAME = lazy_pattern(r"[!-,0-<>-^`-~]+|[^\x00-\x7f]+")
-_WORD_OF_NAME = lazy_pattern(
-    r"[^\W\d_]{1,3}|[A-Z]{2,9}|[A-Z]?[a-zß-ÿ]{4,9}\d{0,2}|[^\x00-\x7f]+|\d{1,6}|v\d+"
-)
+_SEGMENT = pattern_of(r"""[^\s\\"'`|<>()\[\]{},;:&?]{12,400}""")
+_PIECE_OF_NAME = pattern_of(r"[!-,0-<>-^`-~]+|[^\x00-\x7f]+")
+_WORD_OF_NAME = pattern_of(r"[^\W\d_]{1,3}|[A-Z]{2,9}|[A-Z]?[a-zß-ÿ]{4,9}\d{0,2}|[^\x00-\x7f]+|\d{1,6}|v\d+")
 
 
 @cache
@@ -483,10 +482,10 @@ def _alone(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9_/+.=-])(?:{pattern})(?![A-Za-z0-9_/+=-])")
 
 
-_RULE = lazy_pattern(r"[ \t|:-]{3,}\Z")
+_RULE = pattern_of(r"[ \t|:-]{3,}\Z")
 # Frames around a table have a letter or two, where line ends are written as escapes.
 _LEAST_OF_CELL = 4
-_LONE_KEYS = lazy_pattern("keys?|schlüssel|clés?|claves?|chave|chiave|ключ|密钥|キー|키")
+_LONE_KEYS = pattern_of("keys?|schlüssel|clés?|claves?|chave|chiave|ключ|密钥|キー|키")
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
@@ -559,16 +558,16 @@ def _cell_value(text: str, start: int, end: int, kind: str) -> Iterator[SecretSp
         yield at, at + len(value), "password" if kind in ("password", "pass") else "token"
 
 
-_TAG = lazy_pattern(r"<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:[ \t][^<>\n]{0,200})?>([^<>\s]{4,400})</")
-_CELLS = lazy_pattern(
+_TAG = pattern_of(r"<([A-Za-z][A-Za-z0-9_.:-]{1,60})(?:[ \t][^<>\n]{0,200})?>([^<>\s]{4,400})</")
+_CELLS = pattern_of(
     r"<t[hd][^<>\n]{0,200}>([^<>\n]{2,60})</t[hd]>\s{0,40}<t[hd][^<>\n]{0,200}>([^<>\s]{4,400})</t[hd]>"
 )
-_PLIST = lazy_pattern(r"<key>([A-Za-z0-9_. -]{2,60})</key>\s{0,40}<string>([^<>\s]{4,400})</string>")
-_ATTRIBUTE = lazy_pattern(
+_PLIST = pattern_of(r"<key>([A-Za-z0-9_. -]{2,60})</key>\s{0,40}<string>([^<>\s]{4,400})</string>")
+_ATTRIBUTE = pattern_of(
     r"""(?:name|key|id)=["']([A-Za-z0-9_.-]{2,60})["'][ \t]{1,4}"""
     r"""(?:value|content)=["']([^"'\s<>]{4,400})["']"""
 )
-_NAMED_ELEMENT = lazy_pattern(
+_NAMED_ELEMENT = pattern_of(
     r"""(?:name|key|id)=["']([A-Za-z0-9_.-]{2,60})["'][^<>\n]{0,100}>([^<>\s]{4,400})</"""
 )
 
@@ -601,27 +600,27 @@ def _is_lone(value: str) -> bool:
     return len(value) >= 6 and value.islower() and value not in ("string", "required", "optional")
 
 
-_USER = lazy_pattern(
+_USER = pattern_of(
     r"""(?<![\w-])(?:-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|(?=["']))["']?"""
     r"""([^\s:"'%]{1,64})[:%](?!//)([^\s"'`]{3,256})"""
 )
-_PIPED = lazy_pattern(
+_PIPED = pattern_of(
     r"""(?:echo|printf)[ ](?:-n[ ])?["']?([^\s"'|]{4,256})["']?[ ]?\|[^\n]{0,100}?"""
     r"(?:--password-stdin|sudo -S|--stdin|--with-token|passwd)"
 )
-_HERE = lazy_pattern(
+_HERE = pattern_of(
     r"(?:sudo -S|--password-stdin|--stdin|passwd|--with-token|secret put)[^\n<]{0,100}"
     r"""<<<[ ]?["']?([^\s"']{4,256})"""
 )
 # Whatever the program: after the name of a user, `-p` is that user's password.
-_USER_AND_P = lazy_pattern(
+_USER_AND_P = pattern_of(
     r"(?<!\S)(?:-u|-U|--user(?:name)?|--admin-user)[ =][^\s|;&]{1,64}[ ]"
     r"(?:-[\w-]{1,30}[ =][^\s|;&-]\S{0,60}[ ]){0,3}"
     r"""(?:-p|--admin-password)[ =]["']?([^\s"'`|;&-][^\s"'`]{3,200})"""
 )
 # Nor do other values of options of one letter look drawn.
-_LETTER_OPTION = lazy_pattern(r"""(?<!\S)-[A-Za-z][ ]["']?([A-Za-z0-9!^*+=_-]{12,100})(?=["']?(?:\s|\Z))""")
-_AT_HOST = lazy_pattern(r"(?<![^\s\"'`(])[\w.-]{2,32}:([^\s:@/\"'`]{10,100})@[\w.-]{2,100}(?![\w@/])")
+_LETTER_OPTION = pattern_of(r"""(?<!\S)-[A-Za-z][ ]["']?([A-Za-z0-9!^*+=_-]{12,100})(?=["']?(?:\s|\Z))""")
+_AT_HOST = pattern_of(r"(?<![^\s\"'`(])[\w.-]{2,32}:([^\s:@/\"'`]{10,100})@[\w.-]{2,100}(?![\w@/])")
 _CLIENTS = ("curl", "wget", "http", "smbclient", "rpcclient", "xh ")
 
 
@@ -713,7 +712,7 @@ def _found(text: str, spans_of: Callable[[str], Iterable[SecretSpan]]) -> tuple[
     return tuple(Secret(places[secret.start], places[secret.end - 1] + 1, secret.kind) for secret in found)
 
 
-_ENCODED = lazy_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,}={0,2}")
+_ENCODED = pattern_of(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,}={0,2}")
 
 
 def _in_encodings(text: str) -> Iterator[SecretSpan]:
@@ -851,7 +850,7 @@ def _as_read(text: str) -> tuple[str, list[int] | None]:
 
 # Escaped characters of JSON, source code and addresses, and colour codes of terminals. Undecoded, a key right
 # after such an escape would not begin a word.
-_ESCAPED = lazy_pattern(
+_ESCAPED = pattern_of(
     r"(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[[0-9;]{0,20}[A-Za-z]"
     r"|\\(?:[nrtfbv/]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2}|U000000[0-9A-Fa-f]{2})"
     r"|%[0-7][0-9A-Fa-f]|=3D"
@@ -914,47 +913,47 @@ _RANK = ["private-key", "provider-key", "jwt", "auth-header", "url-password", "p
 
 # Kinds with a form of their own, which examples do not have.
 _CERTAIN = frozenset({"private-key"})
-_NAME_PART = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_NAME_PART = pattern_of(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SIGNS = "[](){}<>*`'\".,;:!?"
 # Numbers appended to a word to satisfy a rule for passwords, and sizes of keys.
-_COUNTED = lazy_pattern(
+_COUNTED = pattern_of(
     r"0?[0-9]|0?1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
 )
-_COUNTING = lazy_pattern(r"[A-Za-z]{0,6}[-_]?0?123456?7?8?9?0?|[A-Za-z]{0,6}[-_]?12345")
+_COUNTING = pattern_of(r"[A-Za-z]{0,6}[-_]?0?123456?7?8?9?0?|[A-Za-z]{0,6}[-_]?12345")
 _SIGNS_READ_AS = str.maketrans("@$40351", "asaoesi")
-_NEAR_HOST = lazy_pattern(
+_NEAR_HOST = pattern_of(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal|db|database|postgres|postgresql|mysql|mariadb"
     r"|mongo|mongodb|redis|rabbitmq|host|hostname|example\.(?:com|org|net))(?![\w.-])"
 )
 # `us-east1`, `create-base64`: names of things, where no sign says that a value follows.
-_NAME_WITH_NUMBER = lazy_pattern(r"[A-Za-z]+(?:\d[a-z])?(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
+_NAME_WITH_NUMBER = pattern_of(r"[A-Za-z]+(?:\d[a-z])?(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
 # `caSecret: redis-ca` names the place of a secret, not the secret.
-_KEY_FRAME = lazy_pattern(r"-----[^-\n]{0,60}-----")
-_CONSTANT_NAME = lazy_pattern(r"[A-Z]+(?:_[A-Z]+)+")
-_SHOWN = lazy_pattern(r"[\"'][ ]?:[ ]?[\"']\Z")
-_SECRET_NAMED = lazy_pattern(r"[a-z]Secret[\"']?[ ]?[:=][ ]?[\"']?\Z")
-_LISTED_NAME = lazy_pattern(r"`[a-z]+(?:_[a-z]+)+`")
-_GIVEN = lazy_pattern(r"[:=][ \t]*[\"'`*]{0,3}\Z")
-_PLAIN_WORDS = lazy_pattern(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
-_USER_NAMED = lazy_pattern(
+_KEY_FRAME = pattern_of(r"-----[^-\n]{0,60}-----")
+_CONSTANT_NAME = pattern_of(r"[A-Z]+(?:_[A-Z]+)+")
+_SHOWN = pattern_of(r"[\"'][ ]?:[ ]?[\"']\Z")
+_SECRET_NAMED = pattern_of(r"[a-z]Secret[\"']?[ ]?[:=][ ]?[\"']?\Z")
+_LISTED_NAME = pattern_of(r"`[a-z]+(?:_[a-z]+)+`")
+_GIVEN = pattern_of(r"[:=][ \t]*[\"'`*]{0,3}\Z")
+_PLAIN_WORDS = pattern_of(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
+_USER_NAMED = pattern_of(
     r"(?i)(?:user|usr|db|database|name|login)[A-Z_]{0,12}[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9_.-]{2,40})"
 )
 _AROUND = 200
 # An address up to its query, because names of pages sometimes look random.
-_IN_ADDRESS = lazy_pattern(r"https?://[^\s?#=]*\Z")
+_IN_ADDRESS = pattern_of(r"https?://[^\s?#=]*\Z")
 
 
 # Paths of modules, calls, versions, digests, comments, cmdlets, addresses, and texts that ask for a value are
 # no secrets, whatever their name is.
-_NEVER_SECRET = lazy_pattern(
+_NEVER_SECRET = pattern_of(
     r":|.*::|-?\$\(|jsonpath=|(?:sha\d{1,3}|rsa|md5|aes|ecdsa)[:-]|#[a-z]+\Z|v?\d+(?:\.\d+)+(?:[-+~][\w.+-]+)?\Z"
     r"|[A-Z][a-z]+-[A-Z][a-z]+\Z|(?:id|src|name|type|path)=|api/v\d|.*\]\(http|.*\.(?:svg|png)\Z|b64enc|\\?/[a-z]{2,}\\?/"
     r"|.*'@'|(?:.*[-_])?(?:choose|replace|sample|change)[-_](?:one|me|only|it)\b|.*(?i:random_?string)"
     r"|[0-9a-f]{9,10}-[a-z0-9]{5}\Z"
     r"|deployment-|abcdefgh"
 )
-_SECRET_OF_NAME = lazy_pattern(r"(?:[a-z]-|--)secret(?:-?name)?[\"']?[ ]?[:=][ ]?[\"']?\Z")
-_KEBAB_NAME = lazy_pattern(r"[a-z]+(?:-[a-z]+){1,5}\Z")
+_SECRET_OF_NAME = pattern_of(r"(?:[a-z]-|--)secret(?:-?name)?[\"']?[ ]?[:=][ ]?[\"']?\Z")
+_KEBAB_NAME = pattern_of(r"[a-z]+(?:-[a-z]+){1,5}\Z")
 
 
 def marked_secrets(text: str) -> tuple[Secret, ...]:

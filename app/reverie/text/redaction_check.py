@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from reverie.text.patterns import pattern_of
 from reverie.text.redact import redact
-from reverie.text.secret_table import lazy_pattern
 
 _RUN = "q7Zx2Lk9" + "Vb4Tn8Wc" + "3Rm6Yp1H"
 _PLAIN = "quartz" + "marble"
@@ -37,7 +37,7 @@ PLANTED: tuple[tuple[str, str], ...] = (
 All secrets are invented, and each is split in the source so that secret scanners do not report it.
 """
 
-_PIECE = lazy_pattern(r"[A-Za-z0-9]{7,}")
+_PIECE = pattern_of(r"[A-Za-z0-9]{7,}")
 
 
 @cache

@@ -17,78 +17,79 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from reverie.text import secret_values as its
-from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, lazy_pattern, secret_table, secret_words
+from reverie.text.patterns import pattern_of
+from reverie.text.secret_table import LONG_WORD, Prefixed, Shaped, secret_table, secret_words
 from reverie.text.secret_values import SecretSpan, holds_any, is_mixed, is_placeholder
 from reverie.values import Struct
 
 # Without a provider's own prefix after it, `sk-` also begins ordinary names in kebab case.
-_PLAIN_SK = lazy_pattern(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
-_NO_ORDINARY_NAME = lazy_pattern(r"[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]{20}")
+_PLAIN_SK = pattern_of(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}")
+_NO_ORDINARY_NAME = pattern_of(r"[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]{20}")
 _LONGEST_BODY = 4096
 _JUDGED = 256
 
-_JWT = lazy_pattern(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")
+_JWT = pattern_of(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")
 
-_HEADER = lazy_pattern(
+_HEADER = pattern_of(
     r"""(?i)(?<![A-Za-z0-9])authorization\\{0,4}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,4}["']?
         (?:([A-Za-z][A-Za-z0-9-]{1,20})[ \t]{1,4})?([^\s"'`,;\\]{6,})""",
     re.VERBOSE,
 )
-_SCHEME = lazy_pattern(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,})")
-_COOKIE = lazy_pattern(
+_SCHEME = pattern_of(r"(?i)(?<![A-Za-z0-9_-])(bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]{12,})")
+_COOKIE = pattern_of(
     r"""(?i)(?<![A-Za-z0-9_])cookie["']?[ \t]{0,4}[:=][ \t]{0,4}["']?[^\r\n]{0,200}?
         (?<![A-Za-z0-9])[A-Za-z0-9_.-]{0,40}(?:sess|sid|auth|token|jwt)[A-Za-z0-9_.-]{0,40}=([^\s;"'`]{12,1024})""",
     re.VERBOSE,
 )
 
-_SCHEME_NAME = lazy_pattern(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}\Z")
-_USER_INFO = lazy_pattern(
+_SCHEME_NAME = pattern_of(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}\Z")
+_USER_INFO = pattern_of(
     r"""://[^\s/:@?\#"'`<>]{0,256}:(?!\d{1,5}[/?\#])([^\s/?\#"'`<>]{1,512}|[^\s@"'`<>]{1,512})@"""
 )
-_NAMELESS = lazy_pattern(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
-_ORACLE = lazy_pattern(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
+_NAMELESS = pattern_of(r"""://([^\s/:@?\#"'`<>]{16,256})@""")
+_ORACLE = pattern_of(r"""jdbc:oracle:[a-z]{2,8}:[^\s/:@"'`]{1,64}/([^\s/@"'`]{3,128})@""")
 
 # A client of MySQL takes a password directly after `-p`; elsewhere the option means something else.
-_MYSQL = lazy_pattern(
+_MYSQL = pattern_of(
     r"(?<![A-Za-z0-9_-])(?:mysql(?:dump|admin|import|show|check|slap|pump|binlog)?|mariadb(?:-[a-z]{1,12})?)"
     r"""(?:\.exe)?["']?(?=[ \t])"""
 )
-_COMMAND_END = lazy_pattern(r"[\r\n|;&]")
-_BEHIND_P = lazy_pattern(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256})"|'([^'\r\n]{1,256})'|([^\s"'`,;]{1,256}))""")
-_PORTS = lazy_pattern(r"[\d.:]*(?:/(?:tcp|udp))?\Z")
+_COMMAND_END = pattern_of(r"[\r\n|;&]")
+_BEHIND_P = pattern_of(r"""(?<=[\s"'])-p(?:"([^"\r\n]{1,256})"|'([^'\r\n]{1,256})'|([^\s"'`,;]{1,256}))""")
+_PORTS = pattern_of(r"[\d.:]*(?:/(?:tcp|udp))?\Z")
 _LONGEST_COMMAND = 4096
 _LONGEST_WORD = 260
 
 _GAP = r"(?:\s|\\[nrt]){1,20}"
 _WORD = r"(?:(?!\\[nrt])[^\s,]){1,256}"
-_NETRC = lazy_pattern(
+_NETRC = pattern_of(
     rf"""(?<![A-Za-z0-9_-])(?:machine{_GAP}({_WORD})|default)(?:{_GAP}(?:login|account){_GAP}{_WORD}){{0,3}}
         {_GAP}password{_GAP}(?:"([^"\r\n]{{1,256}})"|((?:(?!\\[nrt])[^\s"']){{1,256}}))""",
     re.VERBOSE,
 )
 # Text in square brackets is an address, or the mark of a redacted one.
-_HOST = lazy_pattern(r"[\w-]+(?:[.:][\w-]+)+\Z|localhost\Z|\[")
+_HOST = pattern_of(r"[\w-]+(?:[.:][\w-]+)+\Z|localhost\Z|\[")
 # host:port:database:user:password
-_PGPASS = lazy_pattern(
+_PGPASS = pattern_of(
     r"(?m)^[ \t>*`-]{0,8}[A-Za-z0-9_.*-]{1,100}:(?:\d{4,5}|\*):[A-Za-z0-9_*-]{1,64}:"
     r"[A-Za-z0-9_*.@-]{1,64}:([^\s:`|]{4,256})[`\t ]{0,4}$"
 )
 
 _PGPASS_MARKS = (":5432:", ":5433:", ":6432:", ":*:", "pgpass")
 
-_KEY_RUN = lazy_pattern(r"[A-Za-z0-9+/=]{16}")
-_KEY_BEGIN = lazy_pattern(
+_KEY_RUN = pattern_of(r"[A-Za-z0-9+/=]{16}")
+_KEY_BEGIN = pattern_of(
     r"-----\s{0,4}BEGIN\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
     r"|-----BEGIN OpenVPN Static key V1-----"
 )
-_KEY_END = lazy_pattern(
+_KEY_END = pattern_of(
     r"-----\s{0,4}END\s{1,4}(?:[A-Z0-9]{1,20}\s{1,4}){0,4}?PRIVATE\s{1,4}KEY(?:\s{1,4}BLOCK)?\s{0,4}-----"
     r"|-----END OpenVPN Static key V1-----"
 )
 # The private part of a key of PuTTY (its documentation, appendix "PPK file format").
-_PUTTY = lazy_pattern(r"Private-Lines: \d{1,3}((?:\r?\n[ \t>]{0,20}[A-Za-z0-9+/=]{1,64}(?=\s|\Z)){1,999})")
+_PUTTY = pattern_of(r"Private-Lines: \d{1,3}((?:\r?\n[ \t>]{0,20}[A-Za-z0-9+/=]{1,64}(?=\s|\Z)){1,999})")
 # A line of a key whose end is missing: the signs of quoting, indenting or escaping, then its text.
-_KEY_LINE = lazy_pattern(
+_KEY_LINE = pattern_of(
     r"""[\s>|*\#"',+\\-]{0,40}
         (?:[A-Za-z0-9+/=]{16,}|n?(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200})""",
     re.VERBOSE,
@@ -375,12 +376,12 @@ def services() -> list[str]:
 
 # A login in two lines or fields, each named by a letter or a word: `u: ada`, `p: ...`.
 _CLOSING = "*)]}.,;:"
-_SPECIAL = lazy_pattern(r"[!@#$%^&*?~+=§€£]")
+_SPECIAL = pattern_of(r"[!@#$%^&*?~+=§€£]")
 
 _PIN_HINTS = ("pin", "code", "codice", "código", "пин", "код", "解锁码", "暗証番号", "코드")
-_YEAR = lazy_pattern(r"(?:19|20)\d\d")
+_YEAR = pattern_of(r"(?:19|20)\d\d")
 
-_CODE = lazy_pattern(r"""[\s,;`"'*-]{1,12}([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5})(?![\w-])""")
+_CODE = pattern_of(r"""[\s,;`"'*-]{1,12}([A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{4,12}){1,5})(?![\w-])""")
 _MOST_CODES = 20
 
 

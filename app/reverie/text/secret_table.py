@@ -9,7 +9,6 @@ Any thread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from string import ascii_lowercase
@@ -17,30 +16,6 @@ from typing import Any, cast
 
 from reverie.resources import load_table
 from reverie.values import Struct
-
-
-class LazyPattern:
-    """A regular expression that is compiled when it is first used."""
-
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._arguments = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        found = getattr(re.compile(*self._arguments), name)
-        # From now on the attribute is found without `__getattr__`.
-        self.__dict__[name] = found
-        return found
-
-
-def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern like `re.compile`, compiled at its first use.
-
-    Redaction has 120 patterns, and most programs that import it redact nothing.
-    """
-    return cast("re.Pattern[str]", LazyPattern(pattern, flags))
-
 
 LONG_WORD = 30
 _FLAGS = frozenset({"exact", "random"})

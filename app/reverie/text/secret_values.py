@@ -14,40 +14,41 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Literal
 
-from reverie.text.secret_table import lazy_pattern, secret_words
+from reverie.text.patterns import pattern_of
+from reverie.text.secret_table import secret_words
 
 SecretSpan = tuple[int, int, str]
 """Start, end and kind of a secret in a text."""
 
-_VARIABLE = lazy_pattern(
+_VARIABLE = pattern_of(
     r"\$(?:[^\W\da-z][^\Wa-z]*\Z|[A-Z][A-Z0-9_]{2,}[:/@.]|[a-z_]+\Z|[{(])|%(?:[A-Za-z_][A-Za-z0-9_]*%?\Z|\()|\{|<[^>]*>\Z|\[?redacted:|\[REDACTED"
     # Text in brackets in another script, a class in PowerShell, an answer, a pinned version.
     r"|\[[^\[\]]*[^\x00-\x7f][^\[\]]*\]\Z|\[[A-Za-z.]{3,40}\]::|(?:true|false)[\])}]"
     r"|[A-Za-z][\w.-]{1,60}(?:==|>=|~=|<=)\d[\w.]*\Z"
 )
-_MASK = lazy_pattern(r"(?:[A-Za-z0-9]{1,12}[-_.]){0,6}[xX*•#.]{3,}(?:[-_.][xX*•#0.]{2,}){0,8}\Z")
-_LETTERS = lazy_pattern(r"[A-Za-z_\- ]+\Z")
-_ENDS_NAMING = lazy_pattern(
+_MASK = pattern_of(r"(?:[A-Za-z0-9]{1,12}[-_.]){0,6}[xX*•#.]{3,}(?:[-_.][xX*•#0.]{2,}){0,8}\Z")
+_LETTERS = pattern_of(r"[A-Za-z_\- ]+\Z")
+_ENDS_NAMING = pattern_of(
     r"(?:[-_ ]|(?<=[a-z])(?=[A-Z]))"
     r"(?i:password|passwd|pass|pwd|secret|token|key|hash|here|goes[-_]here|id|name)\Z"
 )
 
 # Digests of passwords: bcrypt, crypt, argon2.
-_CRYPT = lazy_pattern(r"\$[0-9a-z-]{1,10}\$[^\s]{8,}")
-_UUID = lazy_pattern(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
-_HEX = lazy_pattern(r"(?i)(?:0x)?[0-9a-f]+\Z")
+_CRYPT = pattern_of(r"\$[0-9a-z-]{1,10}\$[^\s]{8,}")
+_UUID = pattern_of(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_HEX = pattern_of(r"(?i)(?:0x)?[0-9a-f]+\Z")
 # The names of things in a cloud, and `app/config`, the name of a secret, are places as well.
-_PLACE = lazy_pattern(
+_PLACE = pattern_of(
     r"(?i:arn|urn):|@[a-z0-9-]+/[a-z0-9._-]+\Z|(?:sg|subnet|vpc|vpce|ami|i|eni|vol|snap|rtb|igw|nat|acl|eipalloc|lt|fs)-[0-9a-f]{8,17}\Z"
     r"|[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,3}(?:/[a-z]{2,20}(?:-[a-z0-9]{1,12}){0,3}){1,4}\Z|(?:\.{0,2}|~)/|[A-Za-z]:\\|[A-Za-z][A-Za-z0-9+.-]{1,20}://|www\."
 )
-_FILE_NAME = lazy_pattern(r"[^\s]*\.[A-Za-z]{2,5}\Z")
-_PLAIN_NUMBER = lazy_pattern(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
-_VERSION = lazy_pattern(
+_FILE_NAME = pattern_of(r"[^\s]*\.[A-Za-z]{2,5}\Z")
+_PLAIN_NUMBER = pattern_of(r"[\d.,:_/+-]+(?:[A-Za-z]{1,3}|%)?\Z")
+_VERSION = pattern_of(
     r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?\Z|[vV]?\d+(?:\.\d+)+(?:[-+.]?[A-Za-z0-9]+){0,3}\Z"
 )
 # Names of methods and formats that begin or end with a number.
-_TECHNICAL = lazy_pattern(
+_TECHNICAL = pattern_of(
     r"(?i)[a-z]{2,8}-\d{2,4}(?:-\d{1,3}[a-z]?)?\Z|[a-z]\d{2,4}-[a-z]\d{2,4}\Z|[a-z-]{3,30}[#@]v?\d+(?:\.\d+)+\Z|(?:sha|md|base|utf|rs|hs|es|ps|eddsa|ed|x|aes|des|rsa|argon|pbkdf|bcrypt|scrypt|oauth|openid|http|ipv|ip|tls|"
     r"ssl|web|python|flake|pep|py|java|node|es|ecma|vue|s|ec|k|h|p|v|r|i|oidc|saml|totp|fido|u|tier|phase|step|level|part|"
     r"chapter|section|figure|table|option|type|rfc|iso|win|x|postgres|mysql|sqlite|pg|php|go|rust|cs|log|neo|"
@@ -55,34 +56,34 @@ _TECHNICAL = lazy_pattern(
     r"[-_]?\d{1,4}(?:[a-z]{1,2})?(?:[-_.]\d{1,4})?\Z"
 )
 # A link, an address, several statements, a part of a regular expression: `\s*`.
-_PART_OF_TEXT = lazy_pattern(r"://|\]\(|;|\\[sSwWdDb][*+{?]")
+_PART_OF_TEXT = pattern_of(r"://|\]\(|;|\\[sSwWdDb][*+{?]")
 # Options, sums of money, names of constants and attributes, styles, redirections; several words or numbers
 # with signs between them: "timeout/DNS/5xx/429".
-_NO_PASSWORD = lazy_pattern(
+_NO_PASSWORD = pattern_of(
     r"--|-[a-z]+\d?\Z|[+~≈-]?[$€£¥]\d[\d.,]*(?:/\w{1,8}|[kKmM])?\Z|[A-Z][A-Z0-9]*(?:_[A-Z]+[A-Z0-9]*)+\Z"
     r"|[a-z-]{2,20}=\w{0,4}\Z|[a-z-]{2,30}:#[0-9A-Fa-f]{3,8}\Z|[0-9&]?>{1,2}(?:/dev/|&\d|\Z)"
     r"|(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})(?:/(?:[A-Za-z]{2,14}|\d{1,4}|\d[a-z]{2})){2,12}\Z"
     r"|[A-Za-z]{2,}\d{0,2}(?:[/+](?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]\d{1,2}[a-z]))+\Z"
     r"|(?:%[0-9A-Fa-f]{2}|[A-Za-z+.]){0,200}%2[0-9A-F]"
 )
-_CALL = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][A-Za-z0-9_$]*)*[(\[{]")
-_IDENTIFIER = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*\Z")
-_LETTER = lazy_pattern(r"[^\W\d_]")
-_DIGIT = lazy_pattern(r"\d")
-_SPECIAL = lazy_pattern(r"[!@#$%^&*?~+=§€£]")
-_STRONG = lazy_pattern(
+_CALL = pattern_of(r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][A-Za-z0-9_$]*)*[(\[{]")
+_IDENTIFIER = pattern_of(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_LETTER = pattern_of(r"[^\W\d_]")
+_DIGIT = pattern_of(r"\d")
+_SPECIAL = pattern_of(r"[!@#$%^&*?~+=§€£]")
+_STRONG = pattern_of(
     r"(?=.{8,64}\Z)(?=(?:\D*\d){2})(?=(?:[^A-Za-z]*[A-Za-z]){3})"
     r"[A-Za-z][A-Za-z0-9_.-]*[!$^*~+?%#@][A-Za-z0-9_.!$^*~+?%#@=-]*\Z"
 )
 # An address of mail, a version, a number of an issue, an escape: signs that names contain.
-_PLAIN_SIGNS = lazy_pattern(r"@[\w.-]+\.[a-z]{2,}|[@#+]v?[\d.]+\Z|%[0-9A-F]{2}|\$[A-Z_]{3}|[-_]\*|\*[._-]")
-_DECIMAL = lazy_pattern(r"[-+]?\d{1,4}\.\d{1,4}%?\Z")
-_SAME = lazy_pattern(r"([xX])\1{7}")
-_RUN = lazy_pattern(r"[A-Za-z0-9]{10,}")
-_OF_CODE = lazy_pattern(r"""[][(){}<>|\\"'`;,]""")
-_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
-_CAMEL_CASE = lazy_pattern(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
-_KEBAB = lazy_pattern(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
+_PLAIN_SIGNS = pattern_of(r"@[\w.-]+\.[a-z]{2,}|[@#+]v?[\d.]+\Z|%[0-9A-F]{2}|\$[A-Z_]{3}|[-_]\*|\*[._-]")
+_DECIMAL = pattern_of(r"[-+]?\d{1,4}\.\d{1,4}%?\Z")
+_SAME = pattern_of(r"([xX])\1{7}")
+_RUN = pattern_of(r"[A-Za-z0-9]{10,}")
+_OF_CODE = pattern_of(r"""[][(){}<>|\\"'`;,]""")
+_PIECE = pattern_of(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+_CAMEL_CASE = pattern_of(r"[A-Z]?[a-z]+(?:[A-Z][a-z]{2,}){2,}\Z")
+_KEBAB = pattern_of(r"[a-z]{3,}(?:-[a-z]{3,}){3,}\Z")
 
 
 def is_placeholder(value: str) -> bool:
@@ -303,29 +304,29 @@ not at its end.
 """
 
 # A name, perhaps quoted, emphasised or typed (`token: str = `), and what separates it from its value.
-_NAMED = lazy_pattern(
+_NAMED = pattern_of(
     r"""(?<![\w.-])(?P<flag>--?)?(?P<name>[^\W\d][\w.-]{1,79})(?:\\{0,4}["'`]\]?|\*{1,2}|\])?
         (?:[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.]{0,30}[ \t]{0,4}(?==))?
         (?P<separator>[ \t]{0,4}(?:=>|:=|={1,3}|:)\*{0,2}[ \t]{0,8}|(?<=["']),[ \t]{0,4}(?=["'])
         |(?(flag)[ \t]{1,8}|(?!)))""",
     re.VERBOSE,
 )
-_OPENING_QUOTE = lazy_pattern(r"""(?P<escape>\\{0,4})(?P<quote>["'`])""")
+_OPENING_QUOTE = pattern_of(r"""(?P<escape>\\{0,4})(?P<quote>["'`])""")
 # YAML's way to put a value on the next line.
-_BLOCK = lazy_pattern(r"[|>][+-]?[1-9]?[+-]?[ \t]{0,8}\r?\n[ \t]{1,40}")
+_BLOCK = pattern_of(r"[|>][+-]?[1-9]?[+-]?[ \t]{0,8}\r?\n[ \t]{1,40}")
 _QUOTED = {
-    '"': lazy_pattern(r'[^"\\\n]*(?:\\.[^"\\\n]*)*'),
-    "'": lazy_pattern(r"[^'\\\n]*(?:\\.[^'\\\n]*)*"),
-    "`": lazy_pattern(r"[^`\n]*"),
+    '"': pattern_of(r'[^"\\\n]*(?:\\.[^"\\\n]*)*'),
+    "'": pattern_of(r"[^'\\\n]*(?:\\.[^'\\\n]*)*"),
+    "`": pattern_of(r"[^`\n]*"),
 }
-_QUOTED_IN_QUOTES = lazy_pattern(r"""[^"'`\\\n]*""")
-_BARE = lazy_pattern(r"""[^\s"'`,;<>&\\]+""")
+_QUOTED_IN_QUOTES = pattern_of(r"""[^"'`\\\n]*""")
+_BARE = pattern_of(r"""[^\s"'`,;<>&\\]+""")
 # `arn:aws:secretsmanager:...:secret:prod/db` names a secret.
-_IN_URN = lazy_pattern(r"(?i:arn|urn):[^\s\"'`]{0,200}\Z")
+_IN_URN = pattern_of(r"(?i:arn|urn):[^\s\"'`]{0,200}\Z")
 _SHORT_VALUE = 100
-_BEFORE = lazy_pattern(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
+_BEFORE = pattern_of(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
 
-_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORDS = pattern_of(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 # Endings of names written in one word: PGPASSWORD, dbpasswd, CLIENTSECRET.
@@ -334,14 +335,14 @@ _WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # The same in other languages, as a name ends there.
 
 
-_KEYS_OF = lazy_pattern(
+_KEYS_OF = pattern_of(
     "api|access|account|auth|encryption|master|private|secret|service|signing|deploy|license|licence|webhook|app"
     "|application|integration|session|subscription|shared|hmac|jwt|recovery|consumer|client|admin|root|server|storage"
     "|backup|ingest|ingestion|instrumentation|write|upload|vault|unlock|security|verschlüsselungs|api-"
 )
-_CODES_OF = lazy_pattern("access|recovery|backup|security|reset|pairing|unlock|verification|zugangs")
+_CODES_OF = pattern_of("access|recovery|backup|security|reset|pairing|unlock|verification|zugangs")
 
-NO_VALUE = lazy_pattern(
+NO_VALUE = pattern_of(
     r"""(?i)any|bool|boolean|bytes|default|disabled|empty|enabled|false|int|integer|missing|nil|no|none|null|number
         |object|off|on|optional|options?|required|str|string|tbd|text|todo|true|undefined|unknown|unset|varchar|void
         |yes|array|ja|nein|oui|non|si|sí|não|да|нет|await|async|new|function|lambda|return|typeof|const|require
@@ -349,23 +350,23 @@ NO_VALUE = lazy_pattern(
     re.VERBOSE,
 )
 # Words with a hyphen between them in angle brackets: `<32-char-secret>`.
-_IN_BRACKETS = lazy_pattern(r"<[A-Za-z0-9]{1,24}(?:[-_ ][A-Za-z0-9]{1,24}){0,8}>?\Z")
+_IN_BRACKETS = pattern_of(r"<[A-Za-z0-9]{1,24}(?:[-_ ][A-Za-z0-9]{1,24}){0,8}>?\Z")
 # The value of an option is as often the name of something.
-_PASSPHRASE = lazy_pattern(r"[a-z]{3,12}(?: [a-z]{3,12}){1,11}")
-_OPTION_NAME = lazy_pattern(r"[a-z]+(?:-[a-z]+){1,2}\d?")
-_CODE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
+_PASSPHRASE = pattern_of(r"[a-z]{3,12}(?: [a-z]{3,12}){1,11}")
+_OPTION_NAME = pattern_of(r"[a-z]+(?:-[a-z]+){1,2}\d?")
+_CODE = pattern_of(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*(?P<more>[(\[])?")
 # The value after such a name is a fingerprint, or the whole key in Base64.
 _KEYS_BY_FINGERPRINT = frozenset({"gpg", "pgp"})
 # "If the tests pass: ..."
 
 
 # A header of a request, as `X-ClickHouse-Key`.
-_KEY_HEADER = lazy_pattern(r"[Xx]-[\w-]+-[Kk]ey\Z")
-_NOTHING_MORE = lazy_pattern(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
-_LONG_RUN = lazy_pattern(r"[A-Za-z0-9+/]{20}")
-_MEMBER = lazy_pattern(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
-_MADE_RUN = lazy_pattern(r"[A-Za-z0-9+/]{16,}")
-PUBLIC_KEY = lazy_pattern(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
+_KEY_HEADER = pattern_of(r"[Xx]-[\w-]+-[Kk]ey\Z")
+_NOTHING_MORE = pattern_of(r"""[ \t\r,;)\]}*|"'`.]*(?:\n|\Z)""")
+_LONG_RUN = pattern_of(r"[A-Za-z0-9+/]{20}")
+_MEMBER = pattern_of(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
+_MADE_RUN = pattern_of(r"[A-Za-z0-9+/]{16,}")
+PUBLIC_KEY = pattern_of(r"ssh-|ecdsa-|AAAA[BCE]|SHA256:|MD5:")
 _LEAST: dict[Kind, int] = {"password": 6, "token": 8, "pass": 5, "key": 16, "gpg-key": 16, "mention": 16}
 
 # One of them is in every name or word that makes a value a secret.
@@ -377,9 +378,9 @@ _HINTS = (
     "segre", "mnemonic", "seed phrase", "recovery phrase", "authtok", "otp", "2fa seed", "parol", "adgangs",
     "parool", "salasan", "jelsz", "lozink", "gesl", "pasahitz", "sandi", "laluan",
 )  # fmt: skip
-_HINT = lazy_pattern("|".join(_HINTS))
+_HINT = pattern_of("|".join(_HINTS))
 _HINT_WORDS = tuple(hint.removesuffix(r"\b").removesuffix("(?![a-z])") for hint in _HINTS)
-_FOREIGN_HINT = lazy_pattern(
+_FOREIGN_HINT = pattern_of(
     r"contraseñ|hasło|şifre|lösenord|schlüssel|clé|парол|ключ|токен|секрет|密|口令|令牌|金鑰|パスワ|暗証|トークン"
     r"|キー|秘|シークレット|비밀|토큰|키|암호|slaptažod|aðgangsorð|lykilorð|mật|лозинк|κωδικ|συνθηματικ|كلمة|رمز"
     r"|گذرواژه|סיסמ|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน"
@@ -642,13 +643,13 @@ def _looks_made(kind: Kind, value: str) -> bool:
 
 
 # A name and its value as fields of their own, as Kubernetes, CloudFormation and forms have them.
-_FIELD = lazy_pattern(
+_FIELD = pattern_of(
     r"""(?i)(?<![\w.-])["']?(?:(?P<name>(?:parameter_?)?key|name|label|field|header|id|title|variable)
         |(?:parameter_?)?value|val|content|default|secret_?string)["']?(?:[ \t]{0,4}[:=]|>)[ \t]{0,4}
         (?:(?P<quote>["'])(?P<quoted>[^"'\n]{1,400})(?P=quote)|(?P<bare>[^\s"',;<>{}\[\]]{1,400}))""",
     re.VERBOSE,
 )
-_NEXT_ENTRY = lazy_pattern(r"[{}]|\n[ \t]{0,20}-[ \t]|\n[ \t]*\n")
+_NEXT_ENTRY = pattern_of(r"[{}]|\n[ \t]{0,20}-[ \t]|\n[ \t]*\n")
 _PAIR_REACH = 200
 
 

@@ -677,7 +677,7 @@ class PartEnd(Struct, frozen=True):
 
 
 class ExtractResult(Struct, frozen=True):
-    """Result of an extraction with its parts."""
+    """The result of an extraction."""
 
     outcome: Outcome
     summary: str

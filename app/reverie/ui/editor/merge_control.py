@@ -100,7 +100,7 @@ class CoEditing(QObject):
         return first.position(), last.position() + max(0, last.length() - 1)
 
     def _show_arrived(self, file: OpenFile) -> None:
-        """Show how many changes were merged, once for each number; remove the message if there are none."""
+        """Update the message that says how many changes were merged; remove it if there are none."""
         count = file.arrived.count
         if (file, count) == self._told:
             return

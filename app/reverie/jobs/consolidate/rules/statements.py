@@ -695,7 +695,7 @@ def substituted(
     """Return pairs of different words in the same place.
 
     Two weak words are not paired, and a weak and a strong word only if each is the only word in its place.
-    `left_a` and `left_b` are the numbers of tokens without a partner.
+    `left_a` and `left_b` are the indexes of the tokens without a counterpart.
     """
     of_a, of_b = {a.tokens[each].canon for each in left_a}, {b.tokens[each].canon for each in left_b}
     pairs = []
