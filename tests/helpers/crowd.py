@@ -29,6 +29,7 @@ from reverie.profile import Profile
 ACME = "a1f3c9e2b7"
 SHARED = "/memories/global/shared-lines.md"
 END_S = 30.0
+SLOW_S = 90.0
 _HERE = ("--workspace", ACME)
 _AGAIN_AND_AGAIN = (
     ("tree", *_HERE, "--json"),
@@ -60,8 +61,15 @@ class Crowd:
         ]
 
 
-def crowd(directory: Path, seconds: float) -> Crowd:
-    """Let all of them work for so many seconds, then stop them; return the result."""
+def crowd(directory: Path, seconds: float, *, rounds: int = 1) -> Crowd:
+    """Let all of them work at once, then stop them; return the result.
+
+    Args:
+        directory: An empty folder for the home and the profile.
+        seconds: How long they work at least.
+        rounds: How often the windows, and `reverie memory`, have saved before the end: a busy machine gets up
+            to `SLOW_S` more seconds for it.
+    """
     home, profile = copy_sample("mux-home", directory, whole=False), directory / "profile"
     write_settings(profile, '[system1]\nenabled = true\nmodel = "rules"\n')
     (home / "memory" / "global" / "shared-lines.md").write_text("", encoding="utf-8")
@@ -75,8 +83,10 @@ def crowd(directory: Path, seconds: float) -> Crowd:
         threads = [threading.Thread(target=partial(_guarded, work, found)) for work in working]
         for thread in threads:
             thread.start()
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        start = time.monotonic()
+        while (spent := time.monotonic() - start) < seconds or (
+            spent < seconds + SLOW_S and min(found.done["window"], found.done["memory"]) < rounds
+        ):
             found.engines |= _engine_of(profile)
             time.sleep(0.05)
         over.set()
