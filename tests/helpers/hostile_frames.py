@@ -21,7 +21,6 @@ from typing import Any, cast
 from reverie import __version__
 from reverie.engine.asking import CallCancelled, ask
 from reverie.engine.channel import (
-    LARGEST_FRAME,
     PROTOCOL,
     CallMessage,
     Cancel,
@@ -47,6 +46,7 @@ from reverie.engine.process import _accept, _listening_at
 from reverie.engine.reach import socket_channel
 from reverie.engine.server import ClientConnection
 from reverie.errors import Conflict, UserError
+from reverie.files.frames import LARGEST_FRAME
 from reverie.files.lease import LeaseHeld
 from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.watch import Changes

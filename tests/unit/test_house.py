@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_458,
+    "code lines": 95_437,
     "banners": 3,
     "value classes": 681,
     "forwarders": 102,

@@ -19,6 +19,7 @@ Threading: any thread, one question at a time. Failure: `UserError`; for a repos
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -441,13 +442,11 @@ class _Responder:
         self._texts: dict[str, str] = {}
 
     def serve(self) -> None:
-        """Answer questions until the parent is gone."""
+        """Answer questions. Raises `EOFError` or `BrokenPipeError` once the parent is gone."""
         self._send(_Alive())
         while True:
             die_after(IDLE_S)
             frame = self._frames.receive()
-            if frame is None:
-                return
             self._beat_at = 0.0
             self._beat()
             answer = _dump(self._answered(_load(frame, _ToChild)))
@@ -510,10 +509,7 @@ class _Responder:
     def _times_of(self, path: str) -> Mapping[str, int]:
         self._send(_TimesWanted(path))
         die_after(IDLE_S)
-        frame = self._frames.receive()
-        if frame is None:
-            raise SystemExit
-        reply = _load(frame, _ToChild)
+        reply = _load(self._frames.receive(), _ToChild)
         if not isinstance(reply, _Times):
             raise _Stopped
         self._beat_at = 0.0
@@ -536,8 +532,6 @@ def main(arguments: Sequence[str]) -> int:
     """Answer the questions of the parent process and return the exit code."""
     silent_s, most_memory = arguments
     limit_memory(int(most_memory))
-    try:
+    with contextlib.suppress(BrokenPipeError, EOFError):  # the parent is gone
         _Responder(float(silent_s)).serve()
-    except BrokenPipeError:
-        return 1  # the parent is gone
     return 0

@@ -1,6 +1,6 @@
 """The messages between an engine and its clients, and the frames that carry them.
 
-A frame is four bytes of length and one message. Arguments, results and progress are encoded separately, as
+Each frame (`files.frames`) is one message. Arguments, results and progress are encoded separately, as
 bytes inside a message: decoding them requires the method's signature, so a process in between passes them on
 undecoded. A connection begins with `Hello`; the reply is `WelcomeMessage`, or `Refused` and the end of the
 connection. Then the client sends `CallMessage` and `Cancel`; the engine sends for each call any number of
@@ -15,7 +15,6 @@ has closed the connection.
 from __future__ import annotations
 
 import contextlib
-import struct
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,17 +22,12 @@ from typing import Any, BinaryIO, cast
 
 from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
+from reverie.files.frames import LARGEST_FRAME, FrameTooLarge, read_frame, write_frame
 from reverie.files.watch import Changes
 from reverie.services.views import HostStatus, LostSave
 from reverie.values import Struct, field, replace
 
 PROTOCOL = 5
-LARGEST_FRAME = 256 << 20
-"""The largest size of a frame in bytes.
-
-The trees of 1,000,000 memories fit. A larger frame is a fault or an attack.
-"""
-_LENGTH = struct.Struct(">I")
 _HELLO_BYTES = 4096
 
 
@@ -239,8 +233,7 @@ class Channel:
             raise WireError(f"a message of {len(data):,} bytes is too large")
         try:
             with self._lock:
-                self._writer.write(_LENGTH.pack(len(data)) + data)
-                self._writer.flush()
+                write_frame(self._writer, data)
         except (OSError, ValueError) as error:  # ValueError: closed meanwhile
             raise ConnectionLost from error
 
@@ -250,10 +243,13 @@ class Channel:
         Raises `ConnectionLost` at the end of the connection, `WireError` for data that is not a message. The
         first message must be short, so that an unknown peer cannot fill the memory.
         """
-        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        if length > self._largest:
-            raise WireError(f"a message of {length:,} bytes is too large")
-        message = decode(self._exactly(length), self._incoming)
+        try:
+            data = read_frame(self._reader, self._largest)
+        except FrameTooLarge as error:
+            raise WireError(str(error)) from error
+        except (OSError, ValueError, EOFError) as error:  # ValueError: closed meanwhile
+            raise ConnectionLost from error
+        message = decode(data, self._incoming)
         self._largest = LARGEST_FRAME
         return message
 
@@ -270,16 +266,3 @@ class Channel:
         self.shut()
         with contextlib.suppress(OSError, ValueError):  # unsent data is discarded
             self._close()
-
-    def _exactly(self, length: int) -> bytes:
-        parts = bytearray()
-        try:
-            # In pieces, so that a peer that only announces a large frame takes no memory.
-            while len(parts) < length:
-                piece = self._reader.read(min(length - len(parts), 1 << 20))
-                if not piece:
-                    raise ConnectionLost
-                parts += piece
-        except (OSError, ValueError) as error:
-            raise ConnectionLost from error
-        return bytes(parts)

@@ -1,7 +1,7 @@
 """Child processes that communicate over their standard input and output.
 
 `ChildProcess` starts, stops and kills a process; the engine's wire uses it (`engine.reach`). `Child` is a
-process that answers in frames (a length and that many bytes), for work that may hang, crash or use up the
+process that answers in frames (`files.frames`), for work that may hang, crash or use up the
 memory. Nothing here waits for ever: each wait has a limit, and a process that cannot even be killed, because
 it waits for a disk that does not respond, is abandoned. `ParentFrames` is the child's side, with `die_after`
 and `limit_memory` to limit a process from within.
@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -29,16 +28,16 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import IO, Any, BinaryIO, cast
 
+from reverie.files.frames import FrameTooLarge, read_frame, write_frame
+
 log = logging.getLogger("reverie.files")
 
 END_S = 2.0
 """Seconds that a killed process may take to end."""
-LARGEST_FRAME = 256 << 20
-_LENGTH = struct.Struct(">I")
 _CHECK_S = 0.05
 _MOST_SHOWN = 4096
 _MOST_KEPT = 8192
-_left_alone: list[subprocess.Popen[bytes]] = []
+_left_alone: list[ChildProcess] = []
 """Processes that could not be killed."""
 
 
@@ -67,12 +66,10 @@ class ChildProcess:
 
     def __init__(self, command: Sequence[str], *, keeps_errors: bool = False, **options: Any) -> None:
         """Start the process; returns at once. Raises `OSError`."""
+        if keeps_errors:
+            options["stderr"] = subprocess.PIPE
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if keeps_errors else None,
-            **options,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
         )
         self.reader = cast(BinaryIO, self._process.stdout)
         self.writer = cast(BinaryIO, self._process.stdin)
@@ -145,14 +142,8 @@ class Child:
         # Not a pipe, which would have to be read.
         self._printed = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 - closed by `_end`
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._printed,
-                # Ctrl+C in a terminal goes to the parent only, which ends this process.
-                start_new_session=True,
-            )
+            # A session of its own: Ctrl+C in a terminal goes to the parent only, which ends this process.
+            self._process = ChildProcess(command, stderr=self._printed, start_new_session=True)
         except OSError:
             self._printed.close()
             raise
@@ -168,13 +159,13 @@ class Child:
     @property
     def is_running(self) -> bool:
         """Whether the process runs, so that frames can be sent to it."""
-        return self._end.alive and self._process.poll() is None
+        return self._end.alive and self._process.exit_code is None
 
     def send(self, frame: bytes, within_s: float) -> None:
         """Send a frame. Raises `ChildSilent` if the process does not accept it within `within_s` seconds."""
         # In a thread, because a write to a process that does not read cannot be cancelled.
         failed: list[Exception] = []
-        thread = _in_background(_write, cast(BinaryIO, self._process.stdin), frame, failed)
+        thread = _in_background(_write, self._process.writer, frame, failed)
         thread.join(within_s)
         if thread.is_alive():
             raise ChildSilent
@@ -190,8 +181,7 @@ class Child:
         until = time.monotonic() + within_s
         if self._reading is None:
             frames: list[bytes] = []
-            reader = cast(BinaryIO, self._process.stdout)
-            self._reading = _in_background(_read_into, reader, frames), frames
+            self._reading = _in_background(_read_into, self._process.reader, frames), frames
         thread, frames = self._reading
         while True:
             thread.join(_CHECK_S)
@@ -209,9 +199,8 @@ class Child:
         self._end()
 
     def _ended(self) -> ChildEnded:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_S)
-        code = self._process.poll()
+        self._process.wait(END_S)
+        code = self._process.exit_code
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
         said = ""
         with contextlib.suppress(OSError, ValueError):
@@ -221,18 +210,15 @@ class Child:
         return ChildEnded(f"The process ended {how}." + (f"\n{said}" if said else ""))
 
 
-def _end(process: subprocess.Popen[bytes], printed: IO[bytes]) -> None:
+def _end(process: ChildProcess, printed: IO[bytes]) -> None:
     process.kill()
-    try:
-        process.wait(END_S)
-    except subprocess.TimeoutExpired:
+    if process.wait(END_S):
+        process.hang_up()
+        process.reader.close()
+    else:
         log.warning("the process %d cannot be killed: it waits for a disk that does not answer", process.pid)
         # Closing its streams could wait for a thread that uses them.
         _left_alone.append(process)
-    else:
-        for stream in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # a frame that was half sent
-                cast(BinaryIO, stream).close()
     printed.close()
 
 
@@ -244,31 +230,18 @@ def _in_background(work: Callable[..., None], *arguments: object) -> threading.T
 
 def _write(stream: BinaryIO, frame: bytes, failed: list[Exception]) -> None:
     try:
-        stream.write(_LENGTH.pack(len(frame)) + frame)
-        stream.flush()
+        write_frame(stream, frame)
     except (OSError, ValueError) as error:
         failed.append(error)
 
 
-def _read(stream: BinaryIO) -> bytes | None:
-    """Return the next frame from `stream`; None at its end."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    if length > LARGEST_FRAME:
-        return None
-    frame = stream.read(length)
-    return frame if len(frame) == length else None
-
-
 def _read_into(stream: BinaryIO, frames: list[bytes]) -> None:
     try:
-        frame = _read(stream)
-    except (OSError, ValueError, MemoryError) as error:
+        frames.append(read_frame(stream))
+    except EOFError:
+        pass  # the process has ended
+    except (OSError, ValueError, MemoryError, FrameTooLarge) as error:
         log.warning("the answer of a process could not be read: %s", type(error).__name__)
-    else:
-        frames += [] if frame is None else [frame]
 
 
 class ParentFrames:
@@ -279,14 +252,13 @@ class ParentFrames:
         # Printed text must not get between the frames.
         sys.stdout = sys.stderr
 
-    def receive(self) -> bytes | None:
-        """Return the next frame from the parent; None once the parent has ended."""
-        return _read(self._reader)
+    def receive(self) -> bytes:
+        """Return the next frame from the parent. Raises `EOFError` once it has ended."""
+        return read_frame(self._reader)
 
     def send(self, frame: bytes) -> None:
         """Send a frame to the parent. Raises `OSError` once it has ended."""
-        self._writer.write(_LENGTH.pack(len(frame)) + frame)
-        self._writer.flush()
+        write_frame(self._writer, frame)
 
 
 def die_after(seconds: float) -> None:

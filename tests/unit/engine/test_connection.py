@@ -25,7 +25,6 @@ from helpers.expect_log import ExpectLog
 from reverie.agents.scopes import ProjectGap, Refusal, Scope, ScopeUnavailable
 from reverie.engine.asking import CallCancelled, ask
 from reverie.engine.channel import (
-    LARGEST_FRAME,
     PROTOCOL,
     CallMessage,
     Cancel,
@@ -51,6 +50,7 @@ from reverie.engine.codec import decode, encode
 from reverie.engine.reach import socket_channel
 from reverie.engine.server import MOST_CALLS, NOBODY, CallControl, CallStopped, ClientConnection
 from reverie.errors import Ambiguous, Busy, Conflict, Unavailable, UserError
+from reverie.files.frames import LARGEST_FRAME
 from reverie.files.lease import LeaseHeld
 from reverie.files.locks import LeaseHolder, ProcessId
 from reverie.files.watch import Changes

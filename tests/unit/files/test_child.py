@@ -18,9 +18,7 @@ from unit.engine.test_run_workers import until
 
 LONG_S = 60.0
 BEGIN = "from reverie.files.child import ParentFrames, die_after, limit_memory\nframes = ParentFrames()\n"
-ECHO = (
-    BEGIN + "while (frame := frames.receive()) is not None:\n    print('noise')\n    frames.send(frame * 2)\n"
-)
+ECHO = BEGIN + "while True:\n    print('noise')\n    frames.send(frames.receive() * 2)\n"
 
 
 def command(script: str) -> list[str]:
