@@ -198,14 +198,14 @@ class Home(ABC):
         return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return whether `rel` may be changed; for a directory, the rule for all files in it.
+        """Return the rule of whether `rel` may be changed; for a directory, the rule for all files in it.
 
         `rel` uses `/` and need not exist. Pure: reads no file.
         """
         return EDITABLE
 
     def file_role(self, root: ScopeRoot, rel: str) -> FileRole:
-        """Return how a consolidation treats `rel`.
+        """Return the role of `rel` in a consolidation.
 
         Pure: reads no file.
         """
@@ -228,7 +228,7 @@ class Home(ABC):
         return root.usage_prefix + escape_key(rel)
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """Render a file of the agent's own format as Markdown; None for a file that is shown as it is.
+        """Return a file of the agent's own format as Markdown; None for a file that is shown as it is.
 
         A rendered file is not `editable`. Pure: `data` is the file's content.
         """
@@ -251,7 +251,7 @@ class Workspace(Struct, frozen=True):
     title: str
     path: str
     bucket: str
-    """The project that it is listed under."""
+    """The path of the project under which the home lists it."""
     project_paths: tuple[str, ...]
     """The paths of its projects; may be empty."""
     multi_project: bool
@@ -260,11 +260,11 @@ class Workspace(Struct, frozen=True):
     sub_project: str | None = None
     """The part of the bucket's project that it works in."""
     updated_at: int | None = None
-    """When it was last used (UTC ms); None if unknown."""
+    """The time at which it was last used (UTC ms); None if unknown."""
     scratch: bool = False
     """Whether it is a chat without a project, whose project memory belongs to its own `path`."""
     dreams_as: str | None = None
-    """See `ScopeContext`."""
+    """The project that its consolidations are recorded for; see `ScopeContext.dreams_as`."""
 
     @property
     def label(self) -> str:
@@ -307,9 +307,9 @@ class TranscriptSource(Struct, frozen=True):
     """The title; empty if it is only known after reading the transcript."""
     project_path: str | None = None
     updated_at: int | None = None
-    """When its file changed last (UTC ms)."""
+    """The time at which its file last changed (UTC ms)."""
     size: int = 0
-    """In bytes, from the directory entry."""
+    """The size in bytes, from the directory entry."""
     state: str = ""
     """A special state, in a few words; empty if there is none."""
     archived: bool = False
@@ -320,12 +320,15 @@ class TranscriptSource(Struct, frozen=True):
 
 
 LoadState = Literal["full", "part", "line", "listed", "needed"]
-"""How much of a file a new session of the agent loads: all of its text, a part of it, the line that names it
-in an index, only its name and description, or nothing until it is needed."""
+"""The degree to which a new session of the agent loads a file.
+
+`full`: all of its text. `part`: a part of its text. `line`: the line that names it in an index. `listed`:
+only its name and description. `needed`: nothing until it is needed.
+"""
 
 
 class LoadedNext(Struct, frozen=True):
-    """Files whose text a new session newly loads, and files whose text it no longer loads.
+    """The files whose text a new session loads for the first time, and those whose text it no longer loads.
 
     A file is included if all or a part of its text is loaded. Files are identified by memory path, or by path
     on disk.
@@ -368,10 +371,13 @@ def _short_name(path: str) -> str:
 Loading = Literal[
     "start", "on-demand", "approval", "elsewhere", "replaced", "excluded", "too-large", "unopened"
 ]
-"""When an agent loads a file. `start`: when a session starts. `on-demand`: when it works on certain files.
-`approval`: at the start if a person has agreed. `unopened`: at the start, but Reverie never opens such a
-file. The others are not loaded: `elsewhere`, another part of the agent reads it; `replaced`, another file is
-loaded in its place; `excluded` by a setting; `too-large`."""
+"""The condition under which an agent loads a file.
+
+`start`: when a session starts. `on-demand`: when it works on certain files. `approval`: at the start if a
+person has agreed. `unopened`: at the start, but Reverie never opens such a file. The others are not loaded:
+`elsewhere`, another part of the agent reads it; `replaced`, another file is loaded in its place; `excluded`
+by a setting; `too-large`.
+"""
 
 
 class Companion(Struct, frozen=True):
@@ -385,12 +391,12 @@ class Companion(Struct, frozen=True):
     label: str
     exists: bool
     note: str = ""
-    """A sentence on when the agent loads the file; empty if it always does."""
+    """A sentence about the condition under which the agent loads the file; empty if it always does."""
     read_only: str = ""
-    """Why the file cannot be edited, as a sentence; empty if it can."""
+    """The reason why the file cannot be edited, as a sentence; empty if it can."""
     loading: Loading = "start"
     unopened: str = ""
-    """Why Reverie lists the file but never opens it, as a sentence; empty if it does."""
+    """The reason why Reverie lists the file but never opens it, as a sentence; empty if it opens the file."""
     about: str = ""
     """Its subject in a few words; empty if unknown."""
 
@@ -422,8 +428,11 @@ class LostStore(Struct, frozen=True):
     """A store that no listed project or workspace uses any more, with all facts about it in the home."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
-    """`missing-project`: the home lists its project, whose directory does not exist now; `older-name`: the
-    agent keeps the memory of its project in another directory today; else as `Orphan`."""
+    """The reason why the store is lost.
+
+    `missing-project`: the home lists its project, whose directory does not exist now. `older-name`: the agent
+    keeps the memory of its project in another directory today. The others are as in `Orphan`.
+    """
     directory: Path
     label: str
     scope: Scope
@@ -436,7 +445,7 @@ class LostStore(Struct, frozen=True):
     name: str = ""
     """The name of its project; empty if unknown."""
     flat: bool = False
-    """Only the notes directly in `directory` belong to it."""
+    """Whether only the notes directly in `directory` belong to the store."""
     owner: str = ""
     """The listed project to which it belongs, proven by its name or by the home; empty if unknown."""
     former_path: str = ""
@@ -521,7 +530,7 @@ class Sessions(Protocol):
         """
 
     def session_watches(self) -> tuple[WatchedPlace, ...]:
-        """Return the places to watch in order to notice that sessions start or stop being in use."""
+        """Return the places to watch in order to notice which sessions are in use."""
 
     def workspace(self, workspace_id: str) -> Workspace | None:
         """Return one workspace without listing the others; None: not listed.
@@ -568,7 +577,7 @@ class AgentWriter(Protocol):
         """
 
     def memory_kinds(self) -> MemoryKinds:
-        """Return which memories the agent in this home loads."""
+        """Return the kinds of memories that the agent in this home loads."""
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
         """Return the places of the memory writer's files.
@@ -593,10 +602,10 @@ class AgentNotes(Protocol):
         """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
-        """Return why the agent itself would write no notes about a session; empty if it may."""
+        """Return the reason why the agent itself would write no notes about a session; empty if it may."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        """Return a meter that reads a session's transcript, and later only the lines that were added."""
+        """Return a meter of a session's transcript, which on later calls reads only added lines."""
 
     def session_title(self, place: NotesPlace) -> str:
         """Return the title of the session; empty if there is none."""
@@ -628,7 +637,7 @@ class ConsolidationRules(Protocol):
         """
 
     def index_updates(self, root: ScopeRoot, change: RootChange) -> Mapping[str, str]:
-        """Return edits that keep the index and links valid after `change`: new texts by relative path.
+        """Return the edits that keep the index and links valid after `change`: relative path -> new text.
 
         Pure.
         """
@@ -636,7 +645,7 @@ class ConsolidationRules(Protocol):
     def agent_lock(self, context: ScopeContext) -> AgentLock | None:
         """Return the agent's lock that a consolidation of this context takes in addition to Reverie's lease.
 
-        None: there is nothing to lock.
+        None if there is nothing to lock.
         """
 
 
@@ -653,7 +662,7 @@ class StoreRules(Protocol):
     def write_lock(self, root: ScopeRoot) -> WriteLock | None:
         """Return the lock that the agent holds while it rewrites this root; every write of ours takes it.
 
-        None: nothing of this root exists, or nothing rewrites it.
+        None if nothing of this root exists, or nothing rewrites it.
         """
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
@@ -754,9 +763,9 @@ def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, a
 def nothing_chosen(
     scope: Scope, gap: ProjectGap | None, what: str, *, permanent: bool = False
 ) -> ScopeUnavailable:
-    """Return the error for a context that names no project or session.
+    """Return the error for a context in which no project or session was selected.
 
-    `what`: the word for the missing choice; `permanent`: see `ScopeUnavailable`.
+    `what`: the word for the missing selection; `permanent`: see `ScopeUnavailable`.
     """
     return ScopeUnavailable(
         scope,
@@ -786,7 +795,7 @@ def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, Fi
 
 
 ANSWER_S = 3.0
-"""Seconds that a place may take to respond."""
+"""The time in seconds within which a place must respond."""
 
 
 class FoundHome(Struct, frozen=True):
@@ -795,7 +804,7 @@ class FoundHome(Struct, frozen=True):
     root: Path
     kind: str
     of_project: bool = False
-    """Whether it is inside a project and belongs only to this project."""
+    """Whether the home is inside a project and belongs only to it."""
 
 
 class TroubledPlace(Struct, frozen=True):
@@ -804,7 +813,7 @@ class TroubledPlace(Struct, frozen=True):
     root: Path
     error: UserError
     silent: bool = False
-    """Whether its disk does not respond now; it may respond later."""
+    """Whether its disk does not respond now."""
 
 
 class DiscoveredHomes(Struct, frozen=True):

@@ -42,11 +42,11 @@ class RootChange(Struct, frozen=True):
     files: Mapping[str, ConsolidatedFile]
     """All files that exist afterwards."""
     gone: Mapping[str, ConsolidatedFile]
-    """Files that no longer exist, as they were."""
+    """The files that no longer exist, in their state before the consolidation."""
     moved: Mapping[str, str]
-    """Old -> new path."""
+    """The moved files: old path -> new path."""
     merged: Mapping[str, str]
-    """For files of `gone`: the path of the memory into which each was merged."""
+    """The path of the memory into which each merged file of `gone` went."""
     created: tuple[str, ...] = ()
     """New files."""
 
@@ -55,7 +55,7 @@ class LockBefore(Struct, frozen=True):
     """The state of a lock file before Reverie took it."""
 
     body: bytes | None
-    """None: the file was not there."""
+    """The content of the file; None if there was no file."""
     mtime_ns: int
 
 
@@ -66,7 +66,7 @@ class AgentLock(Protocol):
     def file(self) -> Path: ...
     @property
     def holder(self) -> int:
-        """The process id that the lock names while we hold it."""
+        """The process id that the lock contains while Reverie holds it."""
 
     def look(self) -> LockBefore:
         """Return the current state of the lock.
@@ -83,13 +83,13 @@ class AgentLock(Protocol):
     def done(self, holder: int) -> None:
         """Release the lock after a consolidation.
 
-        Raises `Conflict` if `holder` does not hold it any more.
+        Raises `Conflict` if the process `holder` no longer holds it.
         """
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Restore the lock to its state before.
+        """Restore the lock to the state `before`.
 
-        Raises `Conflict` if `holder` does not hold it any more.
+        Raises `Conflict` if the process `holder` no longer holds it.
         """
 
 
@@ -104,7 +104,7 @@ class AgentCheck(Struct, frozen=True):
     suspect: Path | None = None
     """A directory whose existence turns off a feature of the agent, and that Reverie may have made."""
     at: int | None = None
-    """When the event that the evidence describes happened (UTC ms); the doctor adds how long ago that is."""
+    """The time of the event that the evidence describes (UTC ms); the doctor adds its age to the text."""
 
 
 class WriteLock(Struct, frozen=True):
@@ -119,7 +119,7 @@ class StatusLine(Struct, frozen=True):
     """The state of one of the agent's own jobs, as read from the agent's files."""
 
     scope: Scope | None
-    """None: the whole home."""
+    """The scope of the job; None for the whole home."""
     label: str
     text: str
     state: Literal["ok", "running", "warn", "fail"] = "ok"
@@ -145,11 +145,11 @@ class MemoryKinds(Struct, frozen=True):
     """The kinds of memories that this home's agent loads, detected by the files in the home."""
 
     project_file: bool | None = None
-    """One file for each project; None: unknown."""
+    """Whether the agent loads one file for each project; None if unknown."""
     project_store: bool | None = None
-    """A store of project memories; None: unknown."""
+    """Whether the agent loads a store of project memories; None if unknown."""
     evidence: Phrase = NOTHING
-    """A sentence."""
+    """A sentence with the evidence for this."""
 
 
 class WriterPlace(Struct, frozen=True):
@@ -179,7 +179,7 @@ class NotesPlace(Struct, frozen=True):
     transcript: Path
     """The session's transcript."""
     template: Path
-    """A template by the person for all sessions; `prompt` is the person's, too."""
+    """The person's own template for all sessions; `prompt` is the person's own prompt."""
     prompt: Path
 
     @property
@@ -188,7 +188,7 @@ class NotesPlace(Struct, frozen=True):
 
 
 class SessionMeasure(Protocol):
-    """The figures that decide when session notes are due."""
+    """The figures that decide whether an update of session notes is due."""
 
     @property
     def messages(self) -> int:
@@ -226,9 +226,9 @@ class DumpPlaces(Struct, frozen=True):
     """The directories in which the agent leaves traces of its memory writer."""
 
     root: Path
-    """It need not exist."""
+    """The directory above all of them; it need not exist."""
     directories: tuple[tuple[str, Path], ...] = ()
-    """Those that exist, each with the id of its workspace."""
+    """The directories that exist, each with the id of its workspace."""
 
 
 class AgentWriterConfig(Struct, frozen=True):
@@ -244,7 +244,7 @@ class AgentWriterConfig(Struct, frozen=True):
     definition: bytes | None = None
     """The agent definition that overrides the built-in prompt."""
     problem: str = ""
-    """Why `definition` could not be read."""
+    """The reason why `definition` could not be read; empty if it could."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -279,12 +279,12 @@ class AgentDreamConfig(Struct, frozen=True):
     """The agent's own settings of its consolidations."""
 
     model: str | None = None
-    """`provider:model`."""
+    """The model, as `provider:model`; None if the settings name none."""
     definition: bytes | None = None
     """The agent definition that overrides the built-in prompt."""
     enabled: bool = True
     problem: str = ""
-    """Why `definition` could not be read."""
+    """The reason why `definition` could not be read; empty if it could."""
 
 
 class Thread(Struct, frozen=True):
@@ -327,9 +327,12 @@ class AntiPattern:
 
 
 ImportProblem = Literal["missing", "sign-behind", "sign-before", "blank", "kind", "too-deep"]
-"""Why an import loads nothing: there is no such file; punctuation after the path counts as part of it; a
-character before the `@` prevents the import; a space ends the path; files of this kind are not imported; the
-importing file is already at the maximum depth."""
+"""The reason why an import loads nothing.
+
+In this order: there is no such file; punctuation after the path counts as part of it; a character before the
+`@` prevents the import; a space ends the path; files of this kind are not imported; the importing file is
+already at the maximum depth.
+"""
 
 
 class FailedImport(Struct, frozen=True):

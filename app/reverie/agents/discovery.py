@@ -45,14 +45,20 @@ class HomeKind(Struct, frozen=True):
 
     kind: str
     detect: Callable[[Path], bool]
-    """Returns whether a directory is a home of this agent, judged by files that only this agent keeps."""
+    """A function that returns whether a directory is a home of this agent.
+
+    It judges by files that only this agent keeps.
+    """
     open: Callable[[Path, Path | None, User | None], Home]
-    """Opens a home. Takes the home's directory; one for copies and caches (made on first use), None to do
-    without; and the user it belongs to, None where environment and user do not matter."""
+    """A function that opens the home in a directory.
+
+    Its other arguments are a directory for copies and caches (made on first use; None: work without) and the
+    user to whom the home belongs (None: environment and user are not used).
+    """
     roots: Callable[[Mapping[str, str], Path], tuple[Path, ...]]
-    """Returns the existing homes at the usual paths, for an environment and a user's home directory."""
+    """A function that returns the existing homes at the usual paths, for an environment and a user."""
     places: Callable[[Mapping[str, str], Path], tuple[Path, ...]] = lambda _env, _home_dir: ()
-    """Returns every path at which a home may be, without reading the disk."""
+    """A function that returns every path at which a home may be, without reading the disk."""
 
 
 def _loki_home(root: Path, cache: Path | None, user: User | None) -> Home:
@@ -109,7 +115,7 @@ KINDS: tuple[HomeKind, ...] = (
 
 
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
-    """Return the homes to offer, each real directory once; for each agent, its own choice comes first.
+    """Return the homes to offer, each real directory once; the one that an agent would use is its first.
 
     A usual path without files of the agent is left out.
     """
@@ -141,7 +147,7 @@ def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S
 
 
 class _Answer(Struct, frozen=True):
-    """The result of checking a place: a home with its real directory, an error, or no home."""
+    """The result of checking a place; without home and error, there is no home at this place."""
 
     home: FoundHome | None = None
     real: Path = Path()

@@ -47,7 +47,7 @@ class KnownHome(Struct, frozen=True):
 
 
 class HomeIdentity(Struct, frozen=True):
-    """A home's id. `adoptable`: known homes that may be the same home; see `HomeRegistry.adopt`."""
+    """A home's id. `adoptable`: known homes that this home may be after a move; see `HomeRegistry.adopt`."""
 
     id: str
     root: Path
@@ -73,7 +73,7 @@ class _Place(Struct, frozen=True):
 
 
 class HomeRegistry:
-    """The homes that Reverie has met, stored in the JSON file `file`."""
+    """The homes that Reverie has opened before, stored in the JSON file `file`."""
 
     def __init__(self, file: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._file = file
@@ -223,7 +223,7 @@ def _known(data: Mapping[str, Any]) -> Iterator[KnownHome]:
 
 
 def _is_id(text: str) -> bool:
-    """Return whether a text is a valid id, which can be used as a file name."""
+    """Return whether a text is a valid id and so may be used as a file name."""
     return len(text) == 2 * _ID_BYTES and all(char in "0123456789abcdef" for char in text)
 
 

@@ -114,7 +114,7 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
 
 
 def _journaled(home: Path, session: Path | None) -> bool:
-    """Return whether any session records each change of a memory; only some of many sessions are checked."""
+    """Return whether a session records each change of a memory; of many sessions only some are checked."""
     if session is not None and is_file(session / _JOURNAL):
         return True
     return any(
@@ -323,7 +323,7 @@ def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterato
 
 
 def _shape(path: Path) -> _Shape:
-    """Return the outermost object of a JSON file; empty for one that is missing, unreadable or no object."""
+    """Return the outermost object of a JSON file in the form of `_Shape`; empty if there is none."""
     try:
         status = path.stat()
     except OSError:

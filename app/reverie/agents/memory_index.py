@@ -59,7 +59,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Cut(Struct, frozen=True):
-    """The loaded part of an index: its beginning, after front matter and block comments are removed."""
+    """The extent of the loaded part of an index: its beginning, without front matter and block comments."""
 
     loaded: str
     line: int | None
@@ -98,7 +98,7 @@ class IndexLink(Struct, frozen=True):
 
 
 class Topic(Struct, frozen=True):
-    """One memory file that is no index: its whole text, and fields of its front matter (None: missing)."""
+    """One memory file other than an index: its text, and fields of its front matter (None: missing)."""
 
     rel: str
     text: str
@@ -128,12 +128,12 @@ class IndexReport:
 
     @cached_property
     def fallen(self) -> tuple[IndexLink, ...]:
-        """The links after the loaded part, which the agent does not load."""
+        """The links behind the loaded part, which the agent does not see."""
         return tuple(entry for entry in self.entries if falls_off(self.cut, entry.line))
 
 
 def cut_of(text: str) -> Cut:
-    """Return the limits of the part of an index that the agent loads."""
+    """Return the extent of the part of an index that the agent loads."""
     # Late: no index is open in a window that starts.
     from reverie.agents.claude.instruction_text import loaded_lines
 
@@ -280,7 +280,7 @@ def is_conflict_copy(rel: str) -> bool:
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return the file whose path differs from `rel` only in code points (`ü` as one or two), or None."""
+    """Return the file that has the path `rel` written with other code points (`ü` as one or two), or None."""
     if rel in there or rel.isascii():
         return None
     wanted = unicodedata.normalize("NFC", rel)
@@ -288,7 +288,7 @@ def same_spelling(rel: str, there: Collection[str]) -> str | None:
 
 
 def respelled(text: str, line: int, there: Collection[str]) -> str:
-    """Return the index with the links of a line (from 1) spelled as the names of their files."""
+    """Return the index with the links of line `line` (from 1) spelled as the names of their files."""
     for link in reversed(links(text)):
         called = None if link.rel is None or link.line != line else same_spelling(link.rel, there)
         if called is not None:
@@ -563,7 +563,7 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def follow(change: RootChange) -> Mapping[str, str]:
-    """Return the texts that change so that the indexes and links match a consolidation, by `rel`.
+    """Return `rel` -> new text for the texts that must change so that indexes and links match a change.
 
     The line and the links of a renamed memory are updated. Links to a merged memory are changed to the memory
     into which it was merged; its line, too, unless that memory has a line already. The line of a deleted
@@ -580,7 +580,10 @@ def follow(change: RootChange) -> Mapping[str, str]:
 
 
 def _inside(change: RootChange, folder: str, folders: Collection[str]) -> RootChange:
-    """Return the part of a change that concerns the index of one folder, by path inside the folder."""
+    """Return the part of a change that concerns the index of `folder`, with paths relative to it.
+
+    Files that the index of a deeper folder covers are left out.
+    """
     cut = len(folder) + 1 if folder else 0
 
     def belongs(rel: str) -> bool:

@@ -25,12 +25,12 @@ _FOLDERS = frozenset(_TABLE["folders"])
 
 
 def never_opened(*paths: Path) -> bool:
-    """Return whether one of `paths` (a file as named, and its target) is a credential or system file."""
+    """Return whether one of `paths` (a file as named, and its target) is a credential or a system file."""
     return any(_is_system(path) or _is_credential(path) for path in paths)
 
 
 def may_be_named(path: Path, real: Path) -> bool:
-    """Return whether a credential may be listed by its name.
+    """Return whether a file that is never opened may be listed by its name.
 
     True if it is at the path by which it is named (no link), and not in a directory of credentials or of the
     system.

@@ -28,8 +28,10 @@ class Glob:
 
     def __init__(self, pattern: str, *, git: bool = False) -> None:
         self._states: list[tuple[re.Pattern[str] | None, list[int]]] = []
-        """For each state: the character that it consumes (None: nothing), and the states it leads to. The end
-        is behind the last state."""
+        """The character that each state consumes (None: none), and the states that it leads to.
+
+        The index of the end is one more than that of the last state.
+        """
         self._read(pattern, git=git)
         self._ways = dict[int, frozenset[int]]()
         self._steps = dict[tuple[frozenset[int], str], frozenset[int]]()
@@ -104,7 +106,10 @@ class Glob:
         self._take(what, here)
 
     def _reached(self, state: int) -> frozenset[int]:
-        """Return the states (consuming ones and the end) that `state` reaches without a character."""
+        """Return the states that can be reached from `state` without a character.
+
+        These are states that consume a character, and the end.
+        """
         known = self._ways.get(state)
         if known is None:
             seen, found, waiting = {state}, set(), [state]

@@ -68,7 +68,7 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 def as_shown(value: Any) -> str:
-    """Format a value from JSON for a person: text as it is, anything else as JSON."""
+    """Return a value from JSON as text for a person: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 

@@ -65,8 +65,10 @@ class ProjectGap(StrEnum):
 
 
 FrontMatterRules = Literal["strict", "lenient"]
-"""How an agent reads front matter (`memory.front_matter_rules`): `strict` as YAML behind plain fences, as mux
-does; `lenient` as Claude Code does."""
+"""The way in which an agent reads front matter (`memory.front_matter_rules`).
+
+`strict`: as YAML behind plain fences, as mux does. `lenient`: as Claude Code does.
+"""
 
 
 class Caps(Struct, frozen=True):
@@ -81,8 +83,10 @@ class Caps(Struct, frozen=True):
     """Whether the agent reads a description from a note's front matter; if not, Reverie writes none."""
     front_matter: FrontMatterRules = "strict"
     undescribed: str = ""
-    """The files that need no description, such as an index: a regular expression that matches the whole
-    path; empty if there is none."""
+    """A regular expression of the whole paths of files that need no description, such as an index.
+
+    Empty if there are none.
+    """
 
 
 class ScopeContext(Struct, frozen=True):
@@ -97,8 +101,10 @@ class ScopeContext(Struct, frozen=True):
     project_gap: ProjectGap | None = None
     store: str = ""
     dreams_as: str | None = None
-    """The project that consolidations of this context are recorded for: None for `project_path`, empty for no
-    project, in which case they leave project memory alone."""
+    """The project for which consolidations of this context are recorded.
+
+    None: `project_path`. Empty: no project; then they leave project memory unchanged.
+    """
 
     @property
     def covered_project(self) -> str | None:
@@ -129,17 +135,23 @@ class ScopeRoot(Struct, frozen=True):
     without: str = ""
     private: bool = False
     newest: int = 0
-    """The agent reads only this many of the notes that `scanned` matches, the last changed ones; 0 for
-    all."""
+    """The number of notes that the agent reads; 0 if it reads all.
+
+    They are those that `scanned` matches, and of these the last changed ones.
+    """
     scanned: str = ""
-    """A regular expression of whole paths, see `newest`."""
+    """A regular expression of whole paths; see `newest`."""
     read_only: str = ""
     empty: str = ""
-    """For a root in which the agent reads nothing that a person writes: a sentence on its purpose. It is
-    shown while the root is empty, instead of the offer to create a memory."""
+    """A sentence about the purpose of a root in which the agent reads nothing that a person writes.
+
+    It is shown while the root is empty, instead of the offer to create a memory. Empty for any other root.
+    """
     headed: str = ""
-    """The files (a regular expression that matches the whole path) that are described by their first heading
-    if their front matter has no description; empty if there are none."""
+    """A regular expression of the whole paths of files that may be described by their first heading.
+
+    The heading is used if their front matter has no description; empty if there are no such files.
+    """
 
     def leaves_out(self, rel: str) -> bool:
         """Return whether `rel` is not one of this root's memories."""
@@ -164,7 +176,7 @@ def unescape_key(component: str) -> str:
 
 
 class FileRule(Struct, frozen=True):
-    """Whether a file of a memory root may be changed.
+    """The rule of whether a file of a memory root may be changed.
 
     `generated`: the agent recreates it, so an edit would be lost; `read-only`: not ours to change, for
     example a record or a file that a server keeps. `sentence` explains this to a person; for an `editable`
@@ -193,14 +205,17 @@ class Refusal(Struct, frozen=True):
     """The file, the value in it, and the values that Reverie knows. A permission covers exactly this text."""
     next_step: str
     permissible: bool = True
-    """Whether a person may have Reverie write anyway."""
+    """Whether a person may permit Reverie to write anyway."""
 
 
 FileRole = Literal["memory", "index", "document", "notes", "log", "kept"]
-"""How a consolidation treats a file. `index`: lists the others and is updated with them; never merged,
-renamed or deleted. `document`: holds many memories in an order of its own; a model may edit it, rules leave
-it alone, and it is never merged, renamed or deleted. `notes`: those of one session, `log`: the agent's record
-of a day, `kept`: maintained by the agent; no consolidation changes any of these."""
+"""The role of a file in a consolidation.
+
+`index`: lists the others and is updated with them; never merged, renamed or deleted. `document`: holds many
+memories in an order of its own; a model may edit it, rules leave it alone, and it is never merged, renamed or
+deleted. `notes`: those of one session, `log`: the agent's record of a day, `kept`: maintained by the agent;
+no consolidation changes any of these.
+"""
 
 DescriptionState = Literal["ok", "none", "malformed", "unclosed", "not-text"]
 """The state of a description in a file's front matter."""

@@ -29,7 +29,7 @@ class Pairing:
         self._left = 0
 
     def put(self, message: Message, *, call_id: str = "") -> Iterator[Message]:
-        """Accept a message and yield those that are ready.
+        """Add a message; yield those that are ready.
 
         With `call_id` the message is a call that waits for a result.
         """
@@ -39,7 +39,7 @@ class Pairing:
         yield from self._ready()
 
     def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
-        """Accept a result and yield the messages that are ready.
+        """Add the result of the call `call_id`; yield the messages that are ready.
 
         `late` is the message to yield if the call was yielded already or never came.
         """
@@ -68,7 +68,7 @@ class Pairing:
         return True
 
     def rest(self) -> Iterator[Message]:
-        """Yield everything that is still held, at the end of the transcript."""
+        """Yield all messages that are still held back, at the end of the transcript."""
         self._waiting.clear()
         yield from self._ready()
 

@@ -23,7 +23,7 @@ from reverie.files.directory import open_regular
 LINE_BYTES = 16 * 1024 * 1024
 _PIECE = 1 << 20
 _PACKED_PIECE = 1024
-"""Compressed bytes read at once; small, because a few bytes may unpack to many, which are all in memory."""
+"""The number of compressed bytes read at once; small, because a few may unpack to many, all in memory."""
 
 
 def opened_transcript(path: Path) -> BinaryIO:

@@ -35,7 +35,7 @@ class TranscriptStatistics(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """Consecutive messages, in order. `at_end`: no message follows for now."""
+    """Consecutive messages in order. `at_end`: whether they are the last ones at present."""
 
     messages: tuple[Message, ...]
     at_end: bool
@@ -163,7 +163,7 @@ def weight(message: Message) -> int:
 
 
 def says(needle: str) -> Wanted:
-    """Return a filter for messages that contain `needle`, ignoring case."""
+    """Return a filter for messages that contain the text `needle`, ignoring case."""
     folded = needle.casefold()
 
     def wanted(message: Message) -> bool:

@@ -20,8 +20,11 @@ SHOWN_CHARS = 200_000
 """Maximum number of characters that a message shows of a text."""
 Speaker = Literal["user", "assistant", "system", "tool"]
 MessageKind = Literal["message", "reasoning", "tool", "context", "summary", "event"]
-"""`message`: typed by a person or answered by the model; `context`: added by the agent for the model;
-`summary`: replaces a compacted past; `event`: anything else that happened (aborted, rolled back)."""
+"""The kind of a message.
+
+`message`: typed by a person or answered by the model; `context`: added by the agent for the model; `summary`:
+replaces a compacted past; `event`: anything else that happened (aborted, rolled back).
+"""
 
 
 class ToolUse(Struct, frozen=True):
@@ -49,8 +52,8 @@ class Message(Struct, frozen=True):
     """One entry of a transcript.
 
     `number` counts from 0 in reading order; `id` is the agent's own, empty if it has none; `timestamp` UTC
-    ms. `undone`: a later rollback took it back. `side`: by or to a sub-agent. `cut`: how many characters of
-    the text (or of a tool's output) were left out.
+    ms. `undone`: a later rollback removed it. `side`: by or to a sub-agent. `cut`: the number of characters
+    of the text (or of a tool's output) that were left out.
     """
 
     number: int
@@ -163,7 +166,7 @@ class Transcript(Protocol):
 
 
 RECENT_IDS = 256
-"""Maximum number of ids of announced rows in a position."""
+"""The maximum number of ids of returned rows in a position."""
 OPEN_IDS = 16
 """Maximum number of unfinished answers in a position."""
 TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compaction", "reset", "other"]
@@ -180,11 +183,11 @@ class TailToolUse(Struct, frozen=True):
 
 
 class TailEvent(Struct, frozen=True):
-    """One row.
+    """One row of a transcript that was appended, as an event.
 
     `turn-end`: the assistant finished a turn; `aborted`, `error`: it did not; `begun`: it is still writing
-    (such a row is not announced); `message`: words of a person; `other`: added by the agent. `model`: the
-    model that wrote the row.
+    (no event is returned for such a row); `message`: words of a person; `other`: added by the agent. `model`:
+    the model that wrote the row.
     """
 
     kind: TailKind
@@ -198,8 +201,8 @@ class TailPosition(Struct, frozen=True):
     """The position of a tail in its file.
 
     Up to `offset` of the file `inode` everything was read; `edge` are the bytes just before it (hex), which
-    reveal a file that was replaced in place. `sequence` and `recent`: the newest announced row and the ids of
-    the last ones. `begun`: answers that have begun and not ended.
+    reveal a file that was replaced in place. `sequence` and `recent`: the newest row for which an event was
+    returned, and the ids of the last ones. `begun`: answers that have begun and not ended.
     """
 
     offset: int = 0
@@ -253,7 +256,7 @@ class Tail(Protocol):
 
 
 class MemoryCall(Struct, frozen=True):
-    """One successful call of a memory tool. `at_ms`: when it was made (UTC)."""
+    """One successful call of a memory tool. `at_ms`: the time of the call (UTC)."""
 
     call_id: str
     tool: str

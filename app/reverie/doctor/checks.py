@@ -70,7 +70,7 @@ _KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECA
 
 
 def remedy_of(problem: str) -> Remedy:
-    """Return which setting to change if a model cannot be used because of `problem`."""
+    """Return the setting that a person should change if `problem` prevents the use of a model."""
     return "key" if _KEY.search(problem) else "model"
 
 

@@ -141,7 +141,7 @@ def gather(
 
 
 def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the file of the project memory, the writer's other possible target.
+    """Return the file of the project memory, the other file that the writer can be set to write.
 
     If there is none, return None and the reason.
     """
@@ -150,7 +150,7 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
 
 
 def _tested(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
-    """Return the result of a real test of the model.
+    """Send a real request to the model; return the steps of the test.
 
     None if there is no model to test; empty if the run works by rules, without a model.
     """
@@ -190,7 +190,10 @@ def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
 
 
 def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, tuple[str, ...]]:
-    """Return the time of the workspace's last consolidation, in UTC ms, and problems with the records."""
+    """Return the time of the workspace's last consolidation, in UTC ms, and problems of the records.
+
+    The time is None if there was no consolidation.
+    """
     try:
         coverage = parts.coverage.load()
     except UserError as error:

@@ -100,7 +100,7 @@ class DoctorHooks(Struct, frozen=True):
     model: Callable[[], ModelFacts] | None = None
     dream_model: Callable[[], ModelFacts] | None = None
     probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
-    """Sends a real request to the model, which costs money."""
+    """Sends a real request to the named model, which costs money; returns the steps of the test."""
     run_writer: Callable[[], None] | None = None
     """Runs the memory writer now."""
     watch: Callable[[], WatchState | None] | None = None
@@ -156,7 +156,10 @@ class TracedRun(Struct, frozen=True):
 
 
 class WorkspaceFacts(Struct, frozen=True):
-    """All facts about one workspace; the numbers of turns and Activity entries are limited."""
+    """All facts about one workspace that the checks use.
+
+    Only the newest turns and Activity entries are included.
+    """
 
     now: int
     home_id: str
@@ -195,7 +198,7 @@ class WorkspaceFacts(Struct, frozen=True):
     dream_model: ModelFacts | None = None
     probe: tuple[ProbeFacts, ...] | None = None
     has_writer: bool = True
-    """Whether this agent has a memory writer at all."""
+    """Whether this agent has a memory writer."""
     refusals: tuple[tuple[Refusal, bool], ...] = ()
     """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
@@ -218,9 +221,10 @@ class WorkspaceFacts(Struct, frozen=True):
         return tuple(run for run in self.runs if run.by_agent)
 
     def last(self, *events: str) -> ActivityEntry | None:
-        """Return the newest Activity entry with one of `events`, or with an event below one of them.
+        """Return the newest Activity entry of this workspace, or of no workspace, with one of `events`.
 
-        Only entries of this workspace, and those of no workspace, count.
+        An event below one of them, such as `writer.failed` below `writer`, matches too. None if there is no
+        such entry.
         """
         for entry in self.activity:
             here = entry.workspace_id in (None, self.context.workspace_id)
@@ -230,7 +234,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
 
 def look_at(path: Path) -> FileFacts:
-    """Return the facts about `path`; links are followed."""
+    """Return the facts about `path`; symlinks are followed."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -290,7 +294,7 @@ def holder(leases: Leases, name: str) -> LeaseHolder | None:
 
 
 def lease_problem(leases: Leases) -> str:
-    """Return the reason why the list of leases cannot be read; empty if it can."""
+    """Return the reason why the leases cannot be read; empty if they can."""
     try:
         leases.holder("")
     except UserError as error:
@@ -311,17 +315,18 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
 
 
 _RUNS = 5
-"""The number of newest runs to read, and of newest runs by the agent."""
+"""The number of newest runs to read, and the number of them that must be runs of the agent's own writer."""
 
 
 MOST_DUMPS = 60
-"""The maximum number of traces that are opened to find these runs."""
+"""The maximum number of traces that `newest_runs` opens."""
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """Return the results of the newest runs, including the newest ones of the agent.
+    """Read dumps, which are newest first, until enough runs are known; return these runs.
 
-    A trace that cannot be read counts as damaged.
+    Enough are `_RUNS` runs, and as many of the agent's own writer. A trace that cannot be read counts as a
+    damaged run.
     """
     found = list[TracedRun]()
     for path in dumps[:MOST_DUMPS]:

@@ -13,7 +13,7 @@ from reverie.text.summaries import Phrase
 from reverie.values import Struct
 
 State = Literal["pass", "off", "warn", "fail"]
-"""The state of a check; `off` is an option that nobody has turned on, which is not a problem."""
+"""The result of a check: passed, an optional feature that is off (no problem), a warning, or a failure."""
 
 
 class ProbeFacts(Struct, frozen=True):
@@ -25,7 +25,7 @@ class ProbeFacts(Struct, frozen=True):
 
 
 class FixOffer(Struct, frozen=True):
-    """The description of a fix for a person; `evidence` as in `Fix`."""
+    """The description of a fix, for a client that shows it to a person; `evidence` as in `Fix`."""
 
     label: Phrase
     evidence: str = ""
@@ -71,7 +71,7 @@ class Finding(Struct, frozen=True):
     check: str
     """The name for scripts."""
     title: Phrase
-    """The observed fact, as a sentence."""
+    """The observed fact, as a phrase."""
     state: State
     evidence: Phrase
     """Observations as sentences, with advice if no fix can help."""
@@ -80,7 +80,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def view(self) -> FindingView:
-        """The finding without the function of its fix."""
+        """The finding without the function that applies its fix."""
         fix = None if self.fix is None else FixOffer(self.fix.label, self.fix.evidence)
         return FindingView(self.check, self.title, self.state, self.evidence, fix, self.remedy)
 

@@ -38,7 +38,7 @@ class Fixes:
         return Fix(phrase("Turn on"), lambda: self._system1(enabled=True))
 
     def set_interval(self, turns: int) -> Fix:
-        """Return the fix that sets the writer's interval."""
+        """Return the fix that sets the writer's interval to `turns`."""
 
         def apply() -> None:
             # An invalid value stays in the file until a value other than the default is written.
@@ -48,7 +48,7 @@ class Fixes:
         return Fix(phrase("Set the interval to {turns}", turns=turns), apply)
 
     def set_target(self, target: str) -> Fix:
-        """Return the fix that sets the writer's target."""
+        """Return the fix that sets the file that the writer writes."""
         labels = {
             "project-file": phrase("Write to the project's single file"),
             "project-memory": phrase("Write to a project memory"),

@@ -106,7 +106,7 @@ def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def space_state(free: int) -> State:
-    """Return the state for this amount of free disk space, in bytes."""
+    """Return the state for `free` bytes of free disk space."""
     return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
 
 

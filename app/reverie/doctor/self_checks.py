@@ -71,7 +71,7 @@ def examine_self(
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """Return a finding.
+    """Return a finding with the title `holds` or `fails`, depending on the state in `seen`.
 
     It is only printed by a command, so its texts are not translated.
     """
@@ -211,6 +211,6 @@ def _homes(count: int) -> _Seen:
 
 
 def _built() -> int:
-    """Return when the program was installed on this disk, less one day of tolerance, in UTC ms."""
+    """Return the time at which the program was installed, less one day of tolerance, in UTC ms."""
     # A file that also exists as such in a packaged build, where the modules are in an archive.
     return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

@@ -328,7 +328,7 @@ def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> V
 
 
 def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
-    """Judge whether a turn was not counted or a run did not start; None if neither happened."""
+    """Judge whether the writer missed a turn or did not start a due run; None if neither happened."""
     k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
     if state.turns > k or (state.turns == k and missed):
         evidence = phrase(

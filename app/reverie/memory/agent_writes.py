@@ -41,7 +41,7 @@ class _ToolWrite(Struct, frozen=True):
 
 
 class _UnknownError(Exception):
-    """Raised if the file's content is unknown, or the call cannot be applied to the content."""
+    """Raised if the file's content is unknown, or the call cannot be applied to it."""
 
 
 class AgentWrites:

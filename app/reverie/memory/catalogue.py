@@ -63,7 +63,7 @@ class UpdateStopped(Exception):
 
 
 class UpdateObserver(Struct, frozen=True):
-    """Callbacks of an update: `stop` is polled, `on_progress` gets the number of files read."""
+    """Callbacks of an update: `stop` returns True to stop it, `on_progress` gets the number of files read."""
 
     stop: Callable[[], bool] = lambda: False
     on_progress: Callable[[int], None] = lambda _count: None
@@ -178,7 +178,7 @@ class RowWriter:
         self._drop(self._below(rel) - {rel} if found is not None else self._below(rel))
 
     def scan(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """Update all files at and below `rel`."""
+        """Read the new or changed files at and below `rel`, and update the rows of all of them."""
         self._at(root, home)
         known = self._known(rel)
         scanner = CatalogueScanner(root, known, self.put)
@@ -213,7 +213,7 @@ class RowWriter:
         self._drop(set(known) - there)
 
     def put(self, found: ReadFile, *, rel: str | None = None) -> None:
-        """Store the current content of a file.
+        """Store the current content of a file that was read.
 
         If the content is unchanged, the row and its position in the order of changes are kept.
         """
@@ -251,7 +251,7 @@ class RowWriter:
         self._count()
 
     def _findings(self, rel: str, found: ReadFile) -> str:
-        """Return lint's findings in a memory as JSON; an empty string if there are none."""
+        """Return lint's findings in a file as JSON; empty if there are none, or for a companion."""
         if self._root == COMPANIONS or not found.read_ns:
             return ""
         findings = lint(found.data[:CHECKED_BYTES], self._caps, rel=rel, size=found.stamp.size)
@@ -265,7 +265,7 @@ class RowWriter:
             ).rowcount
 
     def commit(self) -> None:
-        """Make the work so far visible to readers."""
+        """Commit the work so far, so that readers see it."""
         self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         self._waiting = 0
@@ -304,7 +304,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Return None, as `Home.rendered` does for a file that is indexed as it is."""
+    """Stand in for `Home.rendered` if a file is indexed unchanged: return None."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -379,7 +379,7 @@ class FileCatalogue:
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
-        """Return the cached word counts of the index; empty if the index has changed.
+        """Return the cached word counts, for callers to read and extend; empty if the index has changed.
 
         Call it before `reading`.
 
@@ -434,7 +434,7 @@ class FileCatalogue:
         self._file.remove()
 
     def complete(self, homes: Collection[str]) -> set[str]:
-        """Return the ids among `homes` of homes that were read completely since the catalogue was created."""
+        """Return those of the home ids `homes` that were read completely since the catalogue was created."""
         with self._file.reading() as connection:
             return complete_homes(connection, homes) if connection is not None else set()
 
@@ -483,7 +483,7 @@ class FileCatalogue:
         return self._asked(ask, {})
 
     def _asked(self, ask: Callable[[sqlite3.Connection], _Known], nothing: _Known) -> _Known:
-        """Return the result of a query, or `nothing` on failure, which is only logged."""
+        """Return the result of the query `ask`, or `nothing` if it fails; a failure is only logged."""
         try:
             with self._file.reading() as connection:
                 return nothing if connection is None else ask(connection)
@@ -494,7 +494,7 @@ class FileCatalogue:
 
 
 def complete_homes(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:
-    """Return the ids among `homes` of homes that were read completely."""
+    """Return those of the home ids `homes` that were read completely."""
     rows = connection.execute(
         "SELECT home FROM homes WHERE complete AND home IN (SELECT value FROM json_each(?))",
         (json.dumps(list(homes)),),

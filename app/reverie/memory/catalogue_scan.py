@@ -34,12 +34,17 @@ SEARCHED_BYTES = 4 * 1024 * 1024
 
 
 class KnownVersion(NamedTuple):
-    """Facts about a file as last read. A named tuple, because there is one for each file of a home."""
+    """The state of a file when it was last read.
+
+    A named tuple, because there is one for each file of a home.
+    """
 
     stamp: Stamp
     read_ns: int
-    """When the file was read, in ns since the epoch; 0: it could not be read, so the next scan tries
-    again."""
+    """The time at which the file was read, in ns since the epoch; 0 if that failed.
+
+    After a failure the next scan tries again.
+    """
     blob: bytes
     """Git's raw id of the content; empty if the file was not read whole."""
 

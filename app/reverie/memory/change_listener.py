@@ -31,13 +31,13 @@ class ChangeListener(Protocol):
         """Record who changes a file, right before its content becomes `after` (None: deleted)."""
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
-        """Handle a created or written file."""
+        """Carry out the effects of creating or writing the file `rel`."""
 
     def deleted(self, root: ScopeRoot, rel: str) -> None:
-        """Handle a deleted file or folder."""
+        """Carry out the effects of deleting the file or folder `rel`."""
 
     def renamed(self, root: ScopeRoot, rel: str, new_rel: str) -> None:
-        """Handle a file or folder that was moved to `new_rel`."""
+        """Carry out the effects of moving the file or folder `rel` to `new_rel`."""
 
     def read(self, root: ScopeRoot, rel: str) -> None:
         """Count the agent's view of a file as a use."""
@@ -46,11 +46,11 @@ class ChangeListener(Protocol):
         """Report a failure that occurred after a change was made."""
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
-        """Handle that a person pinned or unpinned a file."""
+        """Store that a person pinned or unpinned the file `rel`."""
 
 
 class NoChangeListener:
-    """The listener for overlays: nothing but the overlay changes."""
+    """A listener without effects, for overlays, in which only the files change."""
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         return nullcontext()

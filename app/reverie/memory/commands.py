@@ -60,7 +60,7 @@ def paths_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class MemoryCommands:
-    """The dispatcher for one store. `count_reads`: count views as uses (True for an agent only)."""
+    """The memory commands on one store. `count_reads`: count views as uses (True for an agent only)."""
 
     def __init__(self, store: MemoryStore, *, count_reads: bool) -> None:
         self._store = store

@@ -15,7 +15,7 @@ _OUTSIDE = f"{COMPANIONS}@"
 
 
 class CompanionPlace(Struct, frozen=True):
-    """Where the history stores a companion: file `rel` below `directory`, under the root key `key`."""
+    """The place of a companion in the history: file `rel` below `directory`, with the root key `key`."""
 
     key: str
     directory: Path
@@ -23,7 +23,7 @@ class CompanionPlace(Struct, frozen=True):
 
 
 def companion_place(home_root: Path, path: Path) -> CompanionPlace:
-    """Return where the history stores one companion of a home.
+    """Return the place at which the history stores one companion of a home.
 
     Companions in the home share one key. Companions outside belong to a project and have one key per
     directory, because the history must remain valid if a project is moved, and a file's key must not depend

@@ -181,7 +181,10 @@ def _hunks(old: Sequence[str], new: Sequence[str], taken_back: Collection[int] |
 
 
 def _numbers(hunks: range, taken_back: Collection[int]) -> str:
-    """Return a text like ` hunks 1-3 (2 taken back)`; each stretch of changed lines is a hunk."""
+    """Return the hunk numbers for a header of the diff, such as ` hunks 1-3 (2 taken back)`.
+
+    Each stretch of changed lines is a hunk.
+    """
     gone = [str(hunk + 1) for hunk in hunks if hunk in taken_back]
     if len(hunks) == 1:
         return f" hunk {hunks[0] + 1}{' (taken back)' if gone else ''}"
@@ -195,7 +198,7 @@ def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
 
 
 def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
-    """Yield groups of changes whose context lines touch or overlap: the hunks of a diff."""
+    """Yield the changes grouped into the hunks of a diff, whose context lines touch or overlap."""
     group: list[ChangedSpan] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
@@ -207,7 +210,10 @@ def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
 
 
 def _range(start: int, end: int) -> str:
-    """Return `start,count` as in a diff: an empty range names the line before it; a count of 1 is omitted."""
+    """Return a range of lines in the notation `start,count` of a unified diff.
+
+    A count of 1 is omitted; an empty range has the number of the line before it.
+    """
     count = end - start
     if count == 1:
         return str(start + 1)
@@ -282,13 +288,13 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
 
 
 def lines_of(content: bytes) -> list[bytes]:
-    """Split into lines with their `\\n` (a `\\r` before it belongs to the line); the last may lack one."""
+    """Split bytes into lines with their `\\n` (and a `\\r` before it); the last line may lack one."""
     *whole, last = content.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
 
 
 def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
-    """Map the index in `new` of each unchanged line to its index in `old`."""
+    """Return, for each line of `new` that is unchanged, its index in `new` -> its index in `old`."""
     kept: dict[int, int] = {}
     at_old = at_new = 0
     for change in changed_spans(old, new):

@@ -299,7 +299,7 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
 
 
 def _quoted(raw: str) -> str:
-    """Return a block with quotes around the values that do not parse."""
+    """Return the block `raw` with quotes around the values that do not parse."""
     quoted = ""
     for group in _groups(raw):
         whole = "".join(group)
@@ -310,7 +310,10 @@ def _quoted(raw: str) -> str:
 
 
 def _with_plain_fences(text: str) -> str:
-    """Return a text whose front matter has fences that agents accept; the same text if it has none."""
+    """Return `text` with each fence of its front matter as a plain `---` line, which all agents accept.
+
+    A text without front matter is returned unchanged.
+    """
     block = loose_block(text)
     if block is None or len(block["raw"]) > _REPAIRABLE_CHARS:
         return text
@@ -405,7 +408,7 @@ def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: 
 
 
 def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
-    """Return the content of a block except its description, for comparison."""
+    """Return the keys and values of a block except its description, for comparison."""
     block = split(text, rules=rules)
     raw = text[block.block_start : block.block_end] if block is not None else ""
     root = parse(raw, rules) if _is_mapping(raw, rules) else None
@@ -424,7 +427,10 @@ def outline(node: yaml12.YamlNode) -> object:
 
 
 def _groups(raw: str) -> list[list[str]]:
-    """Group the lines of a block by its unindented keys; lines before the first key form the first group."""
+    """Split the lines of a block into one group for each unindented key and the lines below it.
+
+    Lines before the first key form the first group.
+    """
     groups: list[list[str]] = [[]]
     for line in _LINE.findall(raw):
         if _KEY.match(line):
@@ -825,7 +831,7 @@ def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
 def _chain(
     root: yaml12.YamlNode | None, path: tuple[str, ...]
 ) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
-    """Return for each part of the path the mapping and its entry (key, value); None if a part is missing."""
+    """Return (mapping, (key, value)) for each part of the path; None if a part is missing."""
     found, node = [], root
     for part in path:
         entry = node.entry(part) if node is not None else None
@@ -837,7 +843,7 @@ def _chain(
 
 
 def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | None:
-    """Return the string at a path; None if there is none, or if the block does not parse."""
+    """Return the string value at a path of keys; None if it is missing or the block does not parse."""
     try:
         chain = _chain(_block_and_root(text, rules)[1], path)
     except yaml12.MalformedError:
@@ -846,7 +852,7 @@ def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | No
 
 
 def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
-    """Return whether a path has a value; True for a block that does not parse."""
+    """Return whether a path of keys has a value; True for a block that does not parse."""
     try:
         return _chain(_block_and_root(text, rules)[1], path) is not None
     except yaml12.MalformedError:
@@ -986,7 +992,7 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """Return the end of the line that contains the last text before position `at`."""
+    """Return the end of the line of the last character before `at` that is not white space."""
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end

@@ -46,7 +46,8 @@ class Frontmatter(Struct, frozen=True):
     newline: Literal["\n", "\r\n"]
     """The line end after the opening fence."""
     bom: bool
-    """The text begins with a byte order mark, so mux, which checks the first byte, sees no block."""
+    """Whether the text begins with a byte order mark: mux, which checks the first byte, then sees no block.
+    """
 
 
 def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> Frontmatter | None:
@@ -82,7 +83,10 @@ def _claude_block(seen: str, limited: bool) -> Frontmatter | None:
 
 
 def block_of(text: str) -> Frontmatter | None:
-    """Return the block that a person would see, even if no agent reads it; None if there is none."""
+    """Return the block that a person would see as front matter, even if no agent reads it.
+
+    None if there is none.
+    """
     match = loose_block(text)
     if match is None:
         return None
@@ -91,7 +95,7 @@ def block_of(text: str) -> Frontmatter | None:
 
 
 def loose_block(text: str) -> re.Match[str] | None:
-    """Match the block that a person would see.
+    """Match the block that a person would see as front matter; None if there is none.
 
     Spaces may follow either fence, empty lines may precede the block, and `...` may end it. The groups are
     `above`, `newline`, `raw`, `last` (line end), `close` and `end`.
@@ -144,7 +148,7 @@ def without_tabs(raw: str) -> str:
 
 
 def claude_quoted(raw: str) -> str:
-    """Return a block that does not parse with quotes around values, as Claude Code adds them to read it."""
+    """Return `raw`, a block that does not parse, with quotes around values, as Claude Code adds them."""
     return "\n".join(map(_claude_quoted_line, without_tabs(raw).split("\n")))
 
 

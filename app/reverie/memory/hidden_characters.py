@@ -105,7 +105,7 @@ def _is_directed(line: str) -> bool:
 
 
 def _is_at_home(line: str, at: int) -> bool:
-    """Return whether a joiner or variation selector at `at` is legitimate after the preceding character."""
+    """Return whether a joiner or variation selector at index `at` is legitimate after its predecessor."""
     char, before = line[at], line[at - 1 : at]
     if not before:
         return False

@@ -16,9 +16,11 @@ from reverie.text.summaries import JS_SPACE, estimate_tokens
 from reverie.values import Struct
 
 SkipReason = Literal["unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries"]
-"""Why a memory is not loaded. `unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit into the
-rest of that budget; `items`: the set already had the maximum number of items; `tries`: its rank is too low to
-be tried."""
+"""The reason why a memory is not loaded.
+
+`unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit into the rest of that budget; `items`:
+the set already had the maximum number of items; `tries`: its rank is too low to be tried.
+"""
 
 HALF_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 _CLOSING = re.compile(rf"</(memory_file|hot_memories)([{JS_SPACE}]*)>", re.IGNORECASE | re.ASCII)
@@ -52,7 +54,7 @@ class HotCandidate(Struct, frozen=True):
     pinned: bool
     access_count: int
     last_accessed_at: int | None
-    """UTC ms; None: never."""
+    """The time of the last use, UTC ms; None if it was never used."""
 
 
 class Ranked(Struct, frozen=True):
@@ -104,9 +106,9 @@ class HotSet(Struct, frozen=True):
     skipped: tuple[SkippedMemory, ...]
     """The memories that are not loaded: in the order of the ranking, then those never used, by path."""
     total_bytes: int
-    """Bytes of the texts in the block."""
+    """The number of bytes of the texts in the block."""
     total_tokens: int
-    """Tokens of the whole block."""
+    """The number of tokens of the whole block."""
     block: str
     """The text block in the prompt; empty without items."""
 
@@ -209,7 +211,7 @@ def render(items: Sequence[HotItem]) -> str:
 
 
 def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
-    """Yield for each item the line (from 1) on which its text begins in the block that `render` returns."""
+    """Yield for each item the line (from 1) of the block that `render` returns on which its text begins."""
     line = len(_OPENING) + 2
     for item in items:
         yield line
@@ -222,7 +224,7 @@ def escaped(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Return a memory's text with any tag escaped that would close its element; the rest is unchanged."""
+    """Return the text of a memory with each tag escaped that would close its element in the prompt."""
     return _CLOSING.sub(r"&lt;/\1\2>", text)
 
 
@@ -248,7 +250,7 @@ class _Filling:
 
     @property
     def full(self) -> SkipReason | None:
-        """The budget that is used up, so that no further candidate is tried; None if none is."""
+        """The limit that is reached, so that no further candidate is tried; None if none is."""
         if len(self.items) >= self._budgets.items:
             return "items"
         if self.total_bytes >= self._budgets.total_bytes:
@@ -258,7 +260,7 @@ class _Filling:
         return "tries" if self._tries >= self._budgets.tries else None
 
     def _take(self, each: Ranked, read: Callable[[str], bytes | None]) -> SkipReason | None:
-        """Add one candidate and return None, or return the reason why it is not loaded."""
+        """Add one candidate to the set; return None, or the reason why it is not loaded."""
         self._tries += 1
         data = read(each.candidate.path)
         if data is None:

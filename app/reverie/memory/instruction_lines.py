@@ -45,10 +45,13 @@ class _Rules(Struct, frozen=True):
     ideas: Mapping[str, re.Pattern[str]]
     meanings: tuple[_Meaning, ...]
     near: re.Pattern[str]
-    """Finds the words that select the sentences to check; of words with the same beginning the longest
-    wins."""
+    """Finds the words that select the sentences to check.
+
+    Of words with the same beginning the longest one matches.
+    """
     told_by: Mapping[str, tuple[int, ...]]
-    """The indexes of the meanings to which a word found by `near`, or a word within it, may belong."""
+    """Word that `near` finds -> the indexes in `meanings` of the classes for which its sentence is checked.
+    """
 
 
 @cache
@@ -87,7 +90,10 @@ def _rules_of(table: Mapping[str, Any]) -> _Rules:
 
 
 def _idea(ways: str, between: str) -> re.Pattern[str]:
-    """Return one pattern for all phrasings (`ways`) of an idea: whole words, with `between` between them."""
+    """Return one pattern that matches any phrasing of an idea as whole words.
+
+    `ways` has one phrasing per line; `between` is the pattern that replaces the spaces in them.
+    """
     lines = (
         line.strip().replace(r"\w+", r"\w{1,20}").replace(r"\w*", r"\w{0,20}") for line in ways.splitlines()
     )
@@ -96,7 +102,7 @@ def _idea(ways: str, between: str) -> re.Pattern[str]:
 
 
 def _spaced(way: str, between: str) -> str:
-    """Return a phrasing with `between` in place of its spaces, except for spaces in sets of characters."""
+    """Return a phrasing with the pattern `between` in place of its spaces, except in sets of characters."""
     return "".join(
         piece if number % 2 else piece.replace(" ?", f"(?:{between})?").replace(" ", between)
         for number, piece in enumerate(_SET.split(way))
@@ -131,7 +137,7 @@ def instruction_lines(text: str) -> list[int]:
 
 
 def _said(plain: str) -> Iterator[int]:
-    """Yield the positions at which a fixed phrase begins."""
+    """Yield the position of each fixed phrase in the text."""
     for phrase in _rules().phrases:
         if all(any(word in plain for word in group) for group in phrase.needs):
             for match in phrase.pattern.finditer(plain):
@@ -139,7 +145,7 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Yield the position of the first idea in each sentence that has all ideas of a class of meaning."""
+    """Yield, for each sentence that has all ideas of a class of meaning, the position of the first idea."""
     rules = _rules()
     bounds = [0, *(match.end() for match in _BOUNDARY.finditer(plain))]
     looked_at: set[tuple[int, int]] = set()
@@ -159,7 +165,7 @@ def _meant(plain: str) -> Iterator[int]:
 
 
 def _asks(sentence: str, meaning: _Meaning, ideas: Mapping[str, re.Pattern[str]]) -> int | None:
-    """Return the position of the first idea if a sentence has all ideas of `meaning`; None otherwise."""
+    """Return the position of the first idea in a sentence that has all ideas of `meaning`; else None."""
     first = ideas[meaning.ideas[0]].search(sentence)
     if first is None:
         return None

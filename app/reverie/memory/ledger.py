@@ -16,14 +16,14 @@ MAX_AGE_MS = 30 * DAY_MS
 
 
 class Delta(Struct, frozen=True):
-    """One change of one entry that the agent is not known to have read."""
+    """One change of an entry that the agent is not known to have read."""
 
     before: MemoryUsage | None
     """The entry without our changes; None: there was no entry."""
     after: MemoryUsage | None
     """The entry with our changes; None: Reverie removed it."""
     at: int
-    """When the change was made, or was last seen overwritten; UTC ms."""
+    """The time at which the change was made, or was last seen overwritten; UTC ms."""
     lost: bool = False
     """Whether the change was overwritten and not made again yet: the file does not contain it."""
     overwritten: bool = False
@@ -53,9 +53,9 @@ class Ledger(Struct, frozen=True):
     """
 
     version: str = ""
-    """Identifies the entries that the deltas were last compared with, or that Reverie wrote last."""
+    """A hash of the entries with which the deltas were last compared, or which Reverie wrote last."""
     deltas: Mapping[str, Delta] = field(default_factory=dict)
-    """By logical key, in the order in which they were made."""
+    """The changes by logical key, in the order in which they were made."""
     announced: bool = False
     """Whether a person was informed that a running agent overwrites these changes; reset when no delta is
     left."""
@@ -77,7 +77,7 @@ class Ledger(Struct, frozen=True):
     def as_of(self, file: str) -> Ledger:
         """Return this ledger, or the previous one if the last change never reached the file.
 
-        `file`: the identifier of the current file.
+        `file`: the identifier of the current file, as in `origin`.
         """
         return self.origin[1] if self.origin is not None and self.origin[0] == file else self
 
@@ -106,7 +106,7 @@ def judged(
 ) -> dict[str, Delta]:
     """Return the deltas that remain after comparing them with a version that this Reverie did not write.
 
-    `by_agent`: the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
+    `by_agent`: whether the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
     """
     left: dict[str, Delta] = {}
     for (key, delta), knows in zip(

@@ -20,12 +20,12 @@ from reverie.values import columns
 
 
 class LedgerFile:
-    """The ledger's file at `path`; the first write creates its directory, private to its owner.
+    """The file at `path` that stores the ledger; its directory is created by the first write, mode 0700.
 
     The file is replaced whole, so it is never half written. It is not synced, because it only protects
     against an agent that overwrites a file, and an outdated ledger after a power failure does no harm. A sync
     would double the cost of each counted use. Only the holder of the lock on the usage sidecar writes it;
-    damaged items are left out.
+    damaged items are ignored on reading.
     """
 
     def __init__(self, path: Path) -> None:

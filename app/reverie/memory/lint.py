@@ -185,7 +185,7 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 
 def is_undescribed(rel: str, caps: Caps) -> bool:
-    """Return whether a file, by its path in the scope, needs no description, such as an index."""
+    """Return whether a file, such as an index, needs no description; `rel` is its path in the scope."""
     return bool(caps.undescribed) and re.fullmatch(caps.undescribed, rel) is not None
 
 
@@ -222,7 +222,10 @@ def _left_by_a_model(text: str) -> Iterator[LintFinding]:
 
 
 def conflict_lines(text: str) -> list[int]:
-    """Return the lines, from 1, at which conflict markers of a merge begin."""
+    """Return the numbers, from 1, of the lines that begin an unresolved merge conflict (`<<<<<<< `).
+
+    Only complete conflicts count, with `=======` and `>>>>>>> ` below.
+    """
     if "<<<<<<< " not in text or ">>>>>>> " not in text:
         return []
     found, begun, divided = [], 0, False
@@ -239,7 +242,7 @@ def conflict_lines(text: str) -> list[int]:
 
 
 def placeholder_lines(text: str) -> list[int]:
-    """Return the lines, from 1, that a model left in place of text, such as "… rest unchanged …".
+    """Return the numbers, from 1, of lines that a model left in place of text: "… rest unchanged …".
 
     Code is ignored, because it may be shortened that way.
     """
@@ -256,7 +259,7 @@ def placeholder_lines(text: str) -> list[int]:
 
 
 def is_placeholder(line: str) -> bool:
-    """Return whether a line is only a model's placeholder in place of text."""
+    """Return whether a line consists only of a model's placeholder for text that it left out."""
     line = line.strip()
     match = _PLACEHOLDER.fullmatch(line) if len(line) <= _LONGEST_PLACEHOLDER else None
     if match is None:

@@ -48,11 +48,11 @@ from reverie.text.summaries import JS_SPACE, first_heading
 from reverie.values import Struct, replace
 
 KeyOf = Callable[[str], str | None]
-"""Returns the logical key of a relative path; None if the owner is unknown."""
+"""A function that returns the logical key of a relative path; None if the owner is unknown."""
 UsageOf = Callable[[str], MemoryUsage | None]
-"""Returns the usage of a relative path; None if it was never used or pinned."""
+"""A function that returns the usage of a relative path; None if it was never used or pinned."""
 RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
-"""Returns the rule of a relative path, None if it is plainly editable, and its role."""
+"""A function that returns a file's rule, None if it is editable without conditions, and its role."""
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -67,17 +67,17 @@ class MemoryFile(Struct, frozen=True, gc=False, array_like=True):
 
     rel: str
     size: int
-    """Bytes."""
+    """The size in bytes."""
     mtime_ns: int
     inode: int
-    """0 if the file system has none."""
+    """The inode; 0 if the file system has none."""
     description: str
     """The text that the agent shows."""
     description_state: DescriptionState
     usage: MemoryUsage
     seen_by_agent: bool
     unseen_reason: str
-    """Why the agent does not read the file; empty when `seen_by_agent`."""
+    """The reason why the agent does not read the file; empty if it does."""
     rule: FileRule | None = None
     """Whether the file may be changed; None: it may, without conditions."""
     role: FileRole = "memory"
@@ -103,9 +103,9 @@ class ScopeListing:
     root: ScopeRoot | None
     """The root; None if there is nothing to list (see `unavailable`)."""
     unavailable: str
-    """Why there is nothing to list, as a sentence; empty otherwise."""
+    """The reason, as a sentence, why the scope cannot be listed; empty if it can."""
     gap: ProjectGap | None
-    """Why a context has no project scope."""
+    """The reason why the context has no project scope; None if it has one."""
     files: tuple[MemoryFile, ...]
     directories: tuple[str, ...]
     problems: tuple[str, ...]
@@ -117,12 +117,12 @@ class ScopeListing:
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
     """`problems` by path. This field and the next two are needed for a later, incremental scan."""
     use: ScopeUsage | None = dataclasses.field(default=None, compare=False, repr=False)
-    """The source of the files' usage; None: this home's keys cannot be turned back into paths."""
+    """The usage of the root's files; None if this home's keys cannot be turned back into paths."""
     scanned_ns: int = dataclasses.field(default=0, compare=False)
     """The earliest time at which a file was examined, in ns since the epoch."""
 
     def file(self, rel: str) -> MemoryFile | None:
-        """Return the file with this path; None if none is listed."""
+        """Return the file with this path; None if it is not listed."""
         index, is_there = position(self.files, rel)
         return self.files[index] if is_there else None
 
@@ -133,9 +133,9 @@ def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:
-    """Return why the agent would not read a file of this name and size, regardless of its position.
+    """Return the reason why the agent would not read a file of this name and size; empty if it would.
 
-    Empty if it would.
+    The file's position among the others is not considered.
     """
     # Nearly every name passes this quick check; only ASCII spaces are printable white space.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
@@ -174,10 +174,11 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 
 
 def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
-    """Set `unseen_reason` of notes that are not among the newest, which the agent reads; clear it for others.
+    """Set `unseen_reason` of notes that are too old to be read, as the agent reads only the newest.
 
-    Works in place. Of two notes with the same time the first in order counts as newer. A file that the agent
-    does not see for another reason keeps that reason, and does not count against the limit.
+    Works in place, and clears it for the others. Of two notes with the same time the first in order counts as
+    newer. A file that the agent does not see for another reason keeps that reason, and does not count against
+    the limit.
     """
     if not root.newest:
         return
@@ -203,7 +204,10 @@ def _marked(file: MemoryFile, reason: str) -> MemoryFile:
 
 
 def position(files: Sequence[MemoryFile], rel: str) -> tuple[int, bool]:
-    """Return the index of `rel` in an ordered sequence and True, or the insertion index and False."""
+    """Return the index of `rel` in the ordered `files`, and True.
+
+    If it is missing, return its insertion index and False.
+    """
     index = bisect.bisect_left(files, utf16_key(rel), key=_rank)
     return index, index < len(files) and files[index].rel == rel
 
@@ -229,7 +233,7 @@ class FileChanges(Struct, frozen=True):
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
     """Return the differences between an earlier and a later listing, both ordered.
 
-    Most files are unchanged, and those that a scan did not touch are the same objects.
+    It is fast if most files are the same objects in both, as a scan leaves files that it did not read again.
     """
     if before is after:
         return FileChanges((), ())
@@ -317,7 +321,7 @@ UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Return whether the reason is the agent's own, such as its cap, not that reading failed."""
+    """Return whether the reason is a rule of the agent, such as its cap, and not that reading failed."""
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
 
@@ -555,7 +559,7 @@ def read_rel(root: str, rel: str, size: int) -> tuple[os.stat_result, bytes]:
 
 
 def is_gone(error: OSError) -> bool:
-    """Return whether the entry vanished, or became something else, meanwhile.
+    """Return whether `error` means that the entry was deleted or replaced meanwhile.
 
     Raises `Unavailable` if this process has no file descriptor left.
     """
@@ -698,7 +702,11 @@ class ListingUpdate:
                 self._listed.add(rel)
 
     def _give_up(self, rel: str, error: OSError) -> None:
-        """Remove the files of a known directory that can no longer be read, and record the error."""
+        """Remove the files of a known directory that can no longer be read.
+
+        If the directory no longer exists, its parent is examined next; otherwise the error is added to
+        `faults`.
+        """
         self._remember(below(self._previous.files, rel))
         self._scanned.add(rel)
         self._known -= {known for known in self._known if known == rel or known.startswith(rel + "/")}
@@ -711,7 +719,10 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """Return `rel`, or for a hidden path its directory if that is new; empty if nothing is visible."""
+        """Return the path to examine for a dirty path; empty if nothing that is listed has changed.
+
+        That is `rel` itself, or, for a hidden path, the directory above the hidden name if it is new.
+        """
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
         if hidden is None:
@@ -720,7 +731,10 @@ class ListingUpdate:
         return "" if directory in self._known else directory
 
     def _nearest(self, rel: str) -> str:
-        """Return the deepest known directory above `rel`, from which anything new below it is found."""
+        """Return the deepest directory above `rel` that the previous listing has.
+
+        A scan of that directory finds everything new below it.
+        """
         parent = _parent(rel)
         while parent and parent not in self._known:
             parent = _parent(parent)
@@ -891,7 +905,7 @@ def _scan_changed(
 def _used_otherwise(
     files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
 ) -> list[str]:
-    """Return the paths whose usage changed; all paths if that cannot be determined."""
+    """Return the paths whose usage differs between `before` and `now`; all paths if either is None."""
     if before is None or now is None:
         return [file.rel for file in files]
     old, new = before.by_rel, now.by_rel
@@ -926,7 +940,7 @@ def _listing(
 
 
 def no_check() -> None:
-    """Do nothing; the default `check` of callers that never stop."""
+    """Do nothing; the default of `check` for callers that never stop the work."""
 
 
 LintKind = Literal[
@@ -940,7 +954,7 @@ Severity = Literal["error", "warning", "note"]
 
 
 class LintFinding(Struct, frozen=True):
-    """One thing in a file that a person may want to check."""
+    """One problem in a file that a person may want to check."""
 
     kind: LintKind
     severity: Severity
@@ -951,10 +965,10 @@ class LintFinding(Struct, frozen=True):
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """Return `findings` with a finding for `unseen_reason` put first, since `lint` cannot detect it.
+    """Return `findings` with a finding for `unseen_reason` first, because `lint` cannot detect that one.
 
-    It replaces any earlier finding of this kind. `findings` is returned unchanged if the agent sees the file,
-    or Reverie could not read it (`is_over_cap`).
+    The finding replaces any earlier one of its kind. `findings` is returned unchanged if the agent sees the
+    file, or if Reverie could not read it (`is_over_cap`).
     """
     if not is_over_cap(unseen_reason):
         return findings

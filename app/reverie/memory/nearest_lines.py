@@ -7,7 +7,7 @@ from __future__ import annotations
 
 _LEAST_NEAR = 55.0
 _PART = 0.9
-"""The minimum similarity of lines, in percent, and the factor for the similarity to only a part of them."""
+"""The factor for the similarity to only a part of the lines; `_LEAST_NEAR` is a minimum, in percent."""
 _MOST_NEAR = 200
 _LONGEST_PART = 2_000
 MOST_PAIRS = 10_000_000_000

@@ -82,7 +82,7 @@ class Tally:
 
 
 class OwnUses:
-    """The file with one home's `Tally`. A file that cannot be read counts as zero uses."""
+    """The file that stores one home's `Tally`. A file that cannot be read counts as zero uses."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self._path = path
@@ -121,7 +121,7 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 
 
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
-    """Return whether a new entry is the removed entry `old`, moved.
+    """Return whether the new entry `new` is the removed entry `old` under another key.
 
     A move keeps the count and the time of the last use; in earlier versions a move by a run counted as one
     use.

@@ -78,7 +78,7 @@ def memory_path(scope: Scope, rel: str) -> MemoryPath:
 
 
 def segment_problem(segment: str) -> str | None:
-    """Return the first reason why an agent would refuse this path segment, or None."""
+    """Return the first reason why an agent would refuse this path segment; None if it would not."""
     if segment in ("", "."):
         return "it has an empty or '.' segment"
     if ".." in segment:
@@ -97,7 +97,7 @@ def segment_problem(segment: str) -> str | None:
 
 
 def rel_problem(rel: str) -> str | None:
-    """Return `segment_problem` of the first bad segment of a path found on disk."""
+    """Return `segment_problem` of the first bad segment of a path found on disk; None if all are good."""
     return next((problem for segment in rel.split("/") if (problem := segment_problem(segment))), None)
 
 

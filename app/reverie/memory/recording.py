@@ -125,7 +125,7 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return a sentence on why the history lacks the bytes of a file; the sentence calls the file `name`."""
+    """Return a sentence with the reason why the history lacks a file's bytes; it calls the file `name`."""
     parts = rel.split("/")
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"
@@ -208,9 +208,9 @@ class Snapshots:
         run_id: str | None = None,
         dirty: Collection[Path] | None = None,
     ) -> str | None:
-        """Commit all changes (or those at `dirty`) as `actor`'s; return the commit's id, or None.
+        """Commit all changes (or those at `dirty`) as `actor`'s; return the commit's id.
 
-        None: nothing changed.
+        Returns None if nothing changed.
         """
         self._require_same()
         return self.history.snapshot(
@@ -292,7 +292,10 @@ class Snapshots:
             self.observe(source="before a change", dirty=[root.directory / rel])
 
     def _is_kept(self, root: ScopeRoot, rel: str) -> bool:
-        """Return whether the newest commit certainly has the file's current content; False: scan first."""
+        """Return whether the newest commit certainly has the file's current content.
+
+        False means that this is unknown until the file is scanned.
+        """
         try:
             status, data = read_rel(os.fspath(root.directory), rel, _GLANCE)
             place, mode = HistoryPlace(root.key, rel), stat.S_IMODE(status.st_mode)

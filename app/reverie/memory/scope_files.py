@@ -37,12 +37,12 @@ _NAME_BYTES = 255
 
 
 def sha256_of_text(text: str) -> str:
-    """Return the hex hash of the text's UTF-8 bytes, which the agent's editor compares (mux.md section 6)."""
+    """Return the hex SHA-256 of the text's UTF-8 bytes, as the agent's editor uses it (mux.md section 6)."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sha256_of_bytes(data: bytes | None) -> str | None:
-    """Return the hex hash of a file's bytes, None for no file."""
+    """Return the hex SHA-256 of a file's bytes; None for None (no file)."""
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
@@ -155,7 +155,7 @@ def _folders_above(rel: str) -> Iterator[str]:
 
 
 class Savepoint(Struct, frozen=True):
-    """The state of an overlay at one moment."""
+    """The state of an overlay at one moment, for `rollback`."""
 
     written: Mapping[str, bytes | None]
     removed_directories: frozenset[str]
@@ -300,7 +300,10 @@ class OverlayFiles:
         return tuple(found)
 
     def removed_directories(self) -> tuple[str, ...]:
-        """Return the directories that should vanish once they are empty, deepest first."""
+        """Return the directories to delete after the run if they are empty then, deepest first.
+
+        They are those that the overlay removed, and those above a file that it deleted.
+        """
         gone = set(self._removed_directories)
         for rel, data in self._written.items():
             if data is None and self._seen.get(rel) is not None:

@@ -345,7 +345,7 @@ class MemoryStore:
 
     @contextlib.contextmanager
     def _made(self) -> Iterator[None]:
-        """Context manager: turn a failure to sync a change that was made into a warning."""
+        """Context manager: turn a failure to sync into a warning, because the change itself was made."""
         warnings: list[str] = []
         with warned(warnings, Undurable):
             yield
@@ -394,7 +394,7 @@ class MemoryStore:
 
 
 class _Stamp(Struct, frozen=True):
-    """Facts about a file that differ after a later write."""
+    """Metadata of a file that differs after a later write."""
 
     inode: int
     size: int
@@ -403,7 +403,7 @@ class _Stamp(Struct, frozen=True):
 
 
 class _OvertakenStore(Exception):
-    """Raised if another process wrote in between."""
+    """Raised if another process wrote to the file between the snapshot and the deletion."""
 
 
 def _stamp(entry: DirectoryEntry) -> _Stamp:

@@ -15,7 +15,7 @@ from reverie.memory.scope_files import ScopeFiles
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """Raise `StoreError` for content that is not valid UTF-8, because a write would replace invalid bytes."""
+    """Raise `StoreError` unless the memory is `valid` UTF-8, because a write would replace invalid bytes."""
     if not valid:
         raise StoreError(
             f"{parsed} is not a UTF-8 text file and is left as it is.",
@@ -86,9 +86,9 @@ def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None
 def refuse_untouchable(
     home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
 ) -> None:
-    """Raise `StoreError` for a whole scope, and for files that only the agent may change.
+    """Raise `StoreError` if the path is a whole scope, or a file that only the agent may change.
 
-    `as_a_whole`: the file is deleted, or restored unchanged.
+    `done`: the intended action, such as "renamed". `as_a_whole`: the file is deleted, or restored unchanged.
     """
     refuse_scope_root(parsed, done)
     rule = home.file_rule(root, parsed.rel)

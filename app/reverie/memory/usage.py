@@ -107,12 +107,12 @@ class UsageLog:
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if in_home else None
 
     def load(self) -> dict[str, MemoryUsage]:
-        """Return every entry that is not empty, by logical key."""
+        """Return every entry of the sidecar that is not empty, by logical key."""
         self._require_home()
         return usage_rules.usages(self._sidecar.read().data)
 
     def load_for_showing(self) -> dict[str, MemoryUsage]:
-        """Load the entries, and mark pins that the running agent has not read yet.
+        """Return the entries for display, with a mark on pins that the running agent has not read yet.
 
         The result is empty if the sidecar may not be read; `problem` returns the reason.
         """
@@ -131,11 +131,11 @@ class UsageLog:
         return found
 
     def problem(self) -> str:
-        """Return why pins and use are unknown although there is a sidecar; empty if it can be read."""
+        """Return the reason why the sidecar cannot be read; empty if it can, or if there is none."""
         return self._problem(or_damaged=True)
 
     def closed_problem(self) -> str:
-        """Return why the sidecar may not be read; empty if it may, or if it is damaged.
+        """Return the reason why the sidecar may not be read; empty if it may, or if it is damaged.
 
         For the agent a damaged sidecar has no entries, so callers that reproduce the agent's behavior do not
         report it.
@@ -401,7 +401,10 @@ class _UsageOutcome(Struct, frozen=True):
 def _outcome(
     data: dict[str, Any], file: str, base: Ledger | None, request: _Request, *, by_agent: bool
 ) -> _UsageOutcome:
-    """Restore lost changes, then apply the new one. `base` None: no agent overwrites this sidecar."""
+    """Return the result of restoring lost changes and then applying the new one to `data`.
+
+    `base`: the ledger; None: no agent overwrites this sidecar.
+    """
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}
     rejected = (

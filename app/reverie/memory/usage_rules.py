@@ -119,7 +119,7 @@ def note_delete(entries: Entries, key: str) -> None:
 
 
 def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
-    """Set an entry to `usage`, keeping its unknown fields; None removes the whole entry."""
+    """Set an entry to `usage`, preserving its unknown fields; None removes the whole entry."""
     if usage is None:
         entries.pop(key, None)
         return
@@ -137,8 +137,8 @@ def merge(
 ) -> None:
     """Apply the change from `before` to `after` to each field that still has its value in `before`.
 
-    Fields that were changed otherwise are kept. A count is only regarded as unchanged if its time is
-    unchanged too, because the count alone may be equal by chance.
+    Fields that were changed meanwhile stay. A count is only regarded as unchanged if its time is unchanged
+    too, because the count alone may be equal by chance.
     """
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED

@@ -72,14 +72,14 @@ class WriteGuard:
         self._clock = clock
 
     def refusal(self, root: ScopeRoot | None = None) -> Refusal | None:
-        """Return why `root` is read-only; None if it may be written.
+        """Return the reason why `root` is read-only; None if it may be written.
 
         Without a root, the result is for the sidecars and companions of the home.
         """
         return self._first(self._home.write_refusals(root))
 
     def refusal_of(self, context: ScopeContext) -> Refusal | None:
-        """Return why a run in this context may not begin; None if it may.
+        """Return the reason why a run in this context may not begin; None if it may.
 
         The result is the refusal of the first store with an unknown layout. A store that is refused only
         because the agent does not use it does not prevent a run, unless there is no other store.
@@ -177,7 +177,7 @@ def _covers(permitted: dict[str, Any], refusal: Refusal) -> bool:
 
 
 PATIENCE_S = 0.25
-"""How long to wait for a Reverie of another profile, in seconds; it holds the lock for one write only."""
+"""The time to wait for a Reverie of another profile, in seconds; it holds the lock for one write only."""
 OWN_PATIENCE_S = 10.0
 """Seconds to wait for other threads and processes of this profile."""
 

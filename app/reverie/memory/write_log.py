@@ -122,7 +122,7 @@ class WriteLog:
         return found
 
     def known(self) -> frozenset[str]:
-        """Return every path with a row, as text."""
+        """Return every path in the log, as text."""
         if not own_is_there(self._database):
             return frozenset()
         with self._connected() as connection:

@@ -72,7 +72,7 @@ _COLLECTION = Value(None, None)
 
 
 class YamlNode(Struct, eq=False):
-    """One node.
+    """One node of a parsed block.
 
     `start` and `end` are its span; a block collection ends where its last leaf ends. `style` is that of a
     scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` distinguishes `{}` and `[]` from indented
@@ -224,10 +224,7 @@ class _Builder:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def _block_column(self) -> int:
-        """Return the column to the right of which children of the innermost block must begin.
-
-        PyYAML does not check this.
-        """
+        """Return the column that children of the innermost block must exceed; PyYAML does not check this."""
         return next((node.column for node in reversed(self._open) if not node.flow), -1)
 
     def _check_continued(self, lines: list[str]) -> None:

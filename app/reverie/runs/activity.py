@@ -53,13 +53,16 @@ class ActivityEntry(Struct, frozen=True):
     run_id: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     times: int = 1
-    """How often the gate made this decision in a row."""
+    """The number of times in a row that the gate made this decision."""
     last_at: int = 0
     """The time of the last repetition, UTC ms."""
 
 
 class _Repeated(Struct):
-    """A repeat count that was read before its original entry, because lines are read from last to first."""
+    """The repetitions counted while reading, for an entry that has not been read yet.
+
+    Lines are read from last to first, so a repetition is read before its entry.
+    """
 
     number: int
     last_at: int

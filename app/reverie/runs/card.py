@@ -25,7 +25,7 @@ What = Literal["number", "version", "name", "negation", "certainty", "merged", "
 
 
 KEPT_PERCENT = 99.0
-"""If a smaller share of the facts than this was preserved, in percent, a person has to review the result."""
+"""The share of facts, in percent, that a run must preserve to be applied without a review by a person."""
 
 
 _LISTED = 200
@@ -50,7 +50,8 @@ class ChangedFact(Struct, frozen=True):
 class PlacedFact(Struct, frozen=True):
     """A fact and its location.
 
-    The location is before the run for a lost fact, after the run for one that is invented or below the cut.
+    The location is before the run for a lost fact, and after the run for an invented one or for one that a
+    session no longer loads at its start.
     """
 
     path: str

@@ -42,9 +42,9 @@ class Rails(Struct, frozen=True):
     undeletable: frozenset[Scope] = frozenset()
     """Scopes from which nothing may be deleted, as in the final pass over an archived workspace."""
     kept: Callable[[str, MemoryPath], str] = lambda _command, _path: ""
-    """A function that returns why a command must not change a path, given its role for the agent.
+    """A function `(command, path)` that returns the reason why the command must not change the path.
 
-    The result is empty if the command may change it.
+    The reason follows from the path's role for the agent; it is empty if the command may change the path.
     """
 
 
@@ -129,9 +129,9 @@ class Guard:
         return answer
 
     def withdraw(self, since: int, note: str) -> None:
-        """Mark the journal entries from position `since` on as not applied.
+        """Mark the journal entries from index `since` on as not applied.
 
-        Call this after the overlay was rolled back to that position. `note` is added to each entry.
+        Call this after the overlay was rolled back to that point. `note` is added to each entry.
         """
         for position in range(since, len(self._journal)):
             if self._journal[position].applied or self._journal[position].note == DRY_RUN_NOTE:

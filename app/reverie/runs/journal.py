@@ -69,13 +69,11 @@ class Journal(Struct, frozen=True):
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
     for_review: bool = False
-    """Whether the journal is only shown and never applied: a dry run, or a run that is held."""
+    """Whether the journal is only shown and never applied: a dry run, or a run that waits for a review."""
     ops: tuple[Mapping[str, Any], ...] = ()
     """The commands as the record stores them; empty if they are in the coverage record."""
     commit: str = ""
-    """For a change by hand, the commit of the history that has the previous contents.
-
-    Empty if the images have them.
+    """For a change by hand, the history's commit with the previous contents; empty if they are in the images.
     """
 
 
@@ -137,7 +135,7 @@ class Images:
 
 
 def save_journal(run_directory: Path, journal: Journal) -> None:
-    """Write the journal durably; its images must be stored before."""
+    """Write the journal durably; the images that it names must be stored first."""
     data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
     atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
 

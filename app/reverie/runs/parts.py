@@ -94,7 +94,7 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
-    """Return the numbers of the hunks that were undone; all hunks of the file if `taken` is None."""
+    """Return the indexes of the hunks that `taken` covers: all hunks of the file if it is None."""
     return frozenset(range(hunk_count(before, after))) if taken is None else taken
 
 

@@ -125,7 +125,7 @@ class RunRecord(Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Whether recovery has nothing left to do for this run."""
+        """Whether the run needs no recovery: it has ended, and its files and record are final."""
         return self.outcome != "running" and not self.details.get("pending")
 
     @property
@@ -297,10 +297,10 @@ class RunStore:
     def _note_on_others(self, run: RunRecord) -> None:
         """Add notes about `run` to the records of the runs that it concerns.
 
-        These are the run that it undid, completely or in part, and each run further down the chain of
-        reverts, whose own revert now does or does not count; and the reviewed run that it applied. Can be
-        repeated without harm. Unreadable records are skipped. If damaged records revert each other, each gets
-        one note.
+        These are the run that it undid, completely or in part; each run further down the chain of reverts,
+        because undoing an undo makes the run before it count again; and the reviewed run that it applied. Can
+        be repeated without harm. Unreadable records are skipped. If damaged records revert each other, each
+        gets one note.
         """
         revert, counts, noted = run, True, {run.id}
         while revert.reverts is not None and self._readable(revert.reverts) is not None:
@@ -404,9 +404,9 @@ class RunStore:
 
 
 def _marked(original: RunRecord, revert: RunRecord, *, counts: bool) -> RunRecord:
-    """Return `original` with a note about `revert`.
+    """Return `original` with a note that `revert` undid it, completely or in part.
 
-    If `counts` is False, because the revert was itself undone, return it without that note.
+    If `counts` is False, because the revert was itself undone, the note is removed instead.
     """
     if not revert.part:
         return replace(original, reverted_by=revert.id if counts else None)

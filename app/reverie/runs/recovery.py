@@ -66,7 +66,7 @@ class Recovery:
         return settled
 
     def _settled(self, record: RunRecord) -> RunRecord | None:
-        """Recover the run under its fence; return its record.
+        """Recover the run under its fence; return its finished record.
 
         Returns None if another recovery settled the run while this process was suspended.
         """

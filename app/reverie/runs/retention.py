@@ -75,9 +75,7 @@ def judge_retention(before: Mapping[str, str], after: Mapping[str, str]) -> Rete
 
 
 def folded_words(line: str) -> str:
-    """Return the words of a line in lower case, with one space between and around.
-
-    Empty for a line without words.
+    """Return the words of a line in lower case, each with a space before and after; empty without words.
 
     A leading list marker or `description:` is ignored, because a merge may renumber or rewrap a line.
     """
@@ -92,7 +90,7 @@ def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return scope name -> the number of its lines that count."""
+    """Return scope name -> the number of its lines that have words and are not noise of an inbox."""
     total: dict[str, int] = {}
     for path, text in texts.items():
         scope = scope_name(path)
@@ -101,14 +99,14 @@ def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
 
 
 def folded_lines(texts: Iterable[str]) -> set[str]:
-    """Return all lines of some texts, folded."""
+    """Return the distinct lines of some texts, folded (see `folded_words`)."""
     return {folded_words(line) for line in {line for text in texts for line in text.splitlines()}}
 
 
 def missing_lines(asked: Iterable[str], lines: Set[str]) -> set[str]:
-    """Return the folded lines of `asked` whose words do not occur in sequence in any line of `lines`.
+    """Return the folded lines of `asked` whose words occur in sequence in none of `lines`.
 
-    Words that are not a whole line are searched only in the lines that contain the rarest of the words.
+    A line of `asked` that equals no whole line is searched only in the lines that contain its rarest word.
     """
     left = set(asked) - lines - {""}
     having: dict[str, list[str]] = {word: [] for words in left for word in words.split()}
@@ -123,7 +121,7 @@ def missing_lines(asked: Iterable[str], lines: Set[str]) -> set[str]:
 
 
 def line_key(line: str) -> str:
-    """Return the line without bullets and case, for comparison with lines of other notes."""
+    """Return the line without bullets and in lower case, for comparison with lines of other notes."""
     return line.strip(" \t\r-*+>.").casefold()
 
 
@@ -133,9 +131,9 @@ def is_inbox_noise(path: str, line: str) -> bool:
 
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """Return (number, folded words) of each line that counts.
+    """Return (number, folded words) of each line that has words and is not noise of an inbox.
 
-    `but`: folded lines to leave out.
+    Lines that are in `but` are left out.
     """
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):

@@ -96,9 +96,10 @@ def merged_back(
 
 
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
-    """Return whether merging the lines in reverse order gives the same result.
+    """Return whether the changed lines fit into `current` in one place only.
 
-    If lines are repeated, the two directions choose different places.
+    This is tested by merging once more with the lines in reverse order: if lines are repeated, the two
+    directions choose different places, and the results differ.
     """
     versions = [
         content if content.endswith(b"\n") else content + b"\n" for content in (base, current, wanted)
@@ -123,11 +124,12 @@ class RevertPlan(Struct):
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """Path -> the reason, for conflicts that may not be written or whose path is taken."""
+    """Path -> the reason, for each conflict that must not be written or for which another file has the path.
+    """
 
     @property
     def completed(self) -> frozenset[str]:
-        """The paths of which everything is undone once the part is."""
+        """The paths of files of which nothing is left to undo after this revert."""
         both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
         return frozenset(path for path, hunks in both.items() if hunks is None)
 
@@ -153,7 +155,7 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
 
 
 def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]:
-    """Turn the changes that another file prevents into conflicts; return their paths.
+    """Turn the changes of the plan that another file prevents into conflicts; return their paths.
 
     The deletes that would have made room for these changes become conflicts too.
     """
@@ -172,7 +174,7 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
 
 
 def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]:
-    """Return the changes of the plan that cannot be made while its conflicts stay as they are."""
+    """Return (root key, path) of each change that is impossible while the plan's conflicts stay unchanged."""
     going = {(change.root.key, change.rel) for change in plan.changes if change.after is None}
     missing = [intent for intent in plan.conflicts if intent.before is not None]
 
@@ -193,14 +195,14 @@ def _is_way(one: str, other: str) -> bool:
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
-    """Return the end of the sentence "Run X was ..." for the log."""
+    """Return the end of the log sentence "Run X was ...": reverted, reverted in part, or not reverted."""
     if undid_nothing:
         return "not reverted"
     return "reverted" if plan.part is None else "reverted in part"
 
 
 def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
-    """Return the error if the undo of a part was refused and nothing was changed."""
+    """Return the error to raise if the undo of a part was refused, so that nothing was changed."""
     return Conflict(
         "Nothing was undone.",
         cause=str(error),
@@ -212,7 +214,7 @@ def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
 def summary_of(
     original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], plan: RevertPlan
 ) -> str:
-    """Return one or more sentences about the result of a revert."""
+    """Return one or more sentences that state which files a revert restored and which it left unchanged."""
     count = len(restored)
     if plan.part is not None:
         return _part_summary(plan.part) if count else "The changes to undo no longer existed."
@@ -248,7 +250,7 @@ def _files(paths: list[str]) -> str:
 
 
 REFUSED = ("agent-refuses", "read-only")
-"""The reasons of errors which mean that the agent would not accept the previous content."""
+"""The reasons of errors which mean that a file must not be written with its previous content."""
 
 
 class Reverter:
@@ -298,7 +300,7 @@ class RevertJob(Job[RevertPlan]):
         return self.purpose
 
     def ready(self) -> None:
-        """Raise if the run cannot be undone."""
+        """Raise if the run cannot be undone or a store must not be written now."""
         parts = self._parts
         refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
         self._original = self._revertible(parts.runs.load(self._original.id))
@@ -313,11 +315,11 @@ class RevertJob(Job[RevertPlan]):
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:
-        """Plan the change of each file."""
+        """Plan the change of each file, without changing anything."""
         return self._plan(self._original, self._part)
 
     def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
-        """Return every change that can be made, together with its conflicts."""
+        """Return the plan to carry out: every possible change, with the conflicts in its summary."""
         parts, original, plan = self._parts, self._original, thought
         given_back = self._usage_keys(plan, parts.transaction_for(original.id, "revert"))
         usage_before, usage_after = (
@@ -346,7 +348,7 @@ class RevertJob(Job[RevertPlan]):
         )
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report the result of the revert in Activity."""
+        """Write the result of the revert to Activity."""
         plan = self._carried_out
         if plan is None or event not in ("completed", "failed") or record.reason not in ("", "conflict"):
             return
@@ -384,9 +386,9 @@ class RevertJob(Job[RevertPlan]):
         return original
 
     def _require_writable(self, original: RunRecord, part: Parts | None) -> None:
-        """Raise `ReadOnlyStore` if a file to restore lies in a store that is read-only now.
+        """Raise `ReadOnlyStore` if a file to restore is in a store that is read-only now.
 
-        The refusal is reported in Activity.
+        The refusal is also written to Activity.
         """
         parts = self._parts
         transaction = parts.transaction_for(original.id, "revert")
@@ -465,10 +467,11 @@ class RevertJob(Job[RevertPlan]):
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
-        """Return a function that returns whether the pin and usage of a usage key are restored.
+        """Return a function that returns whether to restore the pin and usage under a usage key.
 
-        Undoing a part restores those of the files that it completes; undoing the rest of a run restores all
-        others. A file that stays as it is keeps its own, and nothing is restored twice.
+        Undoing a part restores the pin and usage of each file that it undoes completely; undoing the rest of
+        a run restores all others. The pin and usage of a file with a conflict stay as they are, and nothing
+        is restored twice.
         """
 
         def keys(wanted: Callable[[FileIntent], bool]) -> set[str | None]:

@@ -84,7 +84,10 @@ class RunDependencies(Struct, frozen=True):
         engine: str,
         details: Mapping[str, Any],
     ) -> RunRecord:
-        """Return the record of a new run of this home, without saving it. `started_at` is in UTC ms."""
+        """Return the record of a new run of this home, without saving it.
+
+        `started_at` is in UTC ms.
+        """
         return RunRecord(
             id=self.runs.new_id(started_at),
             kind=kind,
@@ -100,9 +103,10 @@ class RunDependencies(Struct, frozen=True):
 
 
 def recover(parts: RunDependencies, purpose: str) -> None:
-    """Settle the runs that were killed.
+    """Recover the runs of killed processes.
 
-    If another run holds the lease, nothing is done, because that run has settled them already.
+    If another run holds the lease, nothing is done, because that run has already recovered them. `purpose` is
+    the text that the lease shows.
     """
     if not parts.runs.unsettled():
         return
@@ -114,7 +118,10 @@ _log = logging.getLogger("reverie.runs")
 
 
 LEASE_WAIT_S = 600.0
-"""How long finished (and paid) work waits for another run before it is discarded, in seconds."""
+"""The longest time in seconds for which finished (and paid) work waits for another run.
+
+After that it is discarded.
+"""
 _FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 1.0
 _CANCEL_STEP_S = 0.1
 NO_LIMIT_S = 1e9
@@ -123,7 +130,7 @@ Thought = TypeVar("Thought")
 
 
 class Costs(Struct, frozen=True):
-    """The usage and trace of a run's thinking; None if no model was used or the usage was not reported."""
+    """The usage and trace of a run's thinking; a field is None if no model was used or it is unknown."""
 
     usage: Mapping[str, int] | None = None
     cost_usd: float | None = None
@@ -138,9 +145,9 @@ class Plan(Struct, frozen=True):
     ops: tuple[Op, ...] | None = None
     """The commands for the record; None if there is one command per change."""
     outcome: Outcome | None = None
-    """A fixed outcome; None for `completed` or `unchanged`.
+    """The outcome, if the plan fixes it; None: `completed`, or `unchanged` if no file differs.
 
-    With a fixed outcome nothing is changed unless `even_empty`.
+    A plan that fixes a failure or a cancellation changes nothing unless `even_empty`.
     """
     reason: str = ""
     next_step: str = ""
@@ -158,7 +165,7 @@ class Plan(Struct, frozen=True):
     removed: Sequence[tuple[str, str]] = ()
     restores: bool = False
     for_review: bool = False
-    """Whether to journal the plan without applying it: a dry run, or a run that is held."""
+    """Whether the plan is only journaled and not applied: a dry run, or a run that waits for a review."""
     even_empty: bool = False
     """Whether to carry out the plan even if it changes no file."""
     conflicts: tuple[str, ...] = ()
@@ -187,7 +194,7 @@ def failed_by(error: UserError) -> Plan:
 
 
 class RunContext(Struct, frozen=True):
-    """The facts about a run that its job may use."""
+    """The data of a run that its job may use."""
 
     id: str
     started_at: int
@@ -204,7 +211,7 @@ class Holding(Struct):
 
 
 class RunEnd(Struct, frozen=True):
-    """The end of a run, before its record is finished."""
+    """The end of a run, as known before its record is finished."""
 
     outcome: Outcome
     summary: str
@@ -216,7 +223,7 @@ class RunEnd(Struct, frozen=True):
     changed: tuple[Path, ...] = ()
     """Files of the home that the run changed."""
     companions: tuple[str, ...] = ()
-    """The companions among `changed`, by path in the home."""
+    """The companions among `changed`, as paths relative to the home."""
     why: str = ""
     """The reason why the run was stopped, as the beginning of a sentence."""
     undone: Recovered = field(default_factory=lambda: Recovered(False))
@@ -265,7 +272,7 @@ class Job(ABC, Generic[Thought]):
         """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """Save the coverage record, or the row in Reverie's own state."""
+        """Save the coverage record, or the row in Reverie's own state, that completes the run."""
 
     @property
     def source(self) -> str:
@@ -273,10 +280,10 @@ class Job(ABC, Generic[Thought]):
         return f"{self.trigger}, {self.engine}"
 
     def require(self) -> None:
-        """Raise if the stores of this job must not be written. Called before any lease is acquired."""
+        """Raise if the stores of this job must not be written; checked before any lease is acquired."""
 
     def ready(self) -> None:
-        """Raise if the job may not run now. Called after recovery; may also clean up after killed writes."""
+        """Raise if the job may not run now; checked after recovery. May also clean up after killed writes."""
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
         """Context manager: hold the agent's own lock during the run.
@@ -294,16 +301,19 @@ class Job(ABC, Generic[Thought]):
         return ()
 
     def found(self) -> Mapping[str, Any]:
-        """Return details for the record that are known at the end, whatever the outcome."""
+        """Return details for the record that are known only at the end, whatever the outcome."""
         return {}
 
     def waits(self, held: Busy) -> None:
-        """React to the fact that finished work has to wait for another run. Called once."""
+        """Report that finished work has to wait for another run, which `held` describes.
+
+        `Run` calls this at most once. By default does nothing.
+        """
 
     def begun(self, record: RunRecord) -> None:
-        """React to the fact that the record is durable, for example by saving a "pending" record.
+        """Carry out the job's own step after `record` was made durable, such as saving a "pending" record.
 
-        May raise.
+        May raise. By default does nothing.
         """
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
@@ -338,9 +348,9 @@ class Job(ABC, Generic[Thought]):
         return f"{why}; nothing was changed."
 
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
-        """Report an event of this run in Activity.
+        """Write an event of this run to Activity.
 
-        Does nothing for jobs whose service reports it.
+        By default does nothing, for jobs whose service writes it.
         """
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
@@ -386,7 +396,7 @@ class Run(Generic[Thought]):
         return await self._under_the_lease()
 
     def go_at_once(self) -> RunResult:
-        """Carry out a job that never waits.
+        """Carry out a job that never awaits anything; return its result.
 
         Needs no event loop, and also works inside a running one.
         """
@@ -450,9 +460,9 @@ class Run(Generic[Thought]):
         raise AssertionError("the last attempt returns or raises")
 
     def _again(self, conflict: Conflict, attempt: int) -> None:
-        """Prepare the next attempt, if the only problem is a file that changed between reading and writing.
+        """Prepare another attempt at planning, or raise `conflict`.
 
-        Otherwise raise `conflict`.
+        `conflict` is raised after the last attempt, or if changes of this one are left in the home.
         """
         undone = self._undone
         if attempt == self._job.attempts or undone.left or undone.pending:
@@ -462,7 +472,10 @@ class Run(Generic[Thought]):
 
     @contextlib.asynccontextmanager
     async def _waited_for(self) -> AsyncIterator[Lease]:
-        """Context manager: hold the home's lease for writing, after waiting for any other run."""
+        """Context manager: wait until no other run holds the home's lease, then hold it for writing.
+
+        Raises `Busy` after `LEASE_WAIT_S`.
+        """
         leases, name = self._parts.leases, self._parts.lease_name
         until, step, reported = time.monotonic() + LEASE_WAIT_S, _FIRST_STEP_S, False
         while True:
@@ -529,7 +542,7 @@ class Run(Generic[Thought]):
             self._job.commit(plan, self._now)
 
         def no_op() -> None:
-            """Do nothing, if it is not the time for the job's commit."""
+            """Do nothing; used for the one of `commit` and `confirm` that this run does not need."""
 
         covered = journal.coverage is not None
         transaction.apply(
@@ -630,7 +643,7 @@ class Run(Generic[Thought]):
     def _left_to_recovery(self, error: LeaseLost) -> RunResult:
         """Return the result of a run that lost its lease.
 
-        Its record now belongs to the lease's new holder.
+        The run's record is left unchanged: the lease's new holder finishes it.
         """
         ops = not_applied(self._ops, "the run was interrupted")
         run_id, next_step = self._now.id, error.next_step

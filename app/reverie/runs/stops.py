@@ -43,7 +43,7 @@ class StopCheck:
         *,
         enforce_deadline: bool = True,
     ) -> None:
-        """Start the time limit now.
+        """Start the time limit, `time_limit_s` seconds from now.
 
         If `enforce_deadline` is False, `check` ignores the deadline, because the engine enforces it.
         """
@@ -59,7 +59,7 @@ class StopCheck:
         return self._cancel.is_set()
 
     def check(self) -> None:
-        """Raise `Cancelled`, `LeaseLost` or `TimedOut` if the run must stop. Call this at each step."""
+        """Raise `Cancelled`, `LeaseLost` or `TimedOut` if the run must stop; to be called at each step."""
         if self._cancel.is_set():
             raise Cancelled
         self.require_lease()
@@ -94,7 +94,10 @@ class RunLimits:
         self._lease = lease
 
     def check(self) -> None:
-        """Renew the lease, which raises if another owner has it; then check `limits`."""
+        """Renew the lease, then check `limits`.
+
+        Raises `LeaseLost` if another process has the lease.
+        """
         self._lease.renew()
         self.limits.check()
 

@@ -120,7 +120,7 @@ class Transaction:
         self._overtaken = overtaken
         self.images = images
         self.undone: Recovered | None = None
-        """How far a failed `apply` was rolled back; None if none failed."""
+        """The result of rolling back a failed `apply`; None if none failed."""
 
     def prepare(
         self,
@@ -339,7 +339,7 @@ class Transaction:
         return list({intent.directory: self.root_of(intent) for intent in intents}.values())
 
     def root_of(self, intent: FileIntent) -> ScopeRoot:
-        """Return the root of an intent, at the present path of the home."""
+        """Return the root of an intent's file, at the present path of the home."""
         return ScopeRoot(intent.scope, intent.key, self._home_root / intent.directory, intent.usage_prefix)
 
     def paths(self, journal: Journal) -> list[Path]:
@@ -359,10 +359,10 @@ class Transaction:
         return entry is not None and entry.kind != "file"
 
     def in_place_of(self, root: ScopeRoot, rel: str) -> Iterator[str]:
-        """Yield the files that prevent the file `rel` from being created.
+        """Yield the paths of the files that prevent the file `rel` from being created.
 
-        Either a file has the name of a directory above `rel`, or at `rel` there is a directory that contains
-        files, or something other than a file.
+        Such a file has the name of a directory above `rel`, or lies below a directory named `rel`, or is
+        something other than a regular file at `rel` itself.
         """
         files = self._files_of(root)
         above = rel
@@ -445,7 +445,7 @@ class Transaction:
         files.remove(aside)
 
     def _put_back(self, intent: FileIntent) -> bool:
-        """Restore one file to its content before the run; return whether anything had to be done."""
+        """Restore one file to its content before the run; return False if it already has that content."""
         self._require_home()
         self._require_in_use(intent)
         returned = self._return_set_aside(intent)
@@ -470,9 +470,9 @@ class Transaction:
                 raise
 
     def _aside(self, intent: FileIntent) -> str:
-        """Return a hidden name beside the file.
+        """Return the hidden path beside the file to which it is renamed before it is deleted.
 
-        The name is the same when it is computed again after a crash.
+        The path is the same when it is computed again after a crash.
         """
         parent, _slash, _name = intent.rel.rpartition("/")
         digest = hashlib.sha256(

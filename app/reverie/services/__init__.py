@@ -102,7 +102,7 @@ class HomeServices:
 
     @service
     def activity() -> type[ActivityService]:
-        """Load the service that lists what background services of this home decided, and what is running."""
+        """Load the service that lists the decisions of the background services, and the runs in progress."""
         from reverie.services import activity as module
 
         return module.ActivityService

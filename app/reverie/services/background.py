@@ -328,7 +328,7 @@ class NotesEngines(_Engines):
 
 
 class ExtractCandidate(Struct, frozen=True):
-    """One thread and whether the next extraction reads it.
+    """One thread that was considered for the next extraction.
 
     `chosen`: the next extraction reads it. If not, `reason` is the reason as a stable identifier and
     `sentence` is the reason as text. `updated_at` is in UTC ms, `size` in bytes.
@@ -348,9 +348,9 @@ class ExtractView(Struct, frozen=True):
     """The state of extraction, for the footer.
 
     Times are UTC ms. It contains the time of the last extraction or consolidation, the outcome of the last
-    consolidation, the number of waiting threads, and who is working (as text; empty if nobody is). `engine`
-    is the engine that an extraction would use, `why` the reason for it. `to_notes`: each result becomes a
-    note to the agent.
+    consolidation, the number of waiting threads, and a text about the process that is at work (empty for
+    none). `engine` is the engine that an extraction would use, `why` the reason for it. `to_notes`: each
+    result becomes a note to the agent.
     """
 
     last_at: int | None
@@ -403,7 +403,7 @@ class ExtractionService:
         )
 
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
-        """Return every thread that was considered; the ones that the next extraction reads come first."""
+        """Return every thread that was considered, those first that the next extraction reads."""
         found = self._service().plan(self._request(project_path))
         chosen = tuple(_candidate(each) for each in found.chosen)
         return chosen + tuple(

@@ -49,7 +49,7 @@ _SUBJECT = "Taken back by hand"
 _EVERYTHING = HistoryPlace("", "")
 How = Literal["", "restored", "undone"]
 _HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT: "undone"}
-"""Subject of a commit -> how that change by hand restored earlier content."""
+"""Subject of a commit by hand -> the way in which it brought back earlier content."""
 
 
 class LoggedFile(Struct, frozen=True):
@@ -74,18 +74,19 @@ class LoggedChange(Struct, frozen=True):
     how: How
     notes: str
     files: tuple[LoggedFile, ...]
-    """The first `MOST_FILES` of its files."""
+    """The first `MOST_FILES` files of the commit."""
     count: int
     """The number of all files of the commit."""
     moved: tuple[tuple[str, str], ...] = ()
     """Old and new path of each file that was only moved; both paths are among the files."""
     owner: str = ""
-    """The name of the project or workspace that it changed; empty if it changed several."""
+    """The name of the project or workspace with the changed files; empty if there are several."""
     added: int = 0
     removed: int = 0
     """The number of removed lines; 0 for a change set of many files."""
     is_first: bool = False
-    """Whether this commit is the first one of these stores: its files were found, not created."""
+    """Whether this is the first commit of these stores: its files existed already and were not created by it.
+    """
     place: HistoryPlace | None = None
     """The place, at that time, of the file or folder whose log is shown; None in the log of a home."""
 
@@ -326,7 +327,7 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """Return the hunks of a change that the file no longer has; None if it has no part of the change."""
+        """Return the hunks of a change that the file no longer has; None if it has none of them left."""
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()

@@ -63,7 +63,10 @@ _AT_ONCE = 400
 
 
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
-    """Return the changes. Raises `StoreError` if there is none, or if two are for the same file."""
+    """Return `changes` after checking them.
+
+    Raises `StoreError` if there is none, or if two are for the same file.
+    """
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
     if len({change.path for change in changes}) != len(changes):
@@ -440,7 +443,7 @@ class ChangeSet:
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """Restore the usage if `follow` has changed it."""
+            """Undo the change of pins and usage, if it was made."""
             if followed:
                 log.apply_delta(before, after)
 
@@ -481,10 +484,10 @@ class ChangeSet:
     def _put_back(
         self, undone: Recovered | None, changes: Sequence[FileChange], error: BaseException
     ) -> None:
-        """Record what was put back after a failure, and remove the journal if nothing is pending.
+        """Record the files that were restored after a failure in the history; remove the journal if possible.
 
-        Raises `Conflict` in place of `error` if some files were left as they are or could not be restored
-        yet; it names them.
+        The journal stays if files could not be restored yet. Raises `Conflict` in place of `error` if some
+        files were left as they are or could not be restored yet; it names them.
         """
         if undone is None or not undone.pending:
             self._forget()
@@ -644,10 +647,10 @@ class ChangeSet:
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
 
     def _seen(self, changes: Sequence[FileChange]) -> str:
-        """Record these files in the history; return the commit that has them.
+        """Record these files in the history; return the commit that has them, or an empty string.
 
-        Files that the history does not keep are missing from the commit. Returns an empty string if there is
-        no history.
+        Files that the history does not keep are missing from the commit. The result is empty if there is no
+        history.
         """
         snapshots = self._parts.snapshots
         with contextlib.suppress(UserError):
@@ -669,8 +672,8 @@ class ChangeSet:
     ) -> tuple[UsageDelta, UsageDelta]:
         """Return the usage entries before and after the change.
 
-        A removed file loses its entry, a file written by a merge gets the time of the write, a moved file
-        takes its entry along, and a restored file gets nothing.
+        A removed file loses its entry, a file written by a merge gets the time of the write, the entry of a
+        moved file moves with it, and a restored file gets none.
         """
         load, now = self._parts.usage.load(), self._parts.clock()
         before: dict[str, MemoryUsage | None] = {}

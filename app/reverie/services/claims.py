@@ -84,7 +84,7 @@ class _Project:
         *,
         stale_only: bool = False,
     ) -> ClaimReport:
-        """Check the claims of these notes as of the last `look`."""
+        """Check the claims of these notes against the repository as read by the last `look`."""
         try:
             return self._claims.check(notes, check=check, stale_only=stale_only)
         except Unavailable as error:
@@ -127,14 +127,16 @@ class ClaimService:
         """The times in the sidecar, by memory and hash of a line."""
         self._projects: OrderedDict[Path, _Project] = OrderedDict()
         self._earliest: dict[ScopeContext, dict[str, dict[str, int]]] = {}
-        """For each memory of a context, as it was checked last, the earliest time at which each line was seen
-        to be in it, in seconds."""
+        """The earliest time in seconds at which each line was seen in a memory, by context and memory.
+
+        Only the last check of a context counts.
+        """
         self._lock = threading.Lock()
 
     def check(
         self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
     ) -> ClaimReport:
-        """Check the claims of the memories of a context, or of those at `paths`, against its project.
+        """Check the claims of the memories of a context against its project; `paths`: only of these memories.
 
         The report is empty if the context has no project.
         """

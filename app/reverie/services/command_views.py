@@ -92,7 +92,7 @@ class CommandViews:
         return ShownTrees(nodes, parts.usage.problem())
 
     def status(self, context: ScopeContext, now: int) -> ShownStatus:
-        """Return when and with what result each scope was last consolidated, as of `now` (UTC ms)."""
+        """Return the time and result of each scope's last consolidation, as of `now` (UTC ms)."""
         parts = self._parts
         agent = () if parts.home.jobs is None else parts.home.jobs.agent_status(context)
         without = tuple(scope for scope in Scope if self._never_has(context, scope))
@@ -103,7 +103,7 @@ class CommandViews:
         return ShownRuns(self._parts.runs.all(limit=limit), self._parts.runs.problems)
 
     def changes(self, run_id: str) -> ShownChanges:
-        """Return the changes of a run, and which of them were undone."""
+        """Return the changes of a run, with marks on those that were undone."""
         reviews = self._reviews()
         files, card = reviews.changes(run_id), reviews.card(run_id)
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)

@@ -311,10 +311,10 @@ class HomeContainer:
             return ()
 
     def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
-        """Call `run`; add to its result which files new sessions load differently.
+        """Call `run`; add to its result the files that new sessions load differently because of it.
 
-        In the details of the result, `loadedNext` lists the files that a new session loads because of the
-        run, and those that it no longer loads.
+        In the details of the result, `loadedNext` lists the files that a new session now loads, and those
+        that it no longer loads.
         """
         at = self.clock()
         before = self._loaded(context, at)
@@ -446,7 +446,7 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 
 
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Yield each root of projects and workspaces with a context that shows it, as `(root key, context)`.
+    """Yield `(root key, context)` for each root of projects and workspaces and a context that shows it.
 
     A root may come several times; the last context is the best one. A project is best shown by its first
     workspace.
@@ -467,9 +467,9 @@ def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tup
 
 
 class Contexts:
-    """The contexts of one home as it lists them now, found by the roots that they show.
+    """The contexts of one home, found by the roots of the files that they show.
 
-    For callers that found a file by its root instead of a selected context.
+    It is for callers that know a file by its root and have no selected context.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -531,7 +531,7 @@ class Contexts:
 
     @cached_property
     def _lost(self) -> dict[str, ScopeContext]:
-        """Root key -> context, for the stores that no project or workspace refers to."""
+        """Root key -> a context that shows it, for the stores that no project or workspace refers to."""
         orphans = self._parts.home.orphans
         return {
             store.root.key: store.context
@@ -554,7 +554,7 @@ def asked_context(
     project_path: str | None = None,
     project_given: bool = False,
 ) -> ScopeContext:
-    """Return the context that a caller requested; see `Home.context`.
+    """Return the context for the workspace or project that a caller named; see `Home.context`.
 
     The project's name is read from its files if it is not known otherwise. `project_given`: the caller named
     a project.

@@ -28,7 +28,7 @@ class PaidRun(Struct, frozen=True):
     project_path: str | None
     tokens: int
     cost_usd: float | None
-    """None if the price is not known."""
+    """The cost in US dollars; None if the price is not known."""
 
 
 def paid_run(record: RunRecord) -> PaidRun | None:

@@ -54,16 +54,16 @@ COMPANION_STORE = "companion"
 _STALE_S = 3600.0
 
 WATCHED_S = 10.0
-"""How long after a write a version by another program counts as overwriting it, in seconds."""
+"""The time after a write in which a version by another program counts as overwriting it, in seconds."""
 SETTLE_S = 1.5
-"""How long a command waits while an agent is at work, in seconds."""
+"""The time that a command waits while an agent is at work, in seconds."""
 _BUSY_S = 15.0
 _MOST_BYTES = 4 << 20
 _MOST = 5_000
 
 
 class DraftHome(Protocol):
-    """The parts of an open home that drafts need."""
+    """The parts of an open home that the drafts use."""
 
     @property
     def home(self) -> Home: ...
@@ -131,7 +131,7 @@ class DraftService:
         return name
 
     def drop(self, names: Collection[str]) -> None:
-        """Remove these drafts, because their text was saved or discarded."""
+        """Delete these drafts; their text was saved or discarded."""
         for name in names:
             if not DRAFT_NAME.fullmatch(name):
                 raise ValueError("not the name of a draft")
@@ -388,7 +388,7 @@ class SaveWatch:
         return tuple(lost)
 
     def settle(self) -> tuple[LostSave, ...]:
-        """Do what `check` does, but first wait a moment if an agent is at work and may still overwrite."""
+        """Wait a moment if an agent is at work and may still overwrite files, then return `check()`."""
         lost = list(self.check())
         with self._lock:
             newest = max((write.until for write in self._writes.values()), default=None)

@@ -91,7 +91,7 @@ class DuplicateGroup(Struct, frozen=True):
 
 
 class DuplicateProgress(Struct, frozen=True):
-    """The progress of a search: `done` of `total` steps of `step` ("read", "pair" or "judge")."""
+    """The progress of a search: `done` of `total` parts of the present `step` ("read", "pair" or "judge")."""
 
     step: Literal["read", "pair", "judge"]
     done: int
@@ -293,7 +293,7 @@ def _deletion(file: DuplicateFile) -> HandChange:
 
 
 class DuplicateReport(Struct, frozen=True):
-    """The groups, surest first.
+    """The result of a search: the groups, surest first.
 
     `left_out`: the number of files that are not text, too large, or unreadable.
     """

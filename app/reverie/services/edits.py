@@ -291,7 +291,7 @@ class UserEdits:
         self._record(changed, "Undone by hand", warnings)
 
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
-        """Return the delete as of the newest commit that has the deleted files.
+        """Return `step`, a delete, with the newest commit that still has the deleted files.
 
         An agent may have written them once more after they were recorded. If another snapshot has already
         recorded the deletion, `step` is returned as it is. Problems are added to `warnings`.

@@ -139,7 +139,7 @@ _PATTERNS = "semantic/patterns.json"
 
 
 class LessonView(Struct, frozen=True):
-    """A lesson and its place.
+    """A lesson and the episode that has it.
 
     `rel`: the path of its episode below the memory root, with `/`.
     """
@@ -171,7 +171,7 @@ class FailuresView:
     source: TranscriptSource | None
     problems: tuple[str, ...]
     difference: str = ""
-    """The difference to the block that loki-mode itself would inject, with the reason; empty for none."""
+    """The difference from the block that loki-mode itself would inject, with the reason; empty for none."""
 
     @property
     def injected(self) -> tuple[Lesson, ...]:
@@ -179,11 +179,11 @@ class FailuresView:
         return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
-        """Return the lines that the anti-patterns add for an iteration about `goal`."""
+        """Return the lines about anti-patterns that the agent gets for an iteration about `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
-        """Return the anti-patterns behind `priors`.
+        """Return the anti-patterns from which the lines of `priors` are made.
 
         Of several with the same meaning, only the one that the agent gets is returned.
         """
@@ -269,7 +269,10 @@ class FailureService:
         )
 
     def resolve(self, view: LessonView, text: str) -> Undo:
-        """Write the resolution of an error. Raises `Conflict` if the error is no longer as it was shown."""
+        """Write the resolution of an error.
+
+        Raises `Conflict` if the error differs from the one in `view`.
+        """
         lesson = view.lesson
         record = read_object(self._home.memory / view.rel, []) or {}
         seen = (lesson.type, lesson.message, lesson.resolution, lesson.index)

@@ -80,17 +80,17 @@ class MemoryFinding(Struct, frozen=True):
 
     kind: FindingKind
     paths: tuple[str, ...]
-    """The memories that it is about; the older one first if one is older."""
+    """The memories that the finding is about; the older one first if one is older."""
     lines: tuple[int, ...]
     """A line number for each of `paths`, from 1; 0 means the whole memory."""
     evidence: tuple[str, ...]
     """The text of each of `lines`, or a remark about it; never contains a secret."""
     score: float
-    """How surely it is worth reviewing, 0 to 1."""
+    """The probability that the finding is worth reviewing, 0 to 1."""
     why: str = ""
     """The model's explanation, if a model noticed it."""
     matter: str = ""
-    """The matter that it belongs to.
+    """The id of the group of findings ("matter") that a person decides together.
 
     This is the `id` of the most useful finding that it shares a line with, or its own `id`.
     """
@@ -238,7 +238,7 @@ class FindingService:
         self._lock = threading.Lock()
 
     def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
-        """Find what a person should review in the memories of `context` and the files read beside them."""
+        """Find the problems to review in the memories and loaded instruction files of `context`."""
         with self._lock:
             notes = list(self._notes(context))
             stale = self._claims().stale(context, check=check).claims
@@ -248,7 +248,7 @@ class FindingService:
         return FindingReport(tuple(kept), len(notes), len(dismissed))
 
     def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
-        """Read the texts of memories, and of files that are read beside them, as they are now.
+        """Read the current texts of memories, and of files that the agent reads beside them.
 
         Raises `StoreError` if a path no longer exists among them.
         """

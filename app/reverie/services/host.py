@@ -49,8 +49,8 @@ _AGAIN_S = 1.0
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
     """Restore Reverie's pins and use counts that the agent overwrote (rules in `memory.usage_rules`).
 
-    Called after each change of the sidecar, and by commands before they change a home. What was restored is
-    reported in Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.
+    To be called after each change of the sidecar, and by commands before they change a home. The restored
+    entries are reported in Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
@@ -124,7 +124,7 @@ class HostServices(Struct, frozen=True):
     compacted: Callable[[str], object]
     archived: Callable[[str], object]
     follow: Callable[[str], bool] = lambda _workspace_id: False
-    """Handle a changed transcript; return False if the transcript must also be read turn by turn."""
+    """Handles a changed transcript; returns False if the transcript must also be read turn by turn."""
 
 
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
@@ -227,7 +227,7 @@ class HostSession:
         return not any(thread.is_alive() for thread in self._threads)
 
     def deliver(self, changes: Changes) -> None:
-        """Mark the workspaces that changes on disk affect."""
+        """Mark the workspaces that changes on disk affect, so that a worker handles their transcripts."""
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
@@ -381,12 +381,12 @@ class HostSession:
         self._watcher.start()
 
     def _follow_places(self) -> None:
-        """Update the targets of the watcher."""
+        """Set the paths that the watcher watches."""
         if self._watcher is not None:
             self._watcher.set_targets(self._targets())
 
     def _targets(self) -> list[WatchTarget]:
-        """Return the transcripts in use, and the places in which new ones appear."""
+        """Return the transcripts in use, and the directories in which new ones appear, as watch targets."""
 
         home, settings = self._parts.home, self._parts.profile.settings_file
         targets = [WatchTarget(settings.parent, recursive=False, only=(settings.name,))]
@@ -408,7 +408,7 @@ class HostSession:
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """Return only the last ended turn and the last compaction of events from a time without a host."""
+    """Return the last ended turn and the last compaction of events from a time without a host."""
     newest: dict[str, TailEvent] = {}
     for event in events:
         newest["end" if event.kind in _ENDS else event.kind] = event
@@ -468,7 +468,7 @@ class Host:
 
     @property
     def status(self) -> HostStatus:
-        """The present state."""
+        """The present state of the background services."""
         session, status = self._session, self._status
         if session is None or status.state != "hosting":
             return status
@@ -525,7 +525,7 @@ class Host:
         return session is not None and session.ready.wait(timeout_s)
 
     def _keep(self, stopping: threading.Event) -> None:
-        """Check regularly for a lost lease, a free lease, and a home that was replaced."""
+        """Check at intervals, until `stopping` is set, for a lost or free lease and a replaced home."""
         while not stopping.wait(self._retry_s):
             self._check_home()
             with self._lock:

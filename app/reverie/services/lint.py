@@ -114,7 +114,7 @@ class _RootFindings:
         self._files: tuple[MemoryFile, ...] = ()
 
     def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
-        """Update the list of files from a new listing; changed and `dirty` files become unknown."""
+        """Update the list of files to that of a new listing; changed and `dirty` files become unknown."""
         changes = changes_between(self._files, listing.files)
         for file in changes.changed:
             index, is_there = position(self._files, file.rel)

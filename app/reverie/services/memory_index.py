@@ -78,7 +78,7 @@ class IndexCheck(Struct, frozen=True):
         return tuple(sorted({each.line for each in self.report.findings if each.problem == "no-file"}))
 
     def path_of(self, finding: IndexFinding) -> str:
-        """Return the memory path of the file in which a finding is, or which it is about."""
+        """Return the memory path of the file that a finding is in or about."""
         return f"{self.folder}/{finding.rel}"
 
 
@@ -223,7 +223,7 @@ class IndexService:
         return left
 
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
-        """Return the nearest folder above a file that has an index of its own, or None."""
+        """Return the nearest folder above a file that has its own index; None if there is none."""
         _path, root, files = store.resolve(path)
         there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
         folders = {
@@ -379,7 +379,7 @@ def _planned(
 
 
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
-    """Return the names that front matter gives the memories.
+    """Return the names that the front matter of these memories gives them.
 
     A link by such a name works wherever the file is.
     """

@@ -58,11 +58,11 @@ class ProbeLine(Struct, frozen=True):
 
 
 class ModelServices:
-    """The model services, read from `settings` whenever one is needed.
+    """The model services, read from `settings` each time they are used.
 
-    They follow from the settings, the environment, the system's keyring, and the agent's own configuration
-    (`offered`); if both name a service, the settings win. Keys are searched first in `env`, then in `keys`,
-    the keyring (None: the system's).
+    The services are those of the settings and of the agent's own configuration (`offered`); if both name a
+    service, the settings win. Keys are searched first in the environment `env`, then in `keys`, the keyring
+    (None: the system's).
     """
 
     def __init__(
@@ -87,7 +87,10 @@ class ModelServices:
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
-        """Return the provider of the model called `name`. Raises `ProviderError`."""
+        """Return the provider of the model called `name`.
+
+        Raises `ProviderError`.
+        """
         return self._catalogue.provider(name)
 
     def test(
@@ -402,10 +405,7 @@ class Models(ModelServices):
         return isinstance(agreed, dict) and destination in agreed
 
     def _obstacle(self, model: str) -> str:
-        """Return the reason why a model of the agent cannot be used, as a sentence.
-
-        Empty if no reason is known.
-        """
+        """Return the reason why a model of the agent cannot be used, as a sentence; empty if unknown."""
         try:
             self.provider(model)
         except UserError as error:

@@ -110,7 +110,7 @@ _SHOWN_HEX = 10
 def matches(
     store: LostStore, identity: Identity | None, projects: Iterable[LiveProject]
 ) -> tuple[ProjectMatch, ...]:
-    """Return the projects that a lost store may belong to, by evidence, best first.
+    """Return the projects that a lost store may belong to, best first, each with the evidence.
 
     The order of evidence, strongest first: the home names the project as the owner, the same root commit, the
     same remote, the same name. A project whose directory does not exist counts only if the home itself names
@@ -128,7 +128,7 @@ def matches(
 
 
 def best(found: Sequence[ProjectMatch]) -> ProjectMatch | None:
-    """Return the best match; None if there is none, or if two are equally good and the user must choose.
+    """Return the best match; None if there is none, or if the user must choose between equally good ones.
 
     Pure.
     """
@@ -242,7 +242,7 @@ class OrphanService:
         return MergePreview(store, target.scope, project_path, placed, problem=self._parts.usage.problem())
 
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
-        """Merge as the preview shows.
+        """Merge the store as `preview` shows.
 
         `choices`: `rel` of a file that differs -> the choice for it; the default is the first choice that is
         possible.

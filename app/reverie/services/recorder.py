@@ -27,7 +27,7 @@ log = logging.getLogger("reverie.history")
 _AGAIN_S = 1.0
 STOP_S = 2.0
 VIEWS_FIRST_S = 0.1
-"""Seconds that a change waits to be recorded, because the views come first."""
+"""Seconds for which a change waits to be recorded, so that the views are updated first."""
 
 
 class HistoryRecorder:
@@ -75,7 +75,7 @@ class HistoryRecorder:
             self._wake.notify()
 
     def stop(self) -> None:
-        """Stop recording, and wait a moment for the present work to end."""
+        """Stop recording; wait a moment for the present work to end."""
         with self._wake:
             self._stopped = True
             self._wake.notify()
@@ -103,7 +103,7 @@ class HistoryRecorder:
         return None if self._usage_at is None else max(0.0, self._usage_at - time.monotonic())
 
     def _tried(self) -> bool:
-        """Record the noted changes; return whether that succeeded."""
+        """Try to record the noted changes; return whether that succeeded."""
         with self._wake:
             changes, self._noted = self._noted, None
         try:

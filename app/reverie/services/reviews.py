@@ -50,7 +50,7 @@ class ReviewService:
         self._parts = parts
 
     def changes(self, run_id: str) -> tuple[ChangedFile, ...]:
-        """Return the files that a run changed, or would have changed (if it was dry, or held for review)."""
+        """Return the files that a run changed, or would change if it was a dry run or is held for review."""
         record = self._parts.runs.load(run_id)
         transaction = self._parts.transaction_for(run_id, "review")
         journal = transaction.load()
@@ -178,7 +178,7 @@ def _hunk(
 
 
 def line_marks(lines: Sequence[tuple[str, str]]) -> tuple[WordSpans, ...]:
-    """Return for each line of a hunk the words that differ from the line that it replaces."""
+    """Return for each line of a hunk the spans of the words that differ from the line that it replaces."""
     removed = [number for number, (kind, _text) in enumerate(lines) if kind == "-"]
     added = [number for number, (kind, _text) in enumerate(lines) if kind == "+"]
     marks: list[WordSpans] = [()] * len(lines)

@@ -26,7 +26,7 @@ RECENT_RUNS = 100
 
 
 def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
-    """Build the footer of a context from the coverage sidecar, never from the return value of a run.
+    """Read the footer of a context from the coverage sidecar, never from the return value of a run.
 
     `paid` is a cache that the caller passes again in the next call: run id -> cost, for the finished runs of
     this month. A home may have thousands of runs.

@@ -51,7 +51,7 @@ class SearchStopped(Exception):
 
 
 class IndexedPlace(Struct, frozen=True):
-    """The root that rows of the index belong to, and the context in which they are shown."""
+    """The root that rows of the index belong to, and a context that shows it."""
 
     directory: Path
     root: ScopeRoot | None
@@ -113,13 +113,13 @@ _REPORT_S = 0.2
 
 
 def _within(limits: SearchLimits, count: int) -> SearchLimits:
-    """Return `limits` restricted to the notes of the current place, with at most `count` of them."""
+    """Return `limits` narrowed to the notes of the user's current context, and to at most `count` of them."""
     here = set(limits.here)
     return replace(limits, count=count, roots=here if limits.roots is None else here & set(limits.roots))
 
 
 class _Shelf(Struct, dict=True):
-    """The state of one open home for the search."""
+    """The state of one open home in the search."""
 
     parts: HomeContainer
     label: str
@@ -127,7 +127,7 @@ class _Shelf(Struct, dict=True):
     dirty: set[Path] = field(default_factory=set)
     trouble: str = ""
     places: Mapping[str, IndexedPlace] | None = None
-    """The places of its rows; None: they must be read again."""
+    """The places of the home's rows by root key; None if they must be read again."""
     place_changes: int = 0
 
 
@@ -197,7 +197,7 @@ class SearchService:
         ]
 
     def overtaken(self) -> list[str]:
-        """Return the homes that were read, but have lost rows since, because the index was rebuilt."""
+        """Return the homes that must be read completely again, because the index was rebuilt elsewhere."""
         return [
             home_id
             for home_id, shelf in self._all()
@@ -480,7 +480,7 @@ class SearchService:
         return found
 
     def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
-        """Return the rows whose content was last written by Reverie, as row id -> actor."""
+        """Return row id -> actor for the rows with a content that Reverie was the last to write."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
         for key, place in self._placed(shelf).items():
@@ -499,7 +499,7 @@ class SearchService:
     # Building hits
 
     def _placed(self, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
-        """Return the places of a home by root key; they are read again after each change."""
+        """Return the places of a home by root key; after a change of the home they are read again."""
         with self._lock:
             places, changes = shelf.places, shelf.place_changes
         if places is None:
@@ -597,9 +597,9 @@ class SearchService:
         *,
         complete: bool,
     ) -> SearchAnswer:
-        """Try a pattern on one file after another; return the answer once enough hits are found.
+        """Search for a pattern in one file after another; return the answer once there are enough hits.
 
-        `report` is called with what was found so far.
+        `report` is called with the hits so far.
         """
         pattern = re.compile(query.regex, re.IGNORECASE)
         hits: list[SearchHit] = []

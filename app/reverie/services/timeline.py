@@ -166,7 +166,7 @@ def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) ->
 
 
 def inner_of(place: HistoryPlace, rel: str) -> str:
-    """Return the part of `rel` that is below a place."""
+    """Return the path of `rel` relative to a place."""
     return rel[len(place.rel) :].lstrip("/")
 
 
@@ -223,7 +223,7 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """Return the state that represents the content of a place on disk."""
+        """Return the state that stands for the content of a place on disk."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
@@ -441,7 +441,7 @@ class TimelineService:
         return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
     def _kind(self, run_id: str | None) -> str:
-        """Return the kind of a run; empty if its record no longer exists."""
+        """Return the kind of the run with this id; empty if its record no longer exists."""
         try:
             return self._parts.runs.load(run_id).kind if run_id is not None else ""
         except StoreError:

@@ -87,7 +87,7 @@ FileStamp = tuple[int, int, int]
 
 
 class TraceEntry(Struct, frozen=True):
-    """One trace, as far as its file name and file status describe it.
+    """One trace, described by its file name and file status only.
 
     `stamp` changes whenever the file does.
     """
@@ -131,7 +131,7 @@ class TraceSummary(Struct, frozen=True):
     damage: str = ""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
-        """Return this row, extended with the facts of its document and the verdict on the run."""
+        """Return this row with the facts of the trace's document and the verdict on the run added."""
         return replace(
             self,
             duration_ms=facts.duration_ms,
@@ -314,7 +314,7 @@ class TraceService:
         return self._read(self.find(trace_id)).dump.document
 
     def text(self, trace_id: str) -> str:
-        """Return the text of a trace by which it is compared with others. Raises as `open` does."""
+        """Return the text of a trace that is used to compare traces. Raises as `open` does."""
         return trace_text(self._read(self.find(trace_id)).facts)
 
     def difference(self, trace_id: str, other: str) -> str:
@@ -534,7 +534,7 @@ def answer_text(attempt: Attempt) -> str:
 
 
 def trace_text(facts: TraceFacts) -> str:
-    """Render the parts of a trace by which two traces are compared: prompt, memory, messages, answers.
+    """Return the parts of a trace that are compared between traces: prompt, memory, messages, answers.
 
     The text comes from a model and a dump: treat it as untrusted data of limited size, and show it only as
     plain text. Pure.
@@ -884,7 +884,7 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """Return the last page of messages of a transcript."""
+        """Return the last page of a transcript's messages."""
         with self._reading(client, source) as transcript:
             return transcript.last(check)
 

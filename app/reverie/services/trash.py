@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SUBJECT = "Restored from the trash"
 _LOOKED_AT = 50
-"""The number of history entries that a search goes back: versions of a file, or restores."""
+"""The number of history entries, versions of a file or restores, that are searched."""
 
 
 class TrashEntry(Struct, frozen=True):
@@ -194,9 +194,9 @@ class TrashService:
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
 
     def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
-        """Return the contents that were restored under another name and are still there.
+        """Return (root key, blob) -> time of the restore, for contents restored under another name.
 
-        The result maps (root key, blob) to the time of the restore. It covers the newest restores only.
+        Only contents that are still there count, and only the newest restores are searched.
         """
         history = self._parts.snapshots.history
         found = {
@@ -225,7 +225,7 @@ class TrashService:
 
 
 class _Chosen(Struct, dict=True):
-    """The free names that were chosen so far; no name is given twice."""
+    """The free names chosen so far, so that no name is given twice."""
 
     names: dict[str, str] = field(default_factory=dict)
     _used: set[tuple[str, str]] = field(default_factory=set)

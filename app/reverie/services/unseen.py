@@ -47,7 +47,7 @@ _Asked = tuple[str, str, str | None]
 
 
 class SeenLog:
-    """The seen marks of one home.
+    """The log of the content that a person last saw of each memory of one home.
 
     `history` returns the history; it is called late, so that the history is not opened before it is needed.
     """
@@ -73,7 +73,7 @@ class SeenLog:
             )
 
     def _is_known(self, baseline: object) -> bool:
-        """Return whether the history still has this commit.
+        """Return whether the history still has the commit `baseline`.
 
         It does not have the commit if a damaged history was replaced by a new one.
         """
@@ -159,10 +159,10 @@ class SeenLog:
         return found.get((root.key, rel))
 
     def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
-        """Return the newest content of a memory that a person saw or wrote, and whether there was none.
+        """Return the newest content of a memory that a person saw or wrote.
 
-        Changes of runs that have been undone since do not count. The second value is True if the memory did
-        not exist then; if the content is None and the second value is False, the history no longer has the
+        The second value is True if the memory did not exist then. Changes of runs that have been undone since
+        do not count. If the content is None and the second value is False, the history no longer has the
         content. The commits of others that came after it are appended to `commits`, newest first.
         """
         data = self._sidecar.read().data
@@ -227,7 +227,7 @@ class SeenLog:
 
 
 def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
-    """Apply an undo, which changed `base` to `undone`, to the content `seen`; return the result.
+    """Return the content `seen` with the change from `base` to `undone`, which an undo made, applied to it.
 
     If both changed the same lines, return `undone`.
     """

@@ -221,7 +221,7 @@ class ConsentView(Struct, frozen=True):
 
 
 class StatusView(Struct, frozen=True):
-    """The footer of one context: rows in the order workspace, project, global."""
+    """The data of the footer of one context: rows in the order workspace, project, global."""
 
     rows: tuple[CoverageRow, ...]
     harvest: HarvestRow | None
@@ -280,10 +280,7 @@ class ReviewHunk(Struct, frozen=True):
     start: int
     lines: tuple[tuple[Literal[" ", "-", "+"], str], ...]
     marks: tuple[WordSpans, ...] = ()
-    """For each line, the spans of the words that differ from the replaced line.
-
-    Empty if no line has any.
-    """
+    """The spans of the words in each line that differ from the replaced line; empty if there are none."""
     invisible: tuple[InvisibleKind, ...] = ()
     """The kinds of differences between lines that look the same."""
 
@@ -354,7 +351,7 @@ class HandChange(Struct, frozen=True):
 
 
 class FilesChanged(Struct, frozen=True, tag=True):
-    """The state of files, pins and usage after one change by hand.
+    """One change by hand of several files, with the data that its undo needs.
 
     `runs.revert` uses this to undo the change.
     """
@@ -438,7 +435,7 @@ class Undo(Struct, frozen=True):
     count: int = 1
     """The number of changed things, as a person would count them."""
     moved: Mapping[str, str] = field(default_factory=dict)
-    """Old path -> new path."""
+    """The moved paths: old path -> new path."""
     removed: tuple[str, ...] = ()
     """The memory paths of the files and folders that were deleted, without those that were moved."""
     warning: str = ""
@@ -454,7 +451,7 @@ def run_undone(context: ScopeContext, result: RunResult) -> Undo:
 
 
 class Relevance(Struct, frozen=True):
-    """The views that a set of changes affects."""
+    """The views that a set of changes on disk affects."""
 
     tree: bool
     status: bool
@@ -479,7 +476,7 @@ class Template(Struct, frozen=True):
 
 
 class LintResult(Struct, frozen=True):
-    """The findings so far.
+    """The findings known so far.
 
     `findings`: by memory path, only for files that have any, and without the reasons that the listing itself
     has (see `with_reason`). `complete` is False if some files were not read yet, so that `look` must be
@@ -579,11 +576,12 @@ DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
 
 
 class Draft(Struct, frozen=True):
-    """Text as it would be written, including byte order mark and line breaks, and the version it is based on.
+    """The text of a draft as it would be written to the file, and the version that it is based on.
 
-    `store` and `rel` identify the file permanently (a scope root's key, or `companion` and the path); `path`
-    and `context` are how the editor reached it (`path` is empty for a companion). `base_sha256` is None if
-    there was no file; `base` then still shows the style of the line breaks. `cursor` counts UTF-16 units.
+    The text includes byte order mark and line breaks. `store` and `rel` identify the file permanently (a
+    scope root's key, or `companion` and the path); `path` and `context` are how the editor reached it (`path`
+    is empty for a companion). `base_sha256` is None if there was no file; `base` then still shows the style
+    of the line breaks. `cursor` counts UTF-16 units.
     """
 
     store: str
@@ -604,7 +602,7 @@ class Draft(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A draft of a process that has ended, with the file as it is now.
+    """A draft that a process left when it ended, with the file as it is now.
 
     `gap`: the reason why the draft cannot be restored to its file; empty if it can.
     """
@@ -641,11 +639,14 @@ def draft_name(store: str, rel: str, instance: str) -> str:
 
 
 Matched = Literal["all", "any", "near"]
-"""Whether a hit has all words of the query, some of them (or inflected forms), or only similar words."""
+"""The way in which a hit matches.
+
+`all`: it has all words of the query. `any`: some of them, or inflected forms. `near`: only similar words.
+"""
 
 
 class SearchPlace(Struct, frozen=True):
-    """The place in which the person searches; notes of this place come first."""
+    """The context in which the person searches; its notes come first."""
 
     project_path: str | None = None
     """A project, or a directory in one."""

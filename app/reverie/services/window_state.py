@@ -25,7 +25,7 @@ _FILE = "window.json"
 
 
 class Remembered(Struct, frozen=True):
-    """The state of the window when it was closed.
+    """The state of the window at the time when it was closed.
 
     Rows of the tree are tuples of keys; lengths and scroll positions are in pixels.
     """

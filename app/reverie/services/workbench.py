@@ -186,17 +186,14 @@ class Workbench(HomeServices):
         return MemoryView(context, scopes, companions, self._unseen_in(scopes), self._refusals(scopes))
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """Allow writing although a check refused it, after a person has read `refusal`.
+        """Permit writing to the store that `refusal` makes read-only, as a person who has read it decided.
 
         The permission is valid as long as the check finds exactly the same problem.
         """
         self.parts.write_guard.permit([refusal])
 
     def status(self, context: ScopeContext) -> StatusView:
-        """Return the footer of a context.
-
-        It is read from the sidecar, never from the return value of a run.
-        """
+        """Read the footer of a context from the sidecar, never from the return value of a run."""
         from reverie.services.run_views import status_view
 
         return status_view(self.parts, context, self._paid)
@@ -342,7 +339,7 @@ class Workbench(HomeServices):
         return keep_usage(self.parts, patient=True)
 
     def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
-        """Return the writes of the last few seconds that these changes overwrote.
+        """Return Reverie's writes of the last few seconds that these changes overwrote.
 
         Their texts are kept as drafts.
         """

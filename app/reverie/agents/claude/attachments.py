@@ -75,7 +75,7 @@ class LoadedContext(Struct):
     files: dict[str, LoadedFile] = field(default_factory=dict)
     """The files that the session has loaded, in order, by path."""
     at: int | None = None
-    """When the last list was recorded, UTC ms."""
+    """The time at which the last list was recorded, UTC ms; None if there is none."""
     lists: int = 0
     """Number of recorded lists; 0: this version of the program records none, or no prompt was sent yet."""
     recalled: dict[str, int] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class LoadedContext(Struct):
     nested: tuple[str, ...] = ()
     """Files of subdirectories that were loaded when the agent entered them."""
     complete: bool = True
-    """False if the transcript is too large, so that its end was not read."""
+    """Whether the transcript was read to its end; False if it is too large."""
 
     @property
     def loads_index(self) -> bool:
@@ -91,7 +91,7 @@ class LoadedContext(Struct):
         return any(each.kind == AUTO_MEMORY for each in self.files.values())
 
     def take(self, attachment: Mapping[str, Any], at: int | None) -> None:
-        """Update the context with one attachment, recorded at `at` (UTC ms)."""
+        """Update the context with one attachment, which was recorded at `at` (UTC ms)."""
         instructions = instructions_in(attachment)
         if instructions is not None:
             self.lists += 1
@@ -157,7 +157,7 @@ _MARKS = tuple(f'"{kind}"'.encode() for kind in (INSTRUCTIONS, RECALLED, NESTED)
 
 
 def _may_count(line: bytes) -> bool:
-    """Return whether a line may contain one of the attachments, so that other lines need not be decoded."""
+    """Return whether a line may contain one of the attachments; other lines are not decoded."""
     head = line[:1000]
     return b'"attachment"' in head and any(mark in head for mark in _MARKS)
 
@@ -172,8 +172,7 @@ def _files(value: object) -> Iterator[LoadedFile]:
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
     """Return a sentence that names the files of an attachment; empty for any other attachment.
 
-    Names are relative to `cwd` if they lie below it. `config`: the agent's home. Empty for any other
-    attachment.
+    Names are relative to `cwd` if they lie below it. `config`: the agent's home.
     """
     instructions = instructions_in(attachment)
     if instructions is not None:

@@ -31,7 +31,7 @@ class _MemoryFacts(Struct, frozen=True):
     cut: Cut | None
     """The loaded part of the index; None if there is no index, or it cannot be read."""
     problem: str
-    """Why the index cannot be read; empty if it can, or does not exist."""
+    """The reason why the index cannot be read; empty if it can, or does not exist."""
     memories: int
     """Number of memories that the index covers, without those of the team or of a folder with an index of its
     own."""
@@ -42,7 +42,7 @@ class _MemoryFacts(Struct, frozen=True):
     lock: StatusLine | None
     """The status line with the time of the last consolidation; None if there is no status line."""
     closed: tuple[str, ...] = ()
-    """Folders of the memory that cannot be read, and why; their files are not counted."""
+    """Sentences about folders of the memory that cannot be read; their files are not counted."""
 
 
 def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
@@ -55,7 +55,7 @@ def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tu
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the text of the index, or None and why it cannot be read (empty: there is no index)."""
+    """Return the text of the index; if there is none, None and the reason (empty: no such file)."""
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

@@ -72,8 +72,10 @@ def _never(_holder: int, _at_ms: int, _now_ms: int) -> bool:
 
 
 HasEnded = Callable[[int, int, int], bool]
-"""Takes process id, start and now (UTC ms); returns whether the consolidation that this process began is
-over."""
+"""A function that returns whether a consolidation is over.
+
+It takes the id of the process that began it, its start, and the current time (both UTC ms).
+"""
 
 
 class Ended(Struct, frozen=True):
@@ -117,7 +119,7 @@ def _newest_change(directory: Path) -> int:
     newest = 0
 
     def not_listed(_error: OSError) -> None:
-        """Ignore a folder that cannot be listed; the status lines name it."""
+        """Ignore a folder that cannot be listed, because the status lines report it."""
 
     for number, (folder, _folders, names) in enumerate(walk_paths(directory, onerror=not_listed)):
         if number >= _MOST_ENTRIES:
@@ -136,7 +138,7 @@ def read_lock(
     is_alive: Callable[[int], bool] = is_running,
     has_ended: HasEnded = _never,
 ) -> LockState:
-    """Return the state at `now_ms`; a missing or unreadable file counts as "never"."""
+    """Return the state of the lock at `now_ms`; a missing or unreadable file means "never consolidated"."""
     try:
         before = _look(file)
     except OSError:
@@ -145,7 +147,7 @@ def read_lock(
 
 
 class ClaudeLock:
-    """Implements `agents.capabilities.AgentLock` for one memory directory."""
+    """The lock of one memory directory; implements `agents.capabilities.AgentLock`."""
 
     def __init__(
         self,
@@ -201,7 +203,7 @@ class ClaudeLock:
     def done(self, holder: int) -> None:
         """Release the lock after a consolidation: set its time to now and remove its holder.
 
-        Raises `Conflict` and leaves the file unchanged if `holder` does not hold it any more.
+        Raises `Conflict` and leaves the file unchanged if the process `holder` no longer holds it.
         """
         with self._telling("released"):
             self._require_ours(holder)
@@ -209,9 +211,9 @@ class ClaudeLock:
             os.utime(self._file, ns=(self._clock_ms() * 1_000_000,) * 2)
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Restore the lock to its state before.
+        """Restore the lock to the state `before`.
 
-        Raises `Conflict` and leaves the file unchanged if `holder` does not hold it any more.
+        Raises `Conflict` and leaves the file unchanged if the process `holder` no longer holds it.
         """
         with self._telling("restored"):
             self._require_ours(holder)

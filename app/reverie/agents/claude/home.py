@@ -310,7 +310,7 @@ class ClaudeHome(Home):
         return ClaudeLock(directory / LOCK_NAME, has_ended=self._has_ended(directory))
 
     def memory_off(self, context: ScopeContext) -> str:
-        """Return why auto memory is off for the context's project, in words; empty if it is on."""
+        """Return the reason why auto memory is off for the context's project, in words; empty if it is on."""
         return self._stores.settings_of(self._cwd(context)).off
 
     def loads_nothing(self, context: ScopeContext) -> str:
@@ -476,9 +476,10 @@ class ClaudeHome(Home):
         return TitlesRead(read, changed)
 
     def _read_title(self, session_id: str, transcript: Path, updated_at: int) -> tuple[str, bool]:
-        """Read and store the title of a session; return the title, and whether any stored fact is new.
+        """Read and store the title of a session; return it, and whether any new fact was stored.
 
-        A title given by a person outranks the transcript's. "New" covers the title and the working directory.
+        A title given by a person outranks the transcript's. A new working directory counts as a new fact,
+        too.
         """
 
         try:
@@ -554,7 +555,7 @@ class ClaudeHome(Home):
         return self._stores.root_of(path)
 
     def _is_own(self, name: str, owner: str) -> bool:
-        """Return whether the memory of the project `owner` is in the directory `name`."""
+        """Return whether the directory `name` contains the memory of the project `owner`."""
         return owner == str(self._stores.projects / name) or self._stores.directory_of(owner) == name
 
     def _cwd(self, context: ScopeContext) -> str | None:

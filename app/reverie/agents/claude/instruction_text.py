@@ -56,7 +56,7 @@ def without_front_matter(text: str) -> str:
 
 
 def loaded_text(text: str) -> str:
-    """Return the part of a file's text that the agent loads; empty for nothing.
+    """Return the part of a file's text that the agent loads; empty if it loads nothing.
 
     Line breaks stay as they are unless a comment was removed, which turns all of them into `\\n`.
     """
@@ -132,7 +132,7 @@ _NOTES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 def why_not_imported(
     mention: Mention, is_there: Callable[[str], bool], *, too_deep: bool
 ) -> ImportProblem | None:
-    """Return why a mention loads nothing.
+    """Return the reason why a mention loads nothing.
 
     None for a mention that loads a file, and for one that was not meant as an import, such as a person's
     name. `is_there` returns whether a path, as written, leads to a file.
@@ -162,7 +162,7 @@ def may_be_imported(name: str) -> bool:
 def is_limited(text: str) -> bool:
     """Return whether the front matter of a rule limits it to some files.
 
-    Such a rule is not loaded at the start.
+    Such a rule is not loaded at the start of a session.
     """
     block = _FRONT_MATTER.match(text.removeprefix("\ufeff"))
     if block is None or "paths" not in block[1]:
@@ -258,7 +258,7 @@ def _without_comments(body: str) -> Iterator[tuple[str, int]]:
 
 
 def _beside_comments(raw: str) -> str:
-    """Return the text of an HTML block without its comments, if it begins with one; empty for other HTML."""
+    """Return an HTML block that begins with a comment, without its comments; empty for other HTML."""
     end = raw.rfind("-->") + 3
     if end < 3 or not raw.lstrip().startswith("<!--"):
         return ""

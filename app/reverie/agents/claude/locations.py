@@ -78,7 +78,7 @@ def may_be_of(name: str, path: str) -> bool:
 
 
 def todays_name(name: str) -> str:
-    """Return the directory name that the current agent uses for the path of the given directory.
+    """Return the directory name that the current agent uses for the path behind the directory name `name`.
 
     A name by the current agent is returned unchanged. Of a path of more than 200 characters only the first
     200 are compared.
@@ -87,7 +87,7 @@ def todays_name(name: str) -> str:
 
 
 def _units(text: str) -> list[int]:
-    """Return the UTF-16 code units of a text, in which the agent counts."""
+    """Return the UTF-16 code units of a text; the agent counts in these."""
     data = text.encode("utf-16-le", "surrogatepass")
     return [data[at] | data[at + 1] << 8 for at in range(0, len(data), 2)]
 

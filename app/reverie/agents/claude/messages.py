@@ -60,7 +60,10 @@ def _config_of(path: Path) -> str:
 
 
 class _Messages:
-    """A converter of entries into messages, in order. An answer is held until all its lines were read."""
+    """A converter of transcript entries into messages, in order.
+
+    An answer of the model is held back until all its lines were read.
+    """
 
     def __init__(self, config: str) -> None:
         self._config = config
@@ -174,7 +177,10 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Add a text of the model to the held answer, or yield that answer and hold the text as a new one."""
+        """Add a text to the answer that is held back; if there is none, hold the text back as a new answer.
+
+        Yields the held text instead of extending it if it has no id.
+        """
         before = self._words
         if before is None or not before.id:
             yield from self._flush()

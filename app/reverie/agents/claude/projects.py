@@ -178,7 +178,7 @@ def _kept_in(data: Any) -> _CacheContents:
 
 
 class ProjectCache:
-    """The known working directories of project directories and sessions, and the titles read before."""
+    """A cache of facts that were read before: working directories of directories and sessions, and titles."""
 
     def __init__(self, config: Path, cache: Path | None) -> None:
         self._config = config
@@ -337,9 +337,9 @@ class ProjectCache:
 
 @lru_cache(maxsize=8)
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
-    """Return the last working directories with typed prompts, by the start of their directory's name.
+    """Return the last working directories with typed prompts, by the beginning of their directory's name.
 
-    Cached until the file changes; the prompts themselves are not kept.
+    Cached until the file changes; the prompts themselves are not stored.
     """
 
     try:

@@ -83,7 +83,7 @@ class Machine(Struct, frozen=True):
 
     @classmethod
     def this(cls) -> Machine:
-        """Return this machine and the person who runs Reverie."""
+        """Return the values of this machine and of the person who runs Reverie."""
         home = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user
         return cls(os.environ, Path(home), managed_directory())
 
@@ -158,7 +158,10 @@ class Checkouts:
         self._kept: dict[str, str] | None = None
 
     def root(self, cwd: str) -> str:
-        """Return the repository root, as `canonical_root` does; for a removed worktree, its former root."""
+        """Return the repository root of a working directory; for a removed worktree, its former root.
+
+        See `canonical_root`.
+        """
         if is_directory(Path(cwd)):
             root = canonical_root(cwd)
             if not Path(cwd).is_relative_to(root):
@@ -195,7 +198,7 @@ class Checkouts:
 
 
 def _root_by_place(cwd: str) -> str:
-    """Return the repository of a removed worktree in `.claude/worktrees/` (made by the agent), else empty."""
+    """Return the repository of a removed worktree that the agent made in `.claude/worktrees/`, else empty."""
     path = Path(cwd)
     for place in (path, *path.parents):
         if place.parent.name == "worktrees" and place.parent.parent.name == ".claude":
@@ -205,7 +208,10 @@ def _root_by_place(cwd: str) -> str:
 
 
 def _of_worktree(place: Path, git: Path) -> str | None:
-    """Return the main repository of a worktree; None for a submodule, and for an unconfirmed one."""
+    """Return the main repository of a worktree; None for anything else, such as a submodule.
+
+    A worktree only counts if its repository refers back to it.
+    """
     pointer = _line(git)
     if not pointer.startswith("gitdir:"):
         return None
@@ -237,7 +243,7 @@ PATH_OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 REMOTE_BASE = "CLAUDE_CODE_REMOTE_MEMORY_DIR"
 _DISABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 _NOTHING = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_DISABLE_CLAUDE_MDS")
-"""Variables that keep every file from being loaded, both instructions and memory."""
+"""Environment variables that keep the agent from loading any file, both instructions and memory."""
 _NOT_BY_PROJECTS = frozenset({PATH_OVERRIDE, REMOTE_BASE})
 _REFUSED = (
     "{source} names {directory} for the memories, and Claude Code uses this directory. Reverie shows "
@@ -255,7 +261,7 @@ class MemorySettings(Struct, frozen=True):
     directory: Path | None = None
     """The directory for the memory; None: the default."""
     off: str = ""
-    """Why the memory is off, in a few words; empty if it is on."""
+    """The reason why the memory is off, in a few words; empty if it is on."""
     refused: str = ""
     """A sentence on a setting that the agent uses but Reverie does not; empty if there is none."""
     source: str = ""
@@ -295,7 +301,7 @@ _NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 
 
 def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
-    """Return why the agent writes no session notes in a working directory; empty if it may.
+    """Return the reason why the agent writes no session notes in a working directory; empty if it may.
 
     It writes none if it runs remotely, or if automatic compaction, for which the notes are made, is off.
     """
@@ -420,7 +426,7 @@ def _off(env: Mapping[str, str], files: list[_File]) -> str:
 
 
 def _why_not(directory: Path, config: Path) -> str:
-    """Return why Reverie does not accept a directory for memories; empty if it does."""
+    """Return the reason why Reverie does not accept a directory for memories; empty if it does."""
     if len(directory.parts) <= 2:
         return "everything below this directory would be treated as a memory"
     if never_opened(directory / "x", _real(directory) / "x"):
@@ -432,7 +438,7 @@ def _why_not(directory: Path, config: Path) -> str:
 
 
 def _why_not_by_project(directory: Path, cwd: str, machine: Machine) -> str:
-    """Return why Reverie does not accept a directory from a file in the project; empty if it does."""
+    """Return the reason to refuse a memory directory that a file in the project names; empty for none."""
     real, user, here = _real(directory), _real(machine.home_dir), Path(cwd)
     checkout = next((place for place in (here, *here.parents) if is_there(place / ".git")), here)
     places = {_real(place) for place in (here, checkout, canonical_root(cwd))}
@@ -534,12 +540,15 @@ class _Origin(Struct, frozen=True):
     scope: Scope
     note: str
     kind: str
-    """`managed`: imports are ignored, and no setting excludes the file. `user`: imports and links may lead
-    anywhere. `project`: only into the working directory."""
+    """The kind of the owner.
+
+    `managed`: imports are ignored, and no setting excludes the file. `user`: imports and links may lead
+    anywhere. `project`: only into the working directory.
+    """
 
 
 class _Version(Struct, frozen=True):
-    """The parts of a file's text that matter for loading."""
+    """The parts of a file's text that decide what the agent loads."""
 
     mentions: tuple[Mention, ...] = ()
     limited: bool = False
@@ -634,10 +643,7 @@ class _Order:
             self.failed.append(FailedImport(path, label, f"@{mention.target}", problem, mention.line))
 
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
-        """List, without opening it, a project file that the agent loads and that may hold credentials.
-
-        Returns False for any other file.
-        """
+        """List a project file that may hold credentials, without opening it; return False for other files."""
         resolved = Path(real)
         if real in self._seen or not never_opened(path, resolved) or not may_be_named(path, resolved):
             return False
@@ -668,7 +674,7 @@ class _Order:
         self._add_rules(origin, directory, {})
 
     def add_unread(self, scope: Scope, path: Path, label: str, note: str) -> None:
-        """Add a file that another part of the agent reads, or no part of today's agent."""
+        """Add a file that is not loaded: another part of the agent reads it, or none does today."""
         real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             self._seen.add(real)
@@ -683,7 +689,7 @@ class _Order:
         self.found.append(Companion(scope, path, self.called(path), True, why, "", "unopened", why))
 
     def called(self, path: Path) -> str:
-        """Return a path for people: relative to the working directory, the agent's or the user's home."""
+        """Return a path for display: relative to the working directory or the home of the agent or user."""
         for place, before in ((self._cwd, ""), (self._config, ""), (self._machine.home_dir, "~/")):
             if place is not None and path.is_relative_to(place):
                 return before + path.relative_to(place).as_posix()
@@ -787,7 +793,7 @@ class _Order:
 
 
 def _agents_first(found: list[Companion]) -> list[Companion]:
-    """Sort the files in loading order if AGENTS.md files below a `.claude` directory are loaded.
+    """Return the files in loading order if AGENTS.md files below a `.claude` directory are loaded.
 
     In a directory below a `.claude`, for example a worktree that the agent made, the files in its own
     `.claude` come after every plain AGENTS.md.

@@ -274,7 +274,7 @@ def first_line(text: str) -> str:
 
 
 def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
-    """Return a function that tests whether a rewind abandoned an entry; call it for each in file order.
+    """Return a function that returns whether a rewind abandoned an entry; call it for each in file order.
 
     An entry is abandoned if it is not on the path from the newest record up to the first one, and is below a
     typed message that is not on it either. If the path breaks off because a parent is missing, all entries
@@ -329,10 +329,10 @@ def _links(line: bytes) -> tuple[str, str, bool]:
 
 
 def _rows(path: Path, titles: dict[str, str], is_enough: Callable[[], bool]) -> Iterator[dict[str, Any]]:
-    """Yield the rows at the beginning, and store the titles at the beginning and the end in `titles`.
+    """Yield the rows at the beginning of a transcript; store its titles in `titles`, by kind.
 
-    The last title of each kind wins. Once `is_enough` returns True, only lines that may be titles are
-    decoded, because a record may be one line of 60 KB.
+    Titles are at the beginning and the end; the last one of each kind wins. Once `is_enough` returns True,
+    only lines that may be titles are decoded, because a record may be one line of 60 KB.
     """
     with reading_transcript(path) as file:
         head = file.read(_HEAD_BYTES)

@@ -62,7 +62,7 @@ def due_of(settings: Mapping[str, Any]) -> Due:
 def standings(
     threads: Iterable[Thread], made: Mapping[str, int], jobs: Iterable[AgentJob], due: Due, now_ms: int
 ) -> dict[str, Standing]:
-    """Return the state of Codex's own extraction of each thread, by thread id.
+    """Return the progress of Codex's own extraction of each thread, by thread id.
 
     `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id.
     """
@@ -95,7 +95,7 @@ def makes_memories(home: Path) -> bool:
 
 
 class CodexFacts(Struct, frozen=True):
-    """The facts for the checks. `made`: see `standings`."""
+    """The facts that the checks use. `made`: see `standings`."""
 
     home: Path
     now_ms: int

@@ -20,7 +20,7 @@ _OTHERWISE = "; Reverie can still read the rollouts"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """Return the database of threads; None if there is none, or without a `cache` for a copy.
+    """Return the database of threads; None if there is none, or without a `cache` directory for its copy.
 
     `elsewhere`: see `database_places`.
     """

@@ -418,7 +418,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Return why nothing may be written into a root in the home's current state; empty if it may."""
+        """Return the reason why nothing may be written into a root now; empty if it may."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""
@@ -458,7 +458,10 @@ class CodexHome(Home):
         return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
 
     def _bucket(self, project_path: str) -> str:
-        """Return the bucket of a working directory, or the bucket whose own path is `project_path`."""
+        """Return the name of the bucket of a project.
+
+        `project_path`: a working directory, or the path of a bucket with an unknown one.
+        """
         own = Path(project_path)
         if own.parent == self._memories and BUCKET.fullmatch(own.name):
             return own.name
@@ -559,7 +562,7 @@ def _rollout_cwd(path: Path, _size: int) -> str:
 
 
 def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
-    """Return working directories by the hash of their normalised path, and of the path as given."""
+    """Return hash -> working directory, for each path after normalisation and for the path as given."""
     found: dict[str, str] = {}
     for cwd in cwds:
         for each in (cwd, normalised_cwd(cwd)):
@@ -578,7 +581,7 @@ def _failed(source: TranscriptSource) -> TranscriptSource:
 
 
 def _named(given: str, directory: str) -> str:
-    """Return the name that a person gave a project, together with its directory, which makes it unique."""
+    """Return the name that a person gave a project, with its directory, so that the text is unique."""
     return directory if given in ("", directory) else f"{given} ({directory})"
 
 

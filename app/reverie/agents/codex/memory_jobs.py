@@ -94,7 +94,7 @@ def older_locks(database: Database) -> tuple[Row, ...]:
 
 
 def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Return the newest row of `thread_memory` for each thread that was not invalidated, in any scope."""
+    """Return for each thread its newest row in `thread_memory`, of whichever scope, that is still valid."""
     found: dict[Any, Row] = {}
     for row in rows:
         known, at = found.get(row.get("thread_id")), row.get("updated_at")
@@ -228,7 +228,7 @@ def read_memory_books(
 
 
 def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
-    """Return the jobs in the tables, and jobs for memories older than their threads; newest first."""
+    """Return the jobs in the tables, and one for each memory that is older than its thread; newest first."""
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]
     running = {job.source_id for job in found if job.state in ("running", "failed")}

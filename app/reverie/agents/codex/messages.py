@@ -46,11 +46,11 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_c
 _EVENTS: Mapping[str, str] = TABLE["events"]
 _FIELDS = ("reason", "message", "num_turns")
 _TOOL_ITEMS: Mapping[str, Sequence[str]] = TABLE["tool_items"]
-"""Items of events that are tool calls: the name for an item without a name, and the field of the request."""
+"""Kind of an event's item that is a tool call -> the name for an item without one, and its request field."""
 _OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
 _FAILED = frozenset({"failed", "declined", "error", "errored"})
 _KNOWN_CALLS = 10_000
-"""Maximum number of remembered calls, for deciding whether an event belongs to one of them."""
+"""The number of remembered calls; an event that belongs to one of them is not shown twice."""
 _ANSWER_HEADS = ("Chunk ID:", "Wall time:", "Process exited", "Exit code:", "Command:")
 _UNSUPPORTED = ("unsupported call: ", "unsupported custom tool call: ")
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
@@ -80,7 +80,7 @@ class ReadingPlan(Struct):
 
 
 def nowhere(_rollout: str) -> Path | None:
-    """Return None: the `Finder` for a file without other rollouts."""
+    """Return None, as a `Finder` for a file that refers to no other rollouts."""
     return None
 
 
@@ -138,7 +138,7 @@ def _lines(history: RolloutHistory) -> Iterator[bytes]:
 
 
 class _Turns(Struct):
-    """The lines of typed messages that were not rolled back, and the ranges of lines that were."""
+    """The line indexes of typed messages that were not rolled back, and the ranges of those that were."""
 
     typed: list[int] = field(default_factory=list)
     undone: list[tuple[int, int]] = field(default_factory=list)
@@ -162,7 +162,7 @@ class _MessageReader:
         self._calls: dict[str, None] = {}
         self._failed: dict[str, None] = {}
         self._running: dict[str, None] = {}
-        """Calls that were answered while their command was still running."""
+        """The calls that got a first result while their command was still running."""
         self._spoken: dict[str, Message] = {}
         """Texts of events that no response item has repeated yet, by the agent's id."""
         self._typed_items = 0
@@ -496,7 +496,7 @@ def _output(value: Any) -> tuple[str, bool]:
 
 
 def _says_it_failed(output: str) -> bool:
-    """Return whether Codex's own text in a result reports a failure of the call."""
+    """Return whether the text that Codex adds to a result reports that the call failed."""
     if not output.startswith(_ANSWER_HEADS):
         return output.startswith(_UNSUPPORTED)
     head = output.partition("\nOutput:\n")[0]

@@ -39,8 +39,10 @@ PIECE_BYTES = 8_900
 _BYTES_PER_TOKEN = 4
 _AROUND_V2 = 2_034
 _PATHS_V2 = 3
-"""The text that version 2 puts around the summary has `_AROUND_V2` bytes and this many times the memory's
-path."""
+"""The number of times that the memory's path occurs in the text that version 2 puts around the summary.
+
+Without the paths, that text has `_AROUND_V2` bytes.
+"""
 _NOT_SPACE = "\x1c\x1d\x1e\x1f"
 """Characters that are white space to Python, but not to Codex."""
 _MOST_DIRECTORIES = 200
@@ -48,7 +50,7 @@ _REPOSITORY = "Belongs to the project's repository, so other people may receive 
 
 
 class Loaded(Struct, frozen=True):
-    """A text as it is loaded.
+    """A text in the form in which Codex loads it.
 
     `head` and `tail`: number of characters kept from both ends of the original; `removed_tokens`: the number
     in the marker; all 0 for a text that is loaded in full.
@@ -135,10 +137,10 @@ def prompt_settings(root: Path) -> PromptSettings:
 
 
 def was_reset(home: Path) -> bool:
-    """Return whether the memory in use was reset and Codex has not started since.
+    """Return whether the memory was emptied by a reset and Codex has not started since.
 
-    It was reset if its directory exists and is empty although Codex has consolidated in it; when Codex
-    creates the directory, it fills it at once.
+    This is so if its directory exists and is empty although Codex has consolidated in it; when Codex creates
+    the directory, it fills it at once.
     """
     name = DIRECTORIES[version_in_use(home).name]
     return is_file(home / f"{name}.lock") and is_directory(home / name) and not any(entries_in(home / name))

@@ -64,10 +64,10 @@ def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, 
 def _texts(
     directory: Path, depth: int, room: list[int], skip: re.Pattern[str] | None = None
 ) -> Iterator[Path]:
-    """Yield text files before directories, by name.
+    """Yield the text files directly in `directory`, by name, then those of its subdirectories.
 
-    `room[0]` is the number of entries that may still be read. `skip`: names of directories to leave out,
-    because they are shown elsewhere.
+    `depth`: the number of levels of directories to read. `room[0]` is the number of entries that may still be
+    read. `skip`: names of directories to leave out, because they are shown elsewhere.
     """
     entries = sorted(islice(entries_in(directory), room[0]), key=lambda entry: entry.name)
     room[0] -= len(entries)

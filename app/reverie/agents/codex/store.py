@@ -38,7 +38,7 @@ from reverie.values import Struct
 Version = Literal["v1", "v2"]
 DIRECTORIES: Mapping[Version, str] = {"v1": "memories", "v2": "memories_v2"}
 LOCKS: Mapping[Version, str] = {"v1": "memories.lock", "v2": "memories_v2.lock"}
-"""Codex holds `flock` on this file while it consolidates."""
+"""The lock file of each version; Codex holds `flock` on it while it consolidates."""
 SUMMARY = "memory_summary.md"
 HANDBOOK = "MEMORY.md"
 SUMMARY_BYTES = 9_999
@@ -96,7 +96,7 @@ def version_of(home: Path, directory: Path) -> Version | None:
 
 
 def why_read_only(home: Path, version: Version) -> str:
-    """Return why nothing may be written into this version; empty if it may."""
+    """Return the reason why nothing may be written into this version; empty if it may."""
     used = version_in_use(home)
     if used.name != version:
         mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]
@@ -122,7 +122,7 @@ def features(home: Path) -> Mapping[str, Any]:
 
 
 def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
-    """Return whether a Codex with one store for all projects has worked in this home.
+    """Return whether a version of Codex with one store for all projects has worked in this home.
 
     `places`: the directories that may contain its databases. Such a Codex never reads the first generation's
     memories per working directory.
@@ -137,7 +137,7 @@ def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
 
 
 def file_rule(version: Version, rel: str) -> FileRule:
-    """Return whether a file of the store may be changed."""
+    """Return the rule of whether a file of the store may be changed."""
     first, _, below = rel.partition("/")
     if first.lower() == ".git" or first == ".codex-baseline":
         return FileRule("read-only", _BASELINE)
@@ -159,7 +159,7 @@ def file_rule(version: Version, rel: str) -> FileRule:
 
 
 def file_role(rel: str) -> FileRole:
-    """Return how a consolidation by Reverie treats a file of the store."""
+    """Return the role of a file of the store in a consolidation by Reverie."""
     if rel == NOTES or rel.startswith(f"{NOTES}/"):
         return "kept"
     if rel in (SUMMARY, HANDBOOK) or rel.startswith(("skills/", "extensions/")):

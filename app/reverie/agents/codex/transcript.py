@@ -47,7 +47,7 @@ MOST_SEGMENTS = 1_000
 """Maximum length of a chain of references; each revert or fork adds one."""
 
 Finder = Callable[[str], Path | None]
-"""Returns the file of a rollout, by its id: the thread id, or the segment id of a later segment."""
+"""A function that returns the file of a rollout by its id: the thread id, or a later segment's own id."""
 
 
 class Record(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Record(Struct, frozen=True):
 
 
 class RolloutHead(Struct, frozen=True):
-    """Facts about a thread from the beginning of a rollout. Missing texts are empty."""
+    """The facts about a thread at the beginning of a rollout. Missing texts are empty."""
 
     thread_id: str = ""
     cwd: str = ""
@@ -71,13 +71,13 @@ class RolloutHead(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True):
-    """One file of a thread's history, and how much of it is valid."""
+    """One file of a thread's history, and the extent of its valid part."""
 
     path: Path
     end_bytes: int | None = None
-    """Only this number of bytes is valid; None: all."""
+    """The number of bytes that are valid; None if all are."""
     end_ordinal: int | None = None
-    """Only lines with a lower ordinal are valid; None: all."""
+    """The ordinal of the first line that is not valid; None if all are."""
 
 
 class RolloutHistory(Struct, frozen=True):
@@ -85,7 +85,7 @@ class RolloutHistory(Struct, frozen=True):
 
     segments: tuple[Segment, ...]
     problem: str = ""
-    """Why the beginning is missing, as a sentence; empty if the history is complete."""
+    """The reason why the beginning is missing, as a sentence; empty if the history is complete."""
 
 
 def thread_id_of(path: Path) -> str:

@@ -114,7 +114,7 @@ class LokiHome(Home):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the context of the only project, whatever the arguments."""
+        """Return the context of the home's only project, whatever the arguments."""
         self._require_available()
         return ScopeContext(workspace_id, str(self.project), None)
 
@@ -138,7 +138,7 @@ class LokiHome(Home):
         return (*refused, *refusals(root.key, found))
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule of formats/loki.md section 13; notes and unknown files are editable."""
+        """Return the rule of a file (formats/loki.md section 13); notes and unknown files are editable."""
         parts = rel.split("/")
         if parts[-1] in DERIVED and len(parts) <= 2:
             return FileRule("generated", _DERIVED_FROM)

@@ -184,7 +184,7 @@ def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:
 
 
 def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
-    """Return the patterns in `patterns.json`, whose shape varies."""
+    """Return the patterns in the document of `patterns.json`, which may have different shapes."""
     if isinstance(document, dict):
         document = document.get("patterns")
     return objects_of(document)
@@ -231,7 +231,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
 
 
 def _said(each: AntiPattern) -> tuple[str, str, str]:
-    """Return the texts of an anti-pattern, normalised for comparison."""
+    """Return the texts of an anti-pattern, normalised so that equal ones compare as equal."""
     what, why, prevention = (
         " ".join(text.lower().split()) for text in (each.what_fails, each.why, each.prevention)
     )
@@ -290,7 +290,7 @@ def read_record(path: Path, problems: list[str]) -> Any:
 
 
 def read_object(path: Path, problems: list[str]) -> dict[str, Any] | None:
-    """Read a file that has to hold an object, as `read_record` does."""
+    """Read a file as `read_record` does; None also if it holds no object."""
     found = read_record(path, problems)
     if found is None or isinstance(found, dict):
         return found

@@ -35,7 +35,7 @@ _EPISODE, _PATTERN, _SKILL = (
 
 
 def of_episode(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an episode that its rendered sentences do not contain, by key.
+    """Return the fields of an episode that its rendered text does not contain, by key.
 
     Includes fields of another type than the agent writes (section 8), so that nothing is hidden.
     """
@@ -53,7 +53,7 @@ def of_episode(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_skill(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a skill that its rendered sentences do not contain, as `of_episode` does."""
+    """Return the fields of a skill that its rendered text does not contain, by key, as `of_episode` does."""
     told = _no_texts(record, _SKILL["texts"]) | _no_lists(record, _SKILL["lists"])
     return told | _objects(record, _SKILL, "common_errors")
 
@@ -355,7 +355,10 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
-    """Yield lines for fields not in `told` and for `odd` values of fields in it, so that none is hidden."""
+    """Yield lines for the fields of a record that are not in `told`, and for the values in `odd`.
+
+    Together with the lines for the known fields, these show the whole record.
+    """
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})
     }
@@ -399,7 +402,7 @@ def _named(key: object) -> str:
 
 
 def _below(text: str) -> Iterator[str]:
-    """Yield a text as a quotation under its list item, line by line."""
+    """Yield the lines of a text as a quotation under its list item."""
     yield from (f"  > {line}" for line in text.splitlines() if line.strip())
 
 

@@ -28,7 +28,10 @@ from reverie.agents.reading import as_text
 from reverie.values import Struct
 
 MetadataId = Callable[[str], str | None]
-"""Returns the `id` in `<sessions>/<directory name>/metadata.json`, or None; only old workspaces need it."""
+"""A function that returns the `id` in `<sessions>/<directory name>/metadata.json`, or None.
+
+Only old workspaces need it.
+"""
 
 _Raw = dict[str, Any]
 _WINDOWS_PATH = re.compile("[a-z]:(?:/|$)|//", re.IGNORECASE)
@@ -38,7 +41,10 @@ _BUCKET_NAMES = {SCRATCH_BUCKET: "Scratch", MULTI_PROJECT_BUCKET: "Several proje
 
 
 class MuxConfig(Struct, frozen=True):
-    """The projects in the agent's own order, including those emptied by a move of workspaces to a parent."""
+    """The projects of a home in the agent's own order.
+
+    Projects that are empty because their workspaces moved to a parent are included.
+    """
 
     projects: tuple[Project, ...]
     problems: tuple[str, ...]
@@ -78,7 +84,7 @@ def _find(data: object, workspace_id: str, metadata_id: MetadataId) -> tuple[_Ra
 
 
 def is_archived(raw: _Raw) -> bool:
-    """Return whether a workspace is archived and was not unarchived since."""
+    """Return whether a workspace is archived now."""
     archived, unarchived = raw.get("archivedAt"), raw.get("unarchivedAt")
     if not archived:
         return False
@@ -257,7 +263,7 @@ def text_at(raw: Mapping[str, Any], key: str) -> str:
 
 
 def _time(value: object) -> float:
-    """Return seconds since the epoch as JavaScript's Date would read a value, or NaN."""
+    """Return the seconds since the epoch that JavaScript's Date would read from a value, or NaN."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return value / 1000

@@ -341,10 +341,10 @@ class MuxHome(Home):
     # Reading
 
     def _definition(self, agent: str) -> tuple[bytes | None, str]:
-        """Return the content of the file that overrides a built-in agent, and why it cannot be read.
+        """Return the content of the file that overrides a built-in agent, and a sentence about its problem.
 
-        The content is None if the file is missing or cannot be read; the reason is empty unless it cannot be
-        read.
+        The content is None if the file is missing or cannot be read; the sentence is empty unless it cannot
+        be read.
         """
 
         try:
@@ -440,7 +440,7 @@ def _recencies(entries: dict[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _js_key_order(key: str) -> tuple[bool, int]:
-    """Return a sort key for JavaScript's order: array indexes first, ascending, then the others."""
+    """Return a sort key for the order of keys in JavaScript: array indexes first, ascending, then others."""
     is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
     index = int(key) if is_index else _ARRAY_INDEX_LIMIT
     return (True, 0) if index >= _ARRAY_INDEX_LIMIT else (False, index)

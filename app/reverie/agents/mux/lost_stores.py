@@ -135,7 +135,7 @@ def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
 
 
 class _FormerPaths:
-    """Paths that projects of this home once had. Read once, on first use."""
+    """The paths that projects of this home once had, found in its files on first use."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -165,7 +165,10 @@ class _FormerPaths:
         return path, source if path else "", tuple(each for each in (checkout, path) if each)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Yield paths with the file that names them, weakest evidence first: later ones take precedence."""
+        """Yield each path with the file that names it, from the weakest to the strongest evidence.
+
+        Later ones take precedence.
+        """
         for path, _checkout in self._of_dumps().values():
             if path:
                 yield path, "debug_obj"

@@ -51,7 +51,7 @@ def _candidates(config: object, workspace_id: str | None, metadata_id: MetadataI
 
 
 def below(value: object, *keys: str) -> Mapping[str, Any]:
-    """Return the nested object at `keys`; empty if a key is missing or a value is no object."""
+    """Return the object that is nested at `keys` in `value`; empty if one is missing or no object."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
@@ -92,7 +92,7 @@ def writer_place(
 
 
 def writer_config(config: object, workspace_id: str, metadata_id: MetadataId) -> AgentWriterConfig:
-    """Return the config's settings of the memory writer for this workspace, its own before the defaults.
+    """Return the settings of the memory writer for a workspace; its own take precedence over the defaults.
 
     A value of the wrong type counts as absent, except for the interval: it is passed on unchanged, so that
     the scheduler can report the problem.

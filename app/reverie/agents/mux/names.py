@@ -30,7 +30,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def js_trim(text: str) -> str:
-    """Trim a text as JavaScript's `String.prototype.trim` does."""
+    """Return a text without white space at both ends, as JavaScript's `String.prototype.trim` removes it."""
     return text.strip(JS_SPACE)
 
 
@@ -71,7 +71,7 @@ def project_id(project_path: str, *, windows: bool = _WINDOWS) -> str:
 
 
 def is_plain_component(name: str) -> bool:
-    """Return whether `name` can be exactly one directory or file name below its parent, on this system."""
+    """Return whether `name` is a valid name of one directory or file on this system, without path parts."""
     if name in ("", ".", "..") or _SEPARATOR.search(name):
         return False
     if _WINDOWS and (":" in name or name != name.rstrip(" .")):

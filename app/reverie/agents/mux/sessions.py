@@ -18,7 +18,7 @@ _MOST_IN_USE = 256
 
 
 def session_place(root: Path, workspace_id: str) -> SessionPlace:
-    """Return where a workspace's transcript lies, and the names of its files."""
+    """Return the directory of a workspace's transcript, and the names of its files."""
     return SessionPlace(workspace_id, root / "sessions" / workspace_id, FILES)
 
 

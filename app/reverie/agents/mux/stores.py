@@ -47,7 +47,7 @@ class MuxStores:
     def project_root(self, name: str, owner: str | None) -> ScopeRoot:
         """Return the root of the project directory `name`.
 
-        `owner`: the project's path; None if the owner is unknown, and then uses of its files are not counted.
+        `owner`: the project's path; None if it is unknown, so that uses of its files are not counted.
         """
         prefix = None if owner is None else f"project:{escape_key(owner)}:"
         return ScopeRoot(Scope.PROJECT, f"project/{name}", self._root / "memory" / "project" / name, prefix)

@@ -36,7 +36,7 @@ _MARKS_OF_AN_END = ("duration", "usage", "finishReason")
 
 
 class _Announced(Struct):
-    """The rows returned so far, so that none is returned twice if the file is read again."""
+    """The record of the rows returned so far, so that none is returned twice if the file is read again."""
 
     sequence: int
     timestamp: int
@@ -133,7 +133,10 @@ class TranscriptTail:
             self._offset, self._edge = self._offset - last_begun, self._edge_before
 
     def _lines(self, file: BinaryIO) -> Iterator[bytes]:
-        """Yield complete lines from the present position; a half-written one is kept and read once."""
+        """Yield the complete lines after the present position.
+
+        A half-written last line is stored, so that it is read only once.
+        """
         file.seek(self._offset + len(self._half))
         while piece := file.readline(LINE_BYTES):
             self.bytes_read += len(piece)
@@ -180,7 +183,7 @@ class TranscriptTail:
         self._skipping, self._half = False, b""
 
     def _to_the_end(self) -> None:
-        """Move behind the last complete line, and remember the newest rows."""
+        """Set the position to the end of the last complete line, and store the newest rows."""
         rows = newest_rows(self._path.parent, most_rows=RECENT_IDS)
         for event in rows.events:
             self._announced.note(event.turn)
@@ -190,7 +193,7 @@ class TranscriptTail:
 
 
 class NewestRows(Struct, frozen=True):
-    """The newest rows of a transcript, oldest first, and the ids of the unfinished answers.
+    """The newest rows of a transcript, oldest first, and the ids of unfinished answers.
 
     `end`: the position after the last complete line; `edge`: the bytes before it. `more`: whether the file
     holds older rows.

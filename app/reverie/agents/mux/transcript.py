@@ -37,7 +37,7 @@ _COMPACTED = ("user", "idle", "heartbeat")
 
 
 class MuxTranscript:
-    """The transcript of one session. `skipped` counts the lines that the last reading skipped."""
+    """The transcript of one session. `skipped` is the number of lines that the last reading skipped."""
 
     def __init__(self, session_directory: Path) -> None:
         self._directory = session_directory

@@ -136,13 +136,13 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """Return the version of the root that a full scan found."""
+        """Return the new version of a root of which every file was scanned."""
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
 
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
-        """Return the last version of the root with the scanned parts replaced."""
+        """Return the last version of a root with the paths in `looked_at` replaced by their scanned state."""
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
             raise RuntimeError("a root without a last version needs a full look")

@@ -53,7 +53,7 @@ What = Literal["created", "changed", "deleted", "renamed", "moved-away"]
 
 
 class HistoryPlace(Struct, frozen=True):
-    """A file, a folder or a whole root in the history."""
+    """The location of a file, a folder or a whole root in the history."""
 
     key: str
     """The key of the root."""
@@ -135,7 +135,7 @@ def read_page(
 
 
 class _CommitStep(Struct, frozen=True, dict=True):
-    """One commit, compared with its parent."""
+    """One commit, compared with its parent commit."""
 
     repository: Repository
     after: StoredCommit
@@ -173,7 +173,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Return every file that the commit deleted (`gone`) or else added."""
+        """Return every file that the commit deleted, with `gone`, or added, without it."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
@@ -193,9 +193,11 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._leaves["gone" if gone else "came"]
 
     def _nearest(self, places: Sequence[HistoryPlace], *, empty: bool) -> HistoryPlace | None:
-        """Return the best of several places with the same content, by name, root and distance; None: none.
+        """Return the place among `places` from or to which a file with the same content most likely moved.
 
-        Empty files are all equal, so only the name counts.
+        A place with the same name is preferred, then one in the same root, then one with more common folders.
+        All empty files have the same content, so with `empty` only places with the same name count. None if
+        none is left.
         """
         name = _name(self.place)
         if empty:
@@ -227,7 +229,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
     def _folder_counterpart(
         self, entry: TreeEntry, candidates: Sequence[tuple[HistoryPlace, Leaf]]
     ) -> HistoryPlace | None:
-        """Return the folder from or to which at least half of a folder's files moved, or None."""
+        """Return the folder from or to which at least half of a folder's files moved; None for none."""
         by_blob: dict[bytes, list[HistoryPlace]] = {}
         for place, leaf in candidates:
             by_blob.setdefault(leaf.id, []).append(place)
@@ -359,7 +361,7 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
 
 
 def _once(repository: Repository) -> Loader:
-    """Return a loader that loads each tree only once, because neighbouring commits share most trees."""
+    """Return a loader that reads each tree only once, because neighbouring commits share most trees."""
     return functools.cache(lambda raw: tuple(repository.tree(raw)))
 
 
@@ -623,7 +625,7 @@ class HistoryReader:
             )
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> Merge:
-        """Return the three-way merge of the lines of three contents; see `Merge`."""
+        """Return the three-way merge of the lines of `ours` and `theirs`, which both come from `base`."""
         return merge_versions(base, ours, theirs)
 
     def check(self) -> tuple[str, ...]:

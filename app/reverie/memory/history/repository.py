@@ -354,7 +354,7 @@ class Folder:
             stack.extend(((*names, name), ours.get(name), theirs.get(name)) for name in {*ours, *theirs})
 
     def write(self, sink: ObjectSink) -> bytes | None:
-        """Write this folder to `sink` unless stored already; return its id, or None if it has no file."""
+        """Write this folder to `sink` unless it is stored already; return its id, None if it has no files."""
         if self._id is not None:
             return self._id
         # Depth first without recursion: a path may be deeper than Python's stack.
@@ -495,7 +495,7 @@ _UNDECODABLE = range(0xDC80, 0xDD00)
 
 
 def escape_segment(name: str) -> str:
-    """Escape one path segment as the name of a tree entry.
+    """Escape one path segment for use as the name of a tree entry.
 
     Git refuses `.git` and its spellings (other case, `git~1`, ignorable characters), checks the contents of
     `.gitmodules` and similar files, and Windows cannot check out `CON`, a trailing dot or a colon. So each
@@ -530,7 +530,7 @@ def escape_rel(rel: str) -> tuple[bytes, ...]:
 
 
 def unescape_rel(names: tuple[bytes, ...]) -> str:
-    """Return the `/`-separated path that `escape_rel` was given."""
+    """Return the `/`-separated path for the tree entry names that `escape_rel` has returned."""
     return "/".join(unescape_segment(name.decode("utf-8", "surrogateescape")) for name in names)
 
 
@@ -859,7 +859,10 @@ def _verify(objects: Path, ids: Iterable[str]) -> None:
 
 
 def _loose(objects: Path) -> Iterable[str]:
-    """Yield the ids of all loose objects, without `Path` objects, because this runs after each commit."""
+    """Yield the ids of all loose objects.
+
+    Makes no `Path` objects, because this runs after each commit.
+    """
     for first in os.listdir(objects):  # noqa: PTH208
         if _SUBDIRECTORY.fullmatch(first):
             rest = os.listdir(f"{objects}/{first}")  # noqa: PTH208

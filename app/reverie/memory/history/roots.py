@@ -303,7 +303,10 @@ class VersionChange:
 
 
 class StoredRoot:
-    """A root in a commit, or in the commit being built. `facts` are our metadata, `data` is the caller's."""
+    """A root in a commit, or in the commit being built.
+
+    `facts` has the attributes of files that a git tree cannot hold; `data` has the caller's metadata.
+    """
 
     def __init__(
         self, files: Folder, facts: dict[str, dict[str, Any]], data: dict[str, Mapping[str, Any]]
@@ -345,7 +348,7 @@ class StoredRoot:
             self.facts[rel] = facts
 
     def has(self, rel: str) -> bool:
-        """Return whether there is a file at `rel` or below it."""
+        """Return whether the root has a file at `rel` or below it."""
         return not rel or self.files.get(escape_rel(rel)) is not None
 
     def take_over(self, rel: str, other: StoredRoot) -> None:
@@ -423,7 +426,7 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content differs from the last commit's; contents are None for no file."""
+    """One file with another content than in the last commit; a content is None if there is no file."""
 
     key: str
     rel: str
@@ -448,7 +451,7 @@ it gets exactly the changes that are committed."""
 def seen_changes(
     repository: Repository, sink: ObjectSink, last: StoredCommit | None, now: Folder
 ) -> tuple[SeenChange, ...]:
-    """Return the change of every file whose content in `now` differs from the last commit's."""
+    """Return the change of each file that has another content in `now` than in the last commit."""
 
     def read(leaf: Leaf | None) -> bytes | None:
         if leaf is None:
@@ -490,7 +493,7 @@ def trees_by_share(
 
 
 def _take(root: StoredRoot, rel: str, final: StoredRoot | None) -> None:
-    """Set one file in `root` to its state in `final`.
+    """Give the file `rel` in `root` the state that it has in `final`; None: delete it.
 
     A file that became a folder, or the reverse, is not changed here.
     """

@@ -30,7 +30,7 @@ class _Wanted(Struct, frozen=True):
     """The terms of a query in compiled form."""
 
     terms: tuple[tuple[tuple[str, ...], bool], ...]
-    """For each term, its folded words, and whether the last word may be a prefix."""
+    """The folded words of each term, and whether its last word may be a prefix."""
     plain: re.Pattern[str]
     """Finds, in folded ASCII text, the first word of any term, up to the end of the word that contains it."""
     shaped: re.Pattern[str]
@@ -106,7 +106,8 @@ def _wanted(terms: tuple[Term, ...]) -> _Wanted | None:
 class _Shapes(dict[int, str]):
     """The folded form of each character, by code point; entries are added on first use.
 
-    The form is one character: a space between words, or `_ODD` for a character that cannot be folded alone.
+    The form is one character: the folded letter or digit, a space for any sign between words, or `_ODD` for a
+    character that cannot be folded alone.
     """
 
     def __missing__(self, code: int) -> str:
@@ -132,7 +133,7 @@ def _shape_of(char: str) -> str:
 
 
 def _may_begin(word: str, wanted: _Wanted) -> bool:
-    """Return whether a word may contain the first word of a term; a quick test before the exact one."""
+    """Return whether a word may contain the first word of a term, by a quick, inexact test."""
     whole = _folded(word)
     return whole is None or wanted.plain.search(whole) is not None
 
@@ -146,7 +147,10 @@ def _folded(word: str) -> str | None:
 def _plain_hits(
     found: list[tuple[int, int]], text: str, shape: str, span: tuple[int, int], wanted: _Wanted
 ) -> None:
-    """Add the hits that begin with the plain word at `span`."""
+    """Add to `found` the hits that begin with the word at `span`, for a word folded character by character.
+
+    `shape` is `text` with each character folded.
+    """
     start, end = span
     word = shape[start:end]
     for words, goes_on in wanted.terms:
@@ -166,9 +170,9 @@ def _plain_hits(
 def _odd_hits(
     known: dict[str, list[tuple[int, int]]], text: str, span: tuple[int, int], wanted: _Wanted
 ) -> list[tuple[int, int]]:
-    """Return the hits that begin within the word at `span`.
+    """Return the hits that begin within the word at `span`, which has characters that cannot be folded alone.
 
-    `known`: caches the hits within a word, by word; only for hits that do not depend on other words.
+    `known` caches, by word, the hits within a word that do not depend on other words.
     """
     start, end = span
     word = text[start:end]
@@ -194,7 +198,10 @@ def _hits_within(text: str, start: int, end: int, wanted: _Wanted) -> list[tuple
 
 
 def _streams(text: str, start: int, end: int, longest: int) -> Iterator[list[SearchToken]]:
-    """Yield for each token of the word at `start` the list of it and the next tokens, up to `longest`."""
+    """Yield, for each token of the word at `start`, a list that begins with it and has the next tokens too.
+
+    A list has at most `longest` tokens.
+    """
     rest = text[start : end + _FAR] if longest > 1 else text[start:end]
     ahead: list[SearchToken] = []
     source = (SearchToken(each.text, each.start + start, each.end + start) for each in tokens(rest))

@@ -36,7 +36,7 @@ _FADING_DAYS = 30
 # Number of rows by any word to look up at once.
 _LOOSE_STEP = 200
 WHOLE = 8.0
-"""Score of a note that contains every word of a query, in a search for any of its words."""
+"""The score of a note with every word of a query, in a search for any of its words."""
 # Bonus for a note in the user's present place.
 _HERE = 3.0
 _COLUMNS = "files.id, files.home, files.root, files.rel, files.scope, files.mtime_ns"
@@ -60,9 +60,13 @@ class Doc(Struct, frozen=True):
 
 
 class SearchLimits(Struct, frozen=True):
-    """Limits on the rows to search, in addition to the query's own filters.
+    """Limits on the rows of the catalogue to search, in addition to the query's own filters.
 
-    Only rows of these homes, with (or without) these ids, are searched; at most `count` are returned.
+    - `homes`: the ids of the homes to search
+    - `now_ns`: the current time, in ns since the epoch
+    - `count`: the maximum number of results
+    - `only`: the ids of the only rows to search; None: all rows
+    - `without`: ids of rows to leave out
     """
 
     homes: tuple[str, ...]
@@ -92,14 +96,14 @@ def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> 
 
 
 class Loose(Struct, frozen=True):
-    """Results for some of a query's words, best first, and the word groups that were searched."""
+    """Notes that contain some of a query's words, best first, and the groups of words that were searched."""
 
     docs: tuple[Doc, ...]
     groups: tuple[Group, ...]
 
 
 def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> Loose:
-    """Return the results for any word of a query.
+    """Return the notes that contain any word of a query, best first.
 
     Raises `CatalogueDamaged`, `Unavailable`.
     """
@@ -119,7 +123,7 @@ def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimit
 
 
 class _Finder:
-    """One query on one connection."""
+    """The execution of one query on one connection."""
 
     def __init__(self, connection: sqlite3.Connection, query: SearchQuery, limits: SearchLimits) -> None:
         self._connection = connection
@@ -150,7 +154,7 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
-        """Return the rows with the largest weight of these groups; each row contains every quoted term."""
+        """Return the rows with the largest total weight of `groups`; each of them has every quoted term."""
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
         scores: dict[int, float] = {}
@@ -175,7 +179,10 @@ class _Finder:
         return self._ranked(rows, {id_: WHOLE * score / total for id_, score in scores.items()})
 
     def _whole_words(self, every: str) -> Sequence[int]:
-        """Return the newest rows with the last word exactly as typed; empty if that word is finished."""
+        """Return the ids of the newest rows that contain the query with its last word exactly as typed.
+
+        Empty if the last word cannot be continued, because then all results contain it as typed.
+        """
         terms = self._query.terms
         whole = " AND ".join(Term(term.text).phrase if term.goes_on else term.phrase for term in terms)
         return () if whole == every else self._newest(whole)
@@ -190,7 +197,7 @@ class _Finder:
         return finished if term.goes_on and self._is_common(finished) else term.phrase
 
     def _is_common(self, match: str) -> bool:
-        """Return whether too many notes match to rank them."""
+        """Return whether more notes match than are worth ranking."""
         return len(self._newest(match)) > _COMMON
 
     def _newest(self, match: str) -> list[int]:
@@ -210,7 +217,10 @@ class _Finder:
         return dict(rows.fetchall())
 
     def _matching(self, match: str, count: int) -> list[Row]:
-        """Return the newest `count` matching rows (-1: all), from the cache if it reaches back far enough."""
+        """Return the newest `count` matching rows (-1: all).
+
+        The cached ids are used if they reach back far enough.
+        """
         ids = self._newest(match)
         is_all = len(ids) <= _COMMON
         if count < 0:
@@ -221,7 +231,7 @@ class _Finder:
         return rows[:count] if is_all or len(rows) >= count else self._looked_up("words", match, count)
 
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
-        """Return rows that include the best ones.
+        """Return the rows for these ids, without most of those that cannot be among the best results.
 
         Age is a bounded part of the score, and each lookup is slow, so of many equally relevant rows only
         those indexed last are looked up.

@@ -42,7 +42,7 @@ _FORMED = re.compile(r"[^\W\d_]{3,30}\Z")
 class _Language(Struct, frozen=True):
     stop: frozenset[str]
     endings: tuple[str, ...]
-    """Longest first."""
+    """The inflectional endings, longest first."""
 
 
 @cache
@@ -52,7 +52,7 @@ def _languages() -> dict[str, _Language]:
 
 @cache
 def _alike() -> dict[str, frozenset[str]]:
-    """Return the synonyms of words, by the stem of the word."""
+    """Return the table of English synonyms: stem of a word -> its synonyms."""
     return load_table("search_words.toml", _alike_of)
 
 
@@ -77,7 +77,7 @@ def _languages_of(table: Mapping[str, Any]) -> dict[str, _Language]:
 
 
 class Group(Struct, frozen=True):
-    """One word of a query, with its forms that occur in the notes."""
+    """One word of a query together with its forms that occur in the notes."""
 
     word: str
     forms: tuple[str, ...]
@@ -87,9 +87,9 @@ class Group(Struct, frozen=True):
     others: tuple[str, ...] = ()
     """Synonyms, which count less."""
     is_like: bool = False
-    """Whether no note has the word, so that the forms are similarly spelled words."""
+    """Whether no note has the word; `forms` are then words that are spelled similarly."""
     goes_on: bool = False
-    """Whether the word may be unfinished."""
+    """Whether the word is still being typed, so that longer words which begin with it match too."""
 
     @property
     def match(self) -> str:
@@ -173,7 +173,7 @@ def stem(word: str, language: str) -> str:
 
 
 _FEW_WORDS = 100
-"""Only results of at most this many words are cached."""
+"""The largest number of words in a result that is cached."""
 
 
 class Vocabulary:
@@ -282,7 +282,7 @@ def _spoken(word: str, language: str) -> tuple[str, ...]:
 
 
 class BestPassage(Struct, frozen=True):
-    """How well a text matches a query: the share of the query in the whole text, and in its best passage."""
+    """The degree to which a text matches a query, as a whole and in its best passage."""
 
     anywhere: float
     together: float
@@ -293,7 +293,7 @@ class BestPassage(Struct, frozen=True):
 
 
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPassage:
-    """Return how well a text matches these groups.
+    """Return the degree to which a text matches these groups, with its best passage.
 
     `called`: the name of the file and of its project; words in it count for every passage.
     """

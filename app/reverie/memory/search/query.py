@@ -44,18 +44,18 @@ class Changed(Struct, frozen=True):
     """A filter by time of modification."""
 
     newer: bool
-    """True: modified within the last `span_ns` nanoseconds; False: before that."""
+    """Whether the filter selects files modified within the last `span_ns` nanoseconds, or those before."""
     span_ns: int
 
 
 class Term(Struct, frozen=True):
-    """Text that must occur as it is written."""
+    """Words that must occur in this order."""
 
     text: str
     goes_on: bool = False
     """Whether the last word may be the beginning of a longer word."""
     is_exact: bool = False
-    """Whether the text was in quotes, so that other forms of the words do not count."""
+    """Whether the text was in quotes, so that other forms of its words do not match."""
 
     @property
     def phrase(self) -> str:
@@ -64,7 +64,7 @@ class Term(Struct, frozen=True):
 
 
 class SearchQuery(Struct, frozen=True):
-    """A parsed query. Empty fields do not filter."""
+    """A parsed query. A field that is empty or None does not filter."""
 
     terms: tuple[Term, ...] = ()
     regex: str = ""
@@ -132,7 +132,7 @@ def parse_query(text: str) -> SearchQuery:
 
 
 def regex_problem(pattern: str) -> list[str]:
-    """Return sentences on why a pattern is refused: it is invalid or might run for ever; empty if accepted.
+    """Return a sentence on why the pattern is invalid or might run for ever; an empty list if it may be used.
 
     Python's engine backtracks, cannot be interrupted, and holds the GIL while it works.
     """
@@ -152,14 +152,17 @@ class _PatternItem(Struct, frozen=True):
     text: str
     """The item's source text; unique for a group."""
     is_single: bool = False
-    """Whether the item matches one character of a set, so that a choice between such items is a set too."""
+    """Whether the item matches exactly one character; a choice between such items equals a character class.
+    """
     is_ambiguous: bool = False
-    """Whether a part of it repeats without limit or is a choice; if it is repeated in turn, it may run for
-    ever."""
+    """Whether a part of the item repeats without limit or is a choice.
+
+    If such an item is repeated in turn, matching may run for ever.
+    """
 
 
 class _PatternGroup(Struct):
-    """A group whose end was not reached yet, or the whole pattern."""
+    """A group whose closing parenthesis was not reached yet, or the whole pattern."""
 
     verbose: bool
     alternatives: list[list[_PatternItem]] = field(default_factory=lambda: [[]])
@@ -168,7 +171,7 @@ class _PatternGroup(Struct):
         return self._is_choice() or any(item.is_ambiguous for items in self.alternatives for item in items)
 
     def _is_choice(self) -> bool:
-        """Return whether its alternatives, after a common prefix, are more than a set of characters."""
+        """Return whether the alternatives, after a common prefix, are more than single characters."""
         first, *others = self.alternatives
         at = 0
         while others and all(items[at : at + 1] == first[at : at + 1] != [] for items in others):
@@ -178,7 +181,7 @@ class _PatternGroup(Struct):
 
 
 def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
-    """Return how many parts of a valid pattern repeat without limit, and whether repeats are nested.
+    """Return the number of unlimited repetitions in a valid pattern, and whether any of them are nested.
 
     A repeated choice counts as nested.
     """
@@ -211,7 +214,7 @@ def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
 
 
 def _most(repeat: re.Match[str]) -> float:
-    """Return the largest number of times that a quantifier allows."""
+    """Return the maximum number of repetitions that a quantifier allows; `inf` if unlimited."""
     if repeat["least"] is None:
         return 1 if repeat[0].startswith("?") else inf
     most = repeat["most"] if repeat["comma"] else repeat["least"]

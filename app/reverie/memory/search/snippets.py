@@ -24,7 +24,7 @@ class Snippet(Struct, frozen=True):
     hits: Ranges
     """Positions in `text`, as `(start, end)` in characters; empty if only the name matches."""
     line: int = 0
-    """From 1; 0 if only the name matches."""
+    """The number of the line, from 1; 0 if only the name matches."""
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
@@ -41,7 +41,7 @@ def snippet_of(text: str, hits: Ranges) -> Snippet:
 
 
 def _densest(hits: Ranges) -> tuple[int, int]:
-    """Return the hit that has the most other hits after it within the length of a snippet."""
+    """Return the hit that is followed by the most other hits within the length of a snippet."""
     best, most, last = hits[0], 0, 0
     for first, (start, _end) in enumerate(hits):
         last = max(last, first)
