@@ -197,7 +197,7 @@ def is_temporary(name: str) -> bool:
 
 
 def held_name(name: str) -> str:
-    """Return a hidden name for an entry that is about to be removed but has not been checked yet.
+    """Return a hidden name for an entry that is renamed to be checked and then removed.
 
     `sweep_temporaries` never deletes such an entry but renames it back to `name`. For this purpose the hidden
     name contains `name`, if there is room for it.
@@ -378,7 +378,10 @@ def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | No
 
 
 def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: int) -> None:
-    """Raise `StoreError` if the owner or group of the existing file could not read or change the new one."""
+    """Raise `StoreError` if the owner or group of the existing file would lose rights on the new one.
+
+    The rights are those to read and to change it.
+    """
     owner, group, others = (existing.st_mode >> 6) & 6, (existing.st_mode >> 3) & 6, bits & 6
     left = (bits >> 3) & 6 if own.st_gid == existing.st_gid else others
     if group & ~left:
@@ -389,7 +392,7 @@ def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: in
 
 
 def _is_member(uid: int, gid: int) -> bool:
-    """Return whether a user is in a group; True also if the system does not know the user or the group."""
+    """Return whether a user is in a group; True if the system does not know the user or the group."""
     import grp  # late: only files of others need it
     import pwd
 
@@ -453,9 +456,10 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
 
 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
-    """Block writers of `name` until it is replaced; wait for a program that has it open for writing.
+    """Keep other programs from opening `name` for writing; return the lease that does this.
 
-    Returns None if the system cannot do this. Raises Conflict if a program keeps the file open.
+    Waits for a program that has the file open for writing. Returns None if the system has no such leases.
+    Raises Conflict if a program keeps the file open.
     """
     until = time.monotonic() + _WRITER_WAIT_S
     while True:
@@ -482,7 +486,7 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Return whether no program writes into a replaced file after `lease` is closed.
+    """Return whether the replaced file is still unchanged after `lease` is closed.
 
     A program that found the file under its old name is blocked by the lease until it is closed, and only then
     opens the file.

@@ -33,12 +33,12 @@ from reverie.files.frames import FrameTooLarge, read_frame, write_frame
 log = logging.getLogger("reverie.files")
 
 END_S = 2.0
-"""Seconds that a killed process may take to end."""
+"""The time in seconds within which a killed process must end."""
 _CHECK_S = 0.05
 _MOST_SHOWN = 4096
 _MOST_KEPT = 8192
 _left_alone: list[ChildProcess] = []
-"""Processes that could not be killed."""
+"""The processes that could not be killed."""
 
 
 class ChildSilent(Exception):
@@ -46,7 +46,10 @@ class ChildSilent(Exception):
 
 
 class ChildEnded(Exception):
-    """Raised if the process has ended. The text says how, and quotes the end of its standard error output."""
+    """Raised if the process has ended.
+
+    The text describes how it ended, with the end of its standard error output.
+    """
 
 
 def own_command(*arguments: str) -> list[str]:
@@ -262,9 +265,9 @@ class ParentFrames:
 
 
 def die_after(seconds: float) -> None:
-    """End this process after `seconds`, whatever it is doing; another call restarts the countdown.
+    """End this process after `seconds`, even if it hangs; another call restarts the countdown.
 
-    The system ends the process, even if it hangs. Does nothing on systems without alarms.
+    Does nothing on systems without alarms.
     """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

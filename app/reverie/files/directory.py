@@ -83,7 +83,10 @@ def is_link(path: Path) -> bool:
 
 
 def own_is_there(path: Path) -> bool:
-    """Return whether a file of Reverie's own exists. Raises `Unavailable` if that cannot be determined."""
+    """Return whether a file of Reverie's own exists.
+
+    Raises `Unavailable` if that cannot be determined.
+    """
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -185,13 +188,13 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 MOST_AT_ONCE = 16
-"""Maximum threads of `ask_each` at the same time; a thread that hangs is replaced."""
+"""The maximum number of threads of `ask_each` at the same time; a thread that hangs is replaced."""
 MOST_LIMITS = 3
-"""`ask_each` gives up after this many times its `limit_s`, however many calls are left."""
+"""The time after which `ask_each` gives up, as a multiple of its `limit_s`, however many calls are left."""
 
 
 class DiskCheck:
-    """A check, in a thread of its own, of whether the disks of some paths respond.
+    """A check of whether the disks of some paths respond, in a thread of its own.
 
     A disconnected share blocks its callers in the kernel for hours, so the thread may hang. A missing path
     counts as a response. The paths are examined in order. `at` is the path whose disk has not responded yet;
@@ -316,7 +319,7 @@ _PATH = getattr(os, "O_PATH", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
 RACY_NS = 2_000_000_000
-"""The coarsest time stamp of the file systems in use: FAT counts in steps of two seconds."""
+"""The granularity of the coarsest time stamps of file systems in use, in ns: FAT counts in two seconds."""
 _PORTION = 1 << 20
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
@@ -344,7 +347,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def at_rest(stamp: Stamp, read_ns: int) -> bool:
-    """Return whether a file had been unchanged for `RACY_NS` when it was read at `read_ns`.
+    """Return whether a file had already been unchanged for `RACY_NS` when it was read at `read_ns`.
 
     If it had not, a later change within the granularity of its time stamp could be missed (git calls such a
     file racily clean). `read_ns`: ns since the epoch.
@@ -435,7 +438,7 @@ class Directory:
 
     @contextlib.contextmanager
     def held(self, name: str) -> Iterator[int]:
-        """Context manager: yield the inode number of `name` and keep it from being reused within the block.
+        """Context manager: keep the inode of `name` from being reused within the block; yield its number.
 
         The entry may be of any type.
         """
@@ -513,7 +516,7 @@ class Directory:
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def is_changeable(self) -> bool:
-        """Return whether the permissions allow this process to add and remove entries of this directory."""
+        """Return whether this process has the permissions to add and remove entries of this directory."""
         if self._fd is None or os.access not in os.supports_dir_fd:
             return os.access(self.path, os.W_OK | os.X_OK)
         return os.access(
@@ -592,7 +595,7 @@ class Directory:
 
 
 class WriterLease:
-    """A lease on a file: programs that open it for writing wait in the kernel until it is closed.
+    """A lease on a file: programs that open the file for writing wait in the kernel until it is closed.
 
     A context manager.
     """
@@ -614,7 +617,7 @@ class WriterLease:
             os.close(self._fd)
 
     def is_awaited(self) -> bool:
-        """Return whether a program is waiting to open the file for writing."""
+        """Return whether a program waits for the end of the lease to open the file for writing."""
         return bool(fcntl.fcntl(self._fd, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
 
 
@@ -692,7 +695,7 @@ def _read_up_to(fd: int, limit: int) -> bytes:
 
 
 MOST_OPEN = 32
-"""Directories that a `Descent` keeps open at the same time."""
+"""The number of directories that a `Descent` keeps open at the same time."""
 
 
 class Descent:
@@ -835,7 +838,7 @@ def differ_in_case_only(one: str, other: str) -> bool:
 
 
 def listed_name(directory: Directory, name: str) -> str | None:
-    """Return the name, as listed, of the entry that `name` finds in `directory`; None if there is none."""
+    """Return the listed spelling of the entry that `name` finds in `directory`; None if there is none."""
     try:
         status = directory.lstat(name)
     except FileNotFoundError:
@@ -850,7 +853,10 @@ def listed_name(directory: Directory, name: str) -> str | None:
 
 
 def is_itself(directory: Directory, name: str, target: Directory, new_name: str) -> bool:
-    """Return whether `new_name` in `target` is the entry `name` of `directory` with different case."""
+    """Return whether `new_name` in `target` finds the same entry as `name` in `directory`.
+
+    This is so if the names differ in case only and the file system ignores case.
+    """
     if not differ_in_case_only(name, new_name) or not os.path.samestat(directory.stat(), target.stat()):
         return False
     return listed_name(target, new_name) == name

@@ -75,7 +75,7 @@ class Leases:
         self._ttl_s = ttl_s
 
     def acquire(self, name: str, *, purpose: str, ttl_s: float | None = None) -> Lease:
-        """Acquire the lease `name` for `ttl_s` seconds, renewed while it is held.
+        """Acquire the lease `name` for `ttl_s` seconds (None: the default); it is renewed while it is held.
 
         `purpose` is shown to others while the lease is held. Raises LeaseHeld, and Busy or Unavailable when
         the database cannot be used.
@@ -159,7 +159,7 @@ class Leases:
 
 
 class _DamagedLeasesError(Unavailable):
-    """Raised if the file is not a database or is damaged."""
+    """Raised if the file of leases is damaged or not a database."""
 
 
 class Lease:
@@ -186,9 +186,10 @@ class Lease:
         self.release()
 
     def renew(self) -> bool:
-        """Extend the lease by its whole period from now; return whether it is still held. If not, set `lost`.
+        """Extend the lease by its whole period from now; return whether it is still held.
 
-        An expired lease that nobody else has acquired is renewed like any other. Raises Busy or Unavailable.
+        If it is not, `lost` is set. An expired lease that nobody else has acquired is renewed like any other.
+        Raises Busy or Unavailable.
         """
         if self.lost.is_set() or self._released.is_set():
             return False
@@ -225,7 +226,7 @@ class Lease:
 
 
 _given_up: set[str] = set()
-"""Tokens of released leases of this process that could not be deleted, for example on a full disk."""
+"""The tokens of leases that this process released but could not delete, for example on a full disk."""
 
 
 def _living_holder(connection: sqlite3.Connection, name: str, now_ms: int) -> LeaseHolder | None:

@@ -104,9 +104,10 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 
 def _give_back(fd: int, target: Path) -> None:
-    """Unlock the file explicitly, because a child process forked meanwhile holds a copy of the descriptor.
+    """Unlock the file explicitly; closing it may not be enough.
 
-    A failure is only logged: the work under the lock is done, and closing the file frees the lock too.
+    A child process that was forked meanwhile holds a copy of the descriptor. A failure is only logged: the
+    work under the lock is done, and closing every copy frees the lock too.
     """
     try:
         _unlock(fd)

@@ -20,14 +20,14 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
 
 
 def wanted_level(env: Mapping[str, str]) -> int | None:
-    """Return the `logging` level that the environment requests, None if it requests none."""
+    """Return the `logging` level that the environment sets; None if it sets none."""
     if asked_by(env) == "REVERIE_DEBUG":
         return logging.DEBUG
     return _LEVELS.get(env.get("REVERIE_LOG_LEVEL", "").lower())
 
 
 def asked_by(env: Mapping[str, str]) -> str:
-    """Return the environment variable that turns on debug logging; empty if no variable does."""
+    """Return the name of the environment variable that turns on debug logging; empty if none does."""
     if env.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes"):
         return "REVERIE_DEBUG"
     return "REVERIE_LOG_LEVEL" if env.get("REVERIE_LOG_LEVEL", "").lower() == "debug" else ""

@@ -172,7 +172,7 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 
 @contextlib.contextmanager
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
-    """Context manager: create directories, each inside the previous one, and yield the last one, opened.
+    """Context manager: create directories, each inside the previous one, and yield the last one opened.
 
     If the block fails, the created directories that are still empty are removed again.
     """
@@ -206,7 +206,7 @@ def _bad_name(rel: str, done: str, cause: str) -> StoreError:
 
 
 InspectEntry = Callable[[Directory, str], None]
-"""Called with the directory, and the hidden name in it of the entry to be removed."""
+"""A function that is called with a directory and the hidden name in it of the entry to be removed."""
 
 
 def remove_entry(directory: Directory, name: str, inspect: InspectEntry | None) -> None:
@@ -325,13 +325,16 @@ class Walk(Struct, frozen=True):
     """The result of a walk."""
 
     entries: list[DirectoryEntry] = field(default_factory=list)
-    """Ordered by the UTF-16 code units of `rel`."""
+    """The entries, ordered by the UTF-16 code units of `rel`."""
     problems: list[str] = field(default_factory=list)
     """A sentence for each directory that could not be read."""
 
 
 RemovalCheck = Callable[[list[DirectoryEntry], bytes | None], None]
-"""Called with the entries to be removed, as a previous walk lists them, and the bytes of a single file."""
+"""A function that is called with the entries to be removed, and the bytes of a single file.
+
+The entries are those that a previous walk listed.
+"""
 
 
 class RootedDirectory:
@@ -582,7 +585,7 @@ class RootedDirectory:
         return walk
 
     def sweep(self, *, older_than_s: float) -> int:
-        """Remove temporaries of killed processes anywhere below the root and return how many.
+        """Remove the temporary files of killed processes anywhere below the root; return their number.
 
         See `files.atomic.sweep_temporaries`. A directory that this process may not change is skipped: none of
         our files can be in it.
@@ -635,7 +638,10 @@ class RootedDirectory:
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
     def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
-        """Return the files and directories in the real directory `rel`, in reverse; empty if it vanished."""
+        """Return the files and directories in the real directory `rel`, in reverse order of names.
+
+        Empty if the directory vanished.
+        """
         found: list[DirectoryEntry] = []
         try:
             names = descent.at(rel).names()

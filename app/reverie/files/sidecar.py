@@ -43,7 +43,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 MAX_DEPTH = 100
-"""Deepest nesting that is read: deeper than any real sidecar, far below Python's own recursion limit."""
+"""The deepest nesting that is read: deeper than any real sidecar, far below Python's own recursion limit."""
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def stringify(data: dict[str, Any]) -> bytes:
 
 
 def _text(value: Any, newline: str) -> str:
-    """Return `value` as JSON, its inner lines starting with `newline` and two spaces."""
+    """Return `value` as JSON in which each inner line starts with `newline` and two spaces."""
     kind = type(value)
     if kind is float:
         return _number(value)
@@ -153,9 +153,10 @@ def _layout(digits: str, point: int) -> str:
 
 
 def _surely_shallow(raw: bytes) -> bool:
-    """Return True if the nesting is certainly shallow, tested by removing pairs of brackets from the inside.
+    """Return whether the nesting is certainly shallow; False if this quick test does not show it.
 
-    For nearly every real file this avoids the slower walk over the parsed object.
+    The test removes pairs of brackets from the inside. For nearly every real file this avoids the slower walk
+    over the parsed object.
     """
     brackets = raw.translate(None, _NO_BRACKETS)
     for _ in range(8):
@@ -194,12 +195,12 @@ class SidecarRead(Struct, frozen=True):
     """The content of a sidecar."""
 
     data: dict[str, Any]
-    """A copy for the caller; empty unless `state` is "ok"."""
+    """The object, as a copy for the caller; empty unless `state` is "ok"."""
     sha256: str | None
     """SHA-256 of the file's bytes, in hexadecimal; None for a missing file."""
     state: Literal["missing", "ok", "unreadable"]
     problem: str = ""
-    """Why the file is unreadable, as a sentence."""
+    """The reason why the file is unreadable, as a sentence; empty if it is readable or missing."""
 
 
 class Sidecar:
@@ -291,7 +292,7 @@ class Sidecar:
             raise user_error_from_os(error, f"“{self.path.name}” could not be written.") from error
 
     def _keep_aside(self, directory: Directory, name: str, raw: bytes) -> None:
-        """Copy the unreadable file `name` before it is replaced, so that one of the two always exists."""
+        """Copy the unreadable file `name` beside it before it is replaced, so that its bytes are not lost."""
         try:
             mode = stat.S_IMODE(directory.lstat(name).st_mode)
         except FileNotFoundError:
@@ -336,10 +337,9 @@ class _OvertakenError(Exception):
 
 
 def _says_same(written: bytes, changed: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Return whether a change did not alter the object, including types and the order of keys.
+    """Return whether `written` (`changed` as JSON bytes) equals `before`, including types and key order.
 
-    `written`: `changed` as JSON bytes, compared with those of `before`, because Python's == treats 1 as True
-    and ignores order.
+    The JSON is compared, because Python's == treats 1 as True and ignores order.
     """
     return changed == before and written == stringify(before)
 

@@ -97,10 +97,10 @@ def set_aside(database: Path) -> Path:
 
 
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
-    """Return (cause, next step) to show for an error of SQLite.
+    """Return the cause and the next step to show for an error of SQLite.
 
-    For an error that a person cannot fix these are `cause` and `next_step`. If `database` is
-    None, its file is not checked.
+    For an error that a person cannot fix these are `cause` and `next_step`. If `database` is None, its file
+    is not checked.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
@@ -119,7 +119,10 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
 
 
 def _in_the_way(database: Path) -> UserError | None:
-    """Return the system's error on opening the file for writing or changing its folder; None if both work."""
+    """Return the error that the system reports for opening the file to write or changing its folder.
+
+    None if both work.
+    """
     try:
         os.close(open_regular(database, os.O_RDWR))
     except FileNotFoundError:
@@ -159,9 +162,9 @@ class Database:
         self._otherwise = otherwise
 
     def rows(self, table: str, columns: Sequence[str], *, limit: int = 10_000) -> tuple[Row, ...]:
-        """Return up to `limit` rows of a table with those of `columns` that exist; none for a missing table.
+        """Return at most `limit` rows of a table, with those of `columns` that exist.
 
-        Raises `Unavailable`.
+        Empty for a missing table. Raises `Unavailable`.
         """
         with self._opened() as connection:
             there = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]

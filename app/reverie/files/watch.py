@@ -50,7 +50,7 @@ log = logging.getLogger("reverie.watch")
 Polling = Literal["auto", "always", "never"]
 
 _ROUNDS = 10
-"""Maximum number of attempts to watch roots that keep changing; the next check tries again."""
+"""The maximum number of attempts to watch roots that keep changing; the next check tries again."""
 _STOP_S = 1.0
 
 
@@ -118,7 +118,7 @@ class WatchSession:
             self._wake.notify()
 
     def request_rescan(self, reason: str) -> None:
-        """Ask for a full scan with the next batch."""
+        """Request a full scan with the next batch, for `reason`."""
         with self._wake:
             self._batch.request_rescan(reason, now=time.monotonic())
             self._wake.notify()
@@ -255,7 +255,7 @@ class WatchSession:
             self.request_rescan(trouble)
 
     def _arm(self) -> None:
-        """Update the watches to match the targets and the disk, then report the affected targets."""
+        """Set the watches that the targets and the disk require, then report the affected targets."""
         targets = tuple(dict.fromkeys(self._targets))
         fresh: set[str] = set()
         armed: tuple[Placement, ...] | None = None
@@ -386,16 +386,16 @@ class WatchState(Struct, frozen=True):
 
     mode: Literal["events", "polling", "stopped"]
     watches: int
-    """Watched directories."""
+    """The number of watched directories."""
     delivered_events: int
-    """Raw events in the delivered batches."""
+    """The number of raw events in the delivered batches."""
     delivered_rescans: int
-    """Deliveries that requested a full scan."""
+    """The number of deliveries that requested a full scan."""
     missing: tuple[Path, ...]
-    """Targets that do not exist now."""
+    """The targets that do not exist now."""
     message: str
     failures: int = 0
-    """Calls of `deliver` or `notify` that raised."""
+    """The number of calls of `deliver` or `notify` that raised."""
 
 
 class Watcher:

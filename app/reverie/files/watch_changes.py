@@ -11,11 +11,11 @@ from pathlib import Path
 from reverie.values import Struct
 
 BURST_PATHS = 5_000
-"""Number of paths in a batch beyond which a full scan is cheaper than visiting each path."""
+"""The number of paths in a batch beyond which a full scan is cheaper than visiting each path."""
 
 
 class Changes(Struct, frozen=True, dict=True):
-    """Paths that may have changed. A hint: the truth is read from disk.
+    """Paths that may have changed, as a hint: callers read the truth from disk.
 
     A path represents itself and, if it is (or was) a directory, everything below it. The path may not exist
     any more, and it may not have changed at all.
@@ -23,11 +23,11 @@ class Changes(Struct, frozen=True, dict=True):
 
     paths: frozenset[Path]
     rescan: bool
-    """Anything may have changed, whether or not `paths` contains it."""
+    """Whether anything may have changed, even paths that are not in `paths`."""
     events: int
-    """Raw events behind the batch."""
+    """The number of raw events behind the batch."""
     reasons: tuple[str, ...]
-    """A few words that say why the batch contains a rescan or a root."""
+    """The reasons, in a few words, why the batch contains a rescan or a root."""
 
     def touches(self, path: Path) -> bool:
         """Return whether something at `path`, below it or above it may have changed."""
@@ -46,7 +46,7 @@ class Changes(Struct, frozen=True, dict=True):
 
 
 class Coalescer:
-    """The batch in progress. Times are monotonic seconds, which the caller passes in.
+    """The batch of changes being collected. Times are monotonic seconds, which the caller passes in.
 
     Two timers decide when the batch is due: quiet time since the last event, and a cap since the first one,
     so that a steady writer cannot postpone delivery for ever. Every addition is covered by the next batch,

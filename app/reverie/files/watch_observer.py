@@ -66,7 +66,7 @@ _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
 class _Notes(Struct):
-    """Information from events for the next call of `arm`."""
+    """The consequences of events for the watches, collected for the next call of `arm`."""
 
     lost: set[str] = field(default_factory=set)
     """Watched directories that vanished, or out of which a watched directory was moved."""
@@ -77,7 +77,7 @@ class _Notes(Struct):
 
 
 class ObserverSource:
-    """A running observer and its watches."""
+    """A source of events: a running watchdog observer and its watches."""
 
     def __init__(self, sink: Sink, observer_class: Callable[[], BaseObserver]) -> None:
         self.sink = sink
@@ -182,7 +182,7 @@ class ObserverSource:
                 self.sink.trouble("error")
 
     def _unwatched(self, came: Mapping[str, str]) -> Iterator[str]:
-        """Yield the watched directories below which a directory of `came` is not under watch."""
+        """Yield those watched directories that lack a watch on one of the new directories in `came`."""
         inodes = self._watched_inodes() if came else set()
         for path, root in came.items():
             armed = self._armed.get(root)
@@ -264,7 +264,10 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.ob
 
 @contextlib.contextmanager
 def _ending() -> Iterator[None]:
-    """Context manager: record that the block ends emitters (watchdog's threads for a watch)."""
+    """Context manager: note that emitters (watchdog's threads, one for each watch) end within the block.
+
+    An error that watchdog logs meanwhile is then not reported as trouble.
+    """
     _ends.append(1)
     try:
         yield
@@ -274,7 +277,7 @@ def _ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_refused() -> Iterator[None]:
-    """Context manager: convert a refused thread to the OSError of a refused watch, which needs a thread."""
+    """Context manager: raise `OSError` if the system refuses to start a thread, because a watch needs one."""
     try:
         yield
     except RuntimeError as error:  # raised by Python when a thread cannot be started
@@ -293,9 +296,8 @@ def _inotify_descriptors() -> set[int]:
 
 
 def _serves_all(thread: threading.Thread) -> bool:
-    """Return whether `thread` is one of watchdog's that serve all watches of an observer.
+    """Return whether `thread` is a thread of watchdog that serves all watches of an observer.
 
-    False for other threads that started meanwhile: threads of the program, and emitters of another source,
-    each of which serves one watch.
+    False for threads of the program, and for emitters, each of which serves one watch.
     """
     return type(thread).__module__.startswith("watchdog.") and not isinstance(thread, EventEmitter)

@@ -39,7 +39,7 @@ _GONE = (FileNotFoundError, NotADirectoryError)
 _COARSEST_CLOCK_NS = 2_000_000_000
 
 _REST_RATIO = 4.0
-"""Seconds of pause per second of work, so that snapshots take at most a fifth of the time."""
+"""The seconds of pause per second of work, so that snapshots take at most a fifth of the time."""
 
 
 class Poller:

@@ -46,7 +46,10 @@ class WatchTarget(Struct, frozen=True):
 
 
 class Watched(Struct, frozen=True):
-    """How to watch one directory. If its `identity` (device, inode) changes, it needs a new watch."""
+    """The way to watch one directory.
+
+    If its `identity` (device, inode) changes, it needs a new watch.
+    """
 
     recursive: bool
     identity: tuple[int, int]
@@ -66,11 +69,11 @@ class Placement(Struct, frozen=True):
     device: int
     """The number of the file system."""
     tree: tuple[str, str] | None = None
-    """A directory with everything below it."""
+    """A directory that is watched with everything below it: (real path, path of the owner)."""
     flat: tuple[str, str] | None = None
-    """A directory with its direct entries."""
+    """A directory that is watched with its direct entries: (real path, path of the owner)."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Single files."""
+    """The single files that are watched: real path -> path of the owner."""
 
 
 def locate_all(targets: Iterable[WatchTarget]) -> list[Placement]:
@@ -127,7 +130,10 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
 
 
 def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str, given: str) -> None:
-    """Watch one file and, if it is a symlink (dotfiles managers create these), the target of the link too."""
+    """Add one file to the files to watch and, if it is a symlink, the file that it leads to.
+
+    Dotfiles managers create such links.
+    """
     for place in {path, real_path(path)}:
         directory = os.path.dirname(place)
         status = _status(directory)
@@ -181,7 +187,7 @@ class WatchPlan:
         self._files = _grouped(pair for placement in placements for pair in placement.files.items())
 
     def route(self, path: str) -> tuple[str, ...]:
-        """Return the paths under which an event at this real path is reported; empty if in no target."""
+        """Return the paths under which an event at the real path `path` is reported; empty for no target."""
         found = list(self._files.get(path, ()))
         parent, name = os.path.split(path)
         if not name.startswith("."):

@@ -169,7 +169,10 @@ class Catalogue:
         return models
 
     def _reachable(self, name: str) -> tuple[_KnownService, str | None]:
-        """Return the definition of a service and its key. Raises `ProviderError` if it is not usable."""
+        """Return the definition of the service `name` and its key.
+
+        The key is None for a service without one. Raises `ProviderError` if the service cannot be used.
+        """
         entry = self._checked(name)
         key, source = self._key(name, entry)
         hint = _key_hint(name, entry)
@@ -274,7 +277,7 @@ def _shown(url: str) -> str:
 
 
 def _models(listed: Any) -> tuple[str, ...] | None:
-    """Return the ids in a list of models; None if the document is not such a list."""
+    """Return the ids in a service's list of models; None if the document is not such a list."""
     rows = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
         # Ollama without a model sends null.

@@ -21,12 +21,12 @@ from reverie.values import Struct, columns, field, replace
 
 
 class Account(Struct, frozen=True):
-    """The usage, cost and trace of an engine's work, whatever its outcome."""
+    """The usage, cost and trace of an engine's work, whatever the outcome of the run."""
 
     usage: TokenUsage | None = None
-    """None if no model was used, or if it did not report its usage."""
+    """The tokens that were used; None if no model was used, or if it did not report its usage."""
     cost_usd: Decimal | None = None
-    """None if the price is not known."""
+    """The cost in US dollars; None if the price is not known."""
     trace: Mapping[str, Any] | None = None
     """The trace document (formats/mux.md section 14); None if there is none."""
 
@@ -54,7 +54,7 @@ class ModelRunFailed(UserError):
 
 
 class EngineResult(Struct, frozen=True):
-    """The end of the model's part of a run."""
+    """The result of the model's part of a run."""
 
     outcome: EngineOutcome
     error: UserError | None = None
@@ -103,7 +103,7 @@ class ModelClient(Struct, frozen=True):
     ) -> AgentResult:
         """Run the agent loop once; return its result.
 
-        Raises `ProviderError`, and exceptions of `cancelled`.
+        Raises `ProviderError` if the service cannot be reached at all, and the exceptions of `cancelled`.
         """
         provider = self.open_provider()
         try:
@@ -127,7 +127,7 @@ class ModelClient(Struct, frozen=True):
 def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: int = 1) -> EngineResult:
     """Convert the result of the agent loop to the result of an engine.
 
-    Reaching one of the model's own limits counts as a failure.
+    An end at one of the model's own limits counts as a failure.
     """
     if result.outcome in ("completed", "time-limit", "cancelled"):
         return EngineResult(result.outcome, None, account, attempts)
@@ -143,7 +143,7 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
 
 
 def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not finish.") -> ModelRunFailed:
-    """Return the error for a run of the loop that ended without a result and without an error.
+    """Return the error for a run of the loop that ended with neither a result nor an error.
 
     `otherwise` is the title for outcomes other than the step and output limits.
     """

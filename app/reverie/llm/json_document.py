@@ -33,7 +33,7 @@ NodeKind = Literal["object", "array", "text", "scalar"]
 
 
 class JsonSource(Protocol):
-    """Bytes with random access."""
+    """A document of which any range of bytes can be read."""
 
     @property
     def size(self) -> int: ...
@@ -167,7 +167,7 @@ def _cut_text(raw: bytes) -> str:
 
 
 def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
-    """Yield the position at which each member of a container starts: the line break before it."""
+    """Yield the position of each member of a container: that of the line break before it."""
     pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
     overlap = 2 * (node.level + 1) + 4
     position = node.start
@@ -198,9 +198,10 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 
 
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
-    """Return the end of a member's value: `end` without the comma.
+    """Return the end of a member's value.
 
-    For the last member, the container's closing bracket is left out too.
+    `end` is the end of the member; the comma before it, or for the last member the closing bracket of the
+    container, is not part of the value.
     """
     begin = max(start, end - 256)
     tail = source.read(begin, end).rstrip()

@@ -26,11 +26,11 @@ _MISSING = object()
 
 
 def salvage(text: str) -> tuple[Any, str]:
-    """Return the readable beginning of a damaged JSON text, with open brackets closed, and the problem.
+    """Return the value of the readable beginning of a damaged JSON text, and a message about the damage.
 
-    The problem is a message, empty for valid JSON; the value is None if nothing could be read. Time and
-    memory are linear in the length of the text. Nesting that is too deep ends the reading, but does not
-    raise.
+    Open brackets are closed. The message is empty for valid JSON; the value is None if nothing could be read.
+    Time and memory are linear in the length of the text. Nesting that is too deep ends the reading, but does
+    not raise.
     """
     reader = _DamagedJsonReader()
     position = len(text) - len(text.lstrip("\ufeff"))
@@ -56,7 +56,7 @@ def salvage(text: str) -> tuple[Any, str]:
 
 
 class _DamagedJsonReader:
-    """Builds values from tokens; `value` is the result so far."""
+    """A builder of a value from JSON tokens; `value` is the result so far."""
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -65,7 +65,7 @@ class _DamagedJsonReader:
         self._keys: list[Any] = []
 
     def take(self, match: re.Match[str]) -> str:
-        """Process one token; return a message about the problem with it, or an empty text."""
+        """Process one token; return a message about the error in it, or an empty text."""
         if match["mark"]:
             return self._mark(match["mark"])
         if match["text"]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SERVICE = "reverie"
 KeyringProblem = Literal["", "locked", "not responding"]
 ASK_S = 20.0
-"""How long a keyring may take to respond, in seconds; long enough for a person to unlock it."""
+"""The time within which a keyring must respond, in seconds; long enough for a person to unlock it."""
 NETWORK_VARIABLES = frozenset(
     spelled
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -49,7 +49,7 @@ class KeyStore(Protocol):
     """Keys by provider name."""
 
     def get(self, provider: str) -> str | None:
-        """Return the key, or None; never raises for a store that cannot be read."""
+        """Return the key; None if there is none or the store cannot be read."""
 
     @property
     def trouble(self) -> KeyringProblem:
@@ -95,7 +95,7 @@ class _Ring:
     def forget(self) -> None:
         """Discard the last problem, so that the next call tries the keyring again.
 
-        Called after a person has changed something.
+        To be called after a person has changed something.
         """
         self._asked = None
 
@@ -141,7 +141,7 @@ _RING = _Ring()
 
 
 def never_unlock() -> None:
-    """Disable the keyring's prompt in this process, because there may be no person to respond."""
+    """Disable the keyring's prompt in this process; use it where no person could respond."""
     _RING.may_unlock = False
 
 
@@ -192,10 +192,7 @@ class SystemKeys:
 
 
 class TypedKey:
-    """A key store with a newly typed key for one provider.
-
-    The typed key is not stored yet.
-    """
+    """A key store that also returns one key which a person has just typed and not stored yet."""
 
     def __init__(self, kept: KeyStore, provider: str, key: str) -> None:
         self._kept, self._provider, self._key = kept, provider, key

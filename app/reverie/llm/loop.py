@@ -50,16 +50,16 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Return the counts that a service reports, limited to plausible values."""
+    """Return the token counts that a service reported, limited to plausible values; None for None."""
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
 
 
 def decoded(call: ToolCall) -> Any:
-    """Return the arguments of a call for the trace and observers.
+    """Return the arguments of a call as an object for the trace and observers.
 
-    Placeholders are kept; arguments that cannot be decoded are returned as text.
+    Placeholders stay in them; arguments that cannot be decoded are returned as text.
     """
     try:
         return decode_arguments(call.arguments)
@@ -90,7 +90,7 @@ def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
 MAX_CALLS_PER_TURN = 64
 _POLL_S = 0.05
 _GRACE_S = 0.1
-"""How long to wait for a cancelled request to end, in seconds.
+"""The time to wait for a cancelled request to end, in seconds.
 
 A connection that does not end is closed with the event loop.
 """
@@ -147,7 +147,7 @@ class AgentResult(Struct, frozen=True):
     text: str
     """The model's last text, with placeholders."""
     usage: TokenUsage | None
-    """None if no answer reported its usage."""
+    """The tokens that were used; None if no answer reported its usage."""
     steps: int
     error: ProviderError | None
     """The reason of a `failed` outcome, as an error for people."""
@@ -288,7 +288,10 @@ class _Run:
         return turn
 
     async def _complete(self, request: ModelRequest) -> ModelTurn:
-        """Return the provider's answer, unless a cancel or the deadline comes first."""
+        """Return the provider's answer to `request`.
+
+        Raises if the run is cancelled or the deadline passes first.
+        """
         task = asyncio.ensure_future(self._provider.complete(request, progress=self._progress))
         try:
             while not task.done():
@@ -316,7 +319,7 @@ class _Run:
             raise _Stop("time-limit")
 
     async def _answer(self, turn: ModelTurn) -> None:
-        """Carry out every call of the turn and add its result once.
+        """Carry out the calls of a turn, and add exactly one result for each to the conversation.
 
         After a stop the remaining calls are not carried out.
         """
@@ -363,7 +366,10 @@ class _Run:
         return outcome
 
     def _prepared(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
-        """Return the tool and its arguments. Raises `UserError` for errors that the model can correct."""
+        """Return the tool that a call names, and its arguments with secrets restored.
+
+        Raises `UserError` for errors that the model can correct.
+        """
         tool = self._tools.get(call.name)
         if tool is None:
             raise unknown_tool(call.name, list(self._tools.values()))
@@ -440,10 +446,7 @@ def _too_many() -> str:
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
-    """Log the bug of a request that was abandoned.
-
-    Errors of the provider are ignored.
-    """
+    """Log the exception of an abandoned request if it is a bug; errors of the provider are ignored."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)

@@ -24,7 +24,7 @@ Placeholders in them are replaced by the text that they stand for.
 
 
 class CommandGuard(Protocol):
-    """Executes memory commands or refuses them; `runs.guard.Guard` is one."""
+    """An object that executes memory commands or refuses them, such as `runs.guard.Guard`."""
 
     @property
     def remaining(self) -> int: ...
@@ -37,7 +37,7 @@ class CommandGuard(Protocol):
 
 
 def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget: int) -> FunctionTool:
-    """Return the memory commands as a tool for models, behind the guard of the run.
+    """Return a tool by which models run the memory commands, behind the guard of the run.
 
     A refusal is a result, so that the model can recover. Text that the model views is put between `marks`.
     `budget` is the allowed number of changes, which results mention.

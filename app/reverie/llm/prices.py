@@ -90,7 +90,7 @@ def price_table() -> PriceTable:
 def parse_table(text: str) -> PriceTable:
     """Parse a table from its JSON text.
 
-    An exception for an invalid text is a bug.
+    An exception for an invalid text is a bug, because the table is part of the program.
     """
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     prices = {

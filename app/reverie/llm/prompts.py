@@ -13,28 +13,28 @@ from reverie.values import Struct
 
 
 def prompt_words(name: str) -> str:
-    """Return the text of `resources/prompts/<name>.md`."""
+    """Return the prompt `name`: the text of `resources/prompts/<name>.md`."""
     return resource(f"prompts/{name}.md").read_text(encoding="utf-8")
 
 
 def random_mark() -> str:
-    """Return the random part of a pair of marks.
+    """Return random characters for a pair of marks around text from outside.
 
-    It ensures that text from outside cannot contain the closing mark.
+    Because of them the text cannot contain the closing mark.
     """
     return secrets.token_hex(6)
 
 
 def between(name: str, text: str, mark: str) -> str:
-    """Return `text` between marks.
+    """Return `text` between an opening and a closing mark.
 
-    `name` is the name in the marks, `mark` their random part.
+    The marks contain `name` and the random characters `mark`.
     """
     return f"<<<{name} {mark}\n{text}\n{mark}>>>"
 
 
 class TextMarks(Struct, frozen=True):
-    """The marks around texts of one kind; they contain the name of that kind.
+    """A pair of marks around texts of one kind, with the name of that kind.
 
     Their random `part` cannot be guessed.
     """

@@ -51,7 +51,7 @@ class AssistantMessage(Struct, frozen=True):
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Provider name -> data that the provider requires back unchanged, such as signed thinking."""
+    """The data that a provider requires back unchanged, such as signed thinking, by provider name."""
 
 
 class ToolResult(Struct, frozen=True):
@@ -76,7 +76,7 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """Tokens as counted by the provider.
+    """The numbers of tokens as counted by the provider.
 
     `input` includes `cached_input` (read from the provider's cache) and `cache_write`; `output` includes
     `reasoning`.
@@ -162,9 +162,9 @@ class StreamProgress(Struct, frozen=True):
     text: str = ""
     """The newest piece of the answer's text."""
     tool_name: str = ""
-    """The name of a tool if a call of it begins."""
+    """The name of the tool of which a call begins; empty otherwise."""
     retry: str = ""
-    """A sentence that the request is being repeated; empty otherwise."""
+    """A sentence that reports that the request is being repeated; empty otherwise."""
 
 
 class Provider(Protocol):

@@ -78,9 +78,9 @@ class RemoteProvider:
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
-        """Return an answer without keys.
+        """Return an answer with the service's key removed.
 
-        A service has its key and may repeat it, but the key must not get into any trace or record.
+        A service may repeat its key, but the key must not get into any trace or record.
         """
 
         def clean(text: str) -> str:
@@ -112,7 +112,10 @@ class RemoteProvider:
             await self._sleep(pause)
 
     async def _attempt(self, request: ModelRequest, progress: Progress) -> ModelTurn:
-        """Send one request, adapted as often as the service requires. Raises `ServiceProblem`."""
+        """Send one request and adapt it as often as the service requires; return the answer.
+
+        Raises `ServiceProblem`.
+        """
         service = self._service
         while True:
             reader = self._wire.reader(service.model, progress)

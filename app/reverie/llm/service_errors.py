@@ -27,7 +27,7 @@ from reverie.values import Struct
 
 _LONGEST_QUOTE = 240
 _TELLING = 24
-"""The number of consecutive characters of the request from which a service's message counts as a quote."""
+"""The length in characters from which text that a message shares with the request counts as a quote."""
 
 
 _LEAST_KEY = 8
@@ -36,7 +36,7 @@ _WORDS = re.compile(r"(?=.{,23}$)[a-z]+(?:[-_ ][a-z]+)*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
-    """The data about a service and its model that messages need."""
+    """The facts about a service and its model that its error messages need."""
 
     name: str
     model: str
@@ -52,7 +52,7 @@ class Service:
 
     @property
     def telling_secrets(self) -> tuple[str, ...]:
-        """The secrets that cannot be ordinary words.
+        """The secrets that are certainly not ordinary words.
 
         Local servers accept any word as a key ("ollama", "none"); an answer may contain such a word with its
         ordinary meaning.
@@ -63,8 +63,8 @@ class Service:
 class ServiceRefusal(Exception):
     """Raised if the service refused a request, by a status or inside a stream.
 
-    `message` is the service's own text and must be checked before it is shown; `wait_s` is how many seconds
-    the service asked to wait.
+    `message` is the service's own text and must be checked before it is shown; `wait_s` is the pause in
+    seconds that the service asked for.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Malformed(Exception):
 class ServiceProblem(Exception):
     """Raised if an attempt failed.
 
-    `again`: whether another attempt may succeed; `wait_s`: how many seconds the service asked to wait.
+    `again`: whether another attempt may succeed; `wait_s`: the pause in seconds that the service asked for.
     """
 
     def __init__(self, error: ProviderError, *, again: bool = False, wait_s: float | None = None) -> None:
@@ -211,12 +211,15 @@ def _rule_name(refusal: ServiceRefusal) -> str:
 
 
 def malformed_error(service: Service, what: str) -> ProviderError:
-    """Return the error for an unusable answer. `what` follows the name of the service: "sent ..."."""
+    """Return the error for an answer that violates the format.
+
+    `what` is the rest of the sentence that begins with the name of the service: "sent ...".
+    """
     return _error("malformed", service, what=what)
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
-    """Return the error for an answer that is larger than the limit, so the rest was not read."""
+    """Return the error for an answer that exceeds the size limit, so that the rest was not read."""
     return _error("long-answer", service, limit_mib=limit_mib)
 
 
@@ -231,13 +234,13 @@ def silence_error(service: Service, idle_s: float) -> ProviderError:
 
 
 def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
-    """Return the error for a passed time limit; `last` is the last error before it."""
+    """Return the error for a run that reached its time limit; `last` is the last error before that."""
     before = f" Before that: {last.title} {last.cause}" if last else ""
     return _error("deadline", service, before=before)
 
 
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
-    """Return the error for a service that asks for a longer wait than the time limit allows."""
+    """Return the error for a service that asks for a longer pause than the time limit allows."""
     return ProviderError(
         error.fault,
         error.title,
@@ -265,7 +268,7 @@ def address_error(service: Service) -> ProviderError:
 
 
 def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
-    """Return the error for a redaction that fails its self-test in this process (`text.redact`).
+    """Return the error for a redaction that failed its self-test (`text.redact`).
 
     Nothing was sent.
     """
@@ -298,7 +301,7 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """Return the service's own message as an addition to a cause; "" if it must not be shown."""
+    """Return the service's message in a form that can be appended to a cause; "" if it must not be shown."""
     text = " ".join(message.split())
     for secret in service.telling_secrets:
         text = text.replace(secret, "…")

@@ -26,7 +26,7 @@ _MAX_DEPTH = 20
 
 
 class Tool(Protocol):
-    """One tool of a run.
+    """One tool that a run offers to the model.
 
     It is synchronous and fast, such as a guarded command on the copy that the run edits.
 
@@ -39,14 +39,14 @@ class Tool(Protocol):
 
     @property
     def restored(self) -> frozenset[str]:
-        """The arguments with memory text.
+        """The names of the arguments with memory text.
 
         Placeholders in them are replaced by the secrets that they stand for.
         """
 
     @property
     def remarks(self) -> frozenset[str]:
-        """The arguments that are the model's own remarks and are only recorded.
+        """The names of the arguments that are the model's own remarks and are only recorded.
 
         Placeholders in them stay. A placeholder in any other argument is an error; in a path, for example, it
         would put the secret into records.
@@ -155,7 +155,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _refuse_strange(value: Any, depth: int) -> None:
-    """Raise `StoreError` for unpaired surrogates, which no file can contain, and for deep nesting."""
+    """Raise `StoreError` for unpaired surrogates, which no file can contain, and for too deep nesting."""
     if depth > _MAX_DEPTH:
         raise _unusable("They are nested too deeply.")
     if isinstance(value, str) and _SURROGATE.search(value):

@@ -41,7 +41,7 @@ NO_OP_TOOL = "no_new_memories"
 
 
 class TraceHead(Struct, frozen=True):
-    """The facts about a run that the loop does not have.
+    """The facts about a run that its agent loop does not know.
 
     `existing_memory` has been through the vault.
     """
@@ -81,7 +81,7 @@ class Trace:
         self._usage: TokenUsage | None = None
 
     def begin(self, model: str, system: str, messages: Sequence[Message]) -> None:
-        """Record the start of the run: the instructions and the conversation so far."""
+        """Record the start of the run: the model, the instructions and the conversation so far."""
         users = [message.text for message in messages if isinstance(message, UserMessage)]
         self._head = {
             "model": model,
@@ -124,7 +124,7 @@ class Trace:
         self._attempts[-1]["finishReason"] = turn.finish
 
     def call_begins(self) -> None:
-        """Start the clock of a tool call of the last turn."""
+        """Record that a tool call of the last turn starts now."""
         self._call_began = self._clock(), self._monotonic()
 
     def call_ends(self, call: ToolCall, arguments: Any, outcome: ToolOutcome) -> None:
@@ -151,7 +151,7 @@ class Trace:
         attempt["noNewMemories"] = attempt["noNewMemories"] or (success and call.name == NO_OP_TOOL)
 
     def result(self, result: ToolResult) -> None:
-        """Record the result of a tool at the step that called it.
+        """Record the result of a tool call at the step that made the call.
 
         Only a limited number of results per step is kept.
         """

@@ -23,7 +23,7 @@ _QUOTE_CHARS = 400
 
 
 class Call(Struct, frozen=True):
-    """One tool call."""
+    """One tool call of a model."""
 
     name: str
     id: str
@@ -66,12 +66,12 @@ class Step(Struct, frozen=True):
     answered_at: int | None = None
     """The time of the answer, as reported by the service."""
     started_at: int | None = None
-    """The start of the step; None unless the dump has its duration (`duration_ms`)."""
+    """The start of the step; None if the dump does not have its duration (`duration_ms`)."""
     duration_ms: int | None = None
 
 
 class TraceMessage(Struct, frozen=True):
-    """One message that was sent.
+    """One message that was sent to the model.
 
     `text` is its readable part.
     """
@@ -287,7 +287,7 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
     """Match executed calls with the answers that requested them: by id, else by name in order.
 
-    Returns the steps and all calls; calls that were never executed come last.
+    Returns the steps and all calls, those that were never executed last.
     """
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}
@@ -326,7 +326,7 @@ def _output_problem(output: Any) -> str:
 
 
 def _is_broken(value: Any) -> bool:
-    """Return whether the arguments of a call are a text that is not a JSON object; empty text is none."""
+    """Return whether the arguments of a call are a text that is neither empty nor a JSON object."""
     if not isinstance(value, str) or not value.strip():
         return False
     try:

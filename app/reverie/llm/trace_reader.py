@@ -50,7 +50,7 @@ _BULK = frozenset(
 
 
 class Dump(Struct, frozen=True):
-    """One dump."""
+    """The content of one dump."""
 
     document: Mapping[str, Any]
     size: int
@@ -77,7 +77,7 @@ def read_dump(path: Path, *, sketch: bool = False) -> Dump:
 
 
 def dump_of(data: bytes) -> Dump:
-    """Return the dump that these bytes contain."""
+    """Return the dump for the bytes of its file."""
     return _dump_of(MemorySource(data), sketch=False)
 
 
@@ -124,7 +124,7 @@ def _small(source: JsonSource) -> Dump:
 
 
 class _Reading(Struct):
-    """Decodes parts of a large document, up to a limit for all parts together."""
+    """A decoder of parts of a large document, with one limit for all parts together."""
 
     source: JsonSource
     text_bytes: int
@@ -169,11 +169,14 @@ class _Reading(Struct):
 
 
 def _no_number(_name: str) -> None:
-    """Replace NaN and infinities, which are not valid JSON, with None."""
+    """Return None in place of NaN or an infinity, which are not valid JSON."""
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """Sort members so that large, unimportant ones are read last and do not use up the limit."""
+    """Return the members in an order in which large, unimportant ones come last.
+
+    If they are read in this order, these do not use up the limit.
+    """
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 
 

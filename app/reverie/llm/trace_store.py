@@ -219,9 +219,9 @@ class Dumps:
         )
 
     def _remove(self, item: _Written) -> bool:
-        """Delete a dump; return False if it was changed, is missing or cannot be reached.
+        """Delete a dump and its entry in the ledger; return False if the file was changed or not deleted.
 
-        It is removed from the ledger in any case.
+        A file that was changed, is missing or cannot be reached is not deleted.
         """
         try:
             data = self._files.read(item.rel)
@@ -234,7 +234,7 @@ class Dumps:
 
 
 def _listed(ledger: Mapping[str, Any]) -> list[_Written]:
-    """Return the valid entries of a ledger, oldest first."""
+    """Return the valid entries of a ledger of dumps, oldest first."""
     return [
         _Written(item["rel"], item["sha256"], item["size"])
         for item in objects_of(ledger.get("dumps"))

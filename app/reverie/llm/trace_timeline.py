@@ -67,7 +67,7 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 
 
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
-    """Extend the last attempt to the end of the run.
+    """Return the spans with the last attempt extended to the end of the run.
 
     If the attempt was cut off, the answer that it was waiting for is added as a span.
     """
@@ -100,7 +100,7 @@ def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[Tim
 
 
 class _Attempt:
-    """Collects the spans of one attempt, which starts at `begin`."""
+    """A collector of the spans of one attempt, which starts at `begin`."""
 
     def __init__(self, attempt: Attempt, origin: int, begin: int) -> None:
         self._attempt = attempt

@@ -104,7 +104,7 @@ class RunVerdict(Struct, frozen=True):
 
 
 def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdict:
-    """Return the verdict on a trace: whether the run wrote something, or why it did not.
+    """Return the verdict on a trace: whether the run wrote something, and otherwise the reason why not.
 
     These are checked in order: did the run exceed the time limit, was it cancelled, did it reach its goal,
     did the service fail, did a tool refuse, was no tool called. Of several attempts, the one with the cause
@@ -277,7 +277,7 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
 
 
 def _tools(facts: TraceFacts) -> RunVerdict | None:
-    """Return the verdict on the tool calls; None if they decide nothing.
+    """Return the verdict that follows from the tool calls; None if they show neither success nor a cause.
 
     Writes come first, then the failed calls of the newest attempt.
     """

@@ -60,7 +60,7 @@ class Transport:
         self._client: httpx.AsyncClient | None = None
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
-        """Send one request; return the answer that `reader` builds.
+        """Send one request to `path`; return the answer that `reader` builds.
 
         Nothing is sent if redaction fails its self-test.
         """
@@ -221,10 +221,9 @@ class Transport:
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Return the seconds to wait according to a `Retry-After` header.
+    """Return the seconds to wait according to a `Retry-After` header, at most a day; None if it is invalid.
 
-    At most a day; None if there is no valid header. The header has seconds or an HTTP date, which is compared
-    with `now_s`.
+    The header has seconds or an HTTP date, which is compared with `now_s`.
     """
     if not value:
         return None

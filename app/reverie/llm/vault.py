@@ -34,7 +34,7 @@ _LOOK_ALIKE = re.compile(r"\{\{REVERIE_SECRET_\d{1,9}\}\}|reverie[\\_-]{1,3}secr
 # A line of text, with the line number that `view` puts in front of it.
 _LINE = re.compile(r"(?P<before>[ \t]*(?:\d{1,9}\t)?[ \t]*)(?P<text>[^\n]*?)(?P<after>[^\S\n]*)(?:\n|\Z)")
 _LEAST_KNOWN = 6
-"""The length from which a secret is hidden everywhere.
+"""The length from which a known secret is hidden wherever it appears.
 
 A shorter one would also be found inside ordinary words.
 """
@@ -64,18 +64,19 @@ class Vault:
     def learn(self, value: Any) -> None:
         """Record the secrets in the texts of a JSON value, without changing it.
 
-        For a value that is not sent, or only sent as JSON text, in which escapes may conceal secrets.
+        Use this for a value that is not sent, or only sent as JSON text, in which escapes may conceal
+        secrets.
         """
         self.hide_in(value)
 
     def hide_in(self, value: Any) -> Any:
-        """Apply `hide` to every text in a JSON value, including the keys."""
+        """Return a JSON value with `hide` applied to every text in it, including the keys."""
         return in_texts(value, self.hide)
 
     def hide(self, text: str) -> str:
-        """Replace every secret, and every text that looks like a token, in `text` by a token.
+        """Return `text`, from a memory or a prompt, with a token for every secret.
 
-        `text` comes from a memory or a prompt.
+        A text that looks like a token gets a token, too.
         """
         # Every look-alike contains this word, and the full pattern is slow on all memories.
         has_word = "secret" in text.lower()
@@ -86,10 +87,9 @@ class Vault:
         return self.scrub(self._with_tokens(text, [*look_alikes, *self._found(text)], exact=True))
 
     def scrub(self, text: str) -> str:
-        """Replace the secrets in `text` by tokens, but keep the tokens that it contains.
+        """Return `text`, from a model, with a token for every secret; tokens that it contains stay.
 
-        `text` comes from a model. If the text around a token is itself detected as a secret, the secret
-        includes the token.
+        If the text around a token is itself detected as a secret, the secret includes the token.
         """
         for _ in range(_ROUNDS):
             if self._clean.get(text) == len(self._known):
@@ -118,7 +118,7 @@ class Vault:
         return "".join([*pieces, _plain(text[position:])])
 
     def restore_in(self, value: Any) -> Any:
-        """Apply `restore` to every text in a JSON value; its keys must contain no tokens."""
+        """Return a JSON value with `restore` applied to every text in it; its keys must contain no tokens."""
         if isinstance(value, str):
             return self.restore(value)
         if isinstance(value, list):
@@ -188,7 +188,7 @@ class Vault:
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
-        """Replace known tokens by their secrets in a text that a model may have changed.
+        """Return a text that a model may have changed, with known tokens replaced by their secrets.
 
         Unknown tokens stay.
         """

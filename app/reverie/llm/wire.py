@@ -28,7 +28,7 @@ _BOM = b"\xef\xbb\xbf"
 class ServerEvent(Struct, frozen=True):
     """One server-sent event.
 
-    It has a name ("" if none) and its data lines, joined by newlines.
+    It has a name ("" if none) and data: its data lines, joined by newlines.
     """
 
     name: str
@@ -100,7 +100,7 @@ Progress = Callable[[StreamProgress], None]
 
 
 class ReplyReader(ABC):
-    """Builds a `ModelTurn` from one answer.
+    """A builder of a `ModelTurn` from one answer.
 
     Raises `ServiceRefusal` and `Malformed`.
     """
@@ -109,7 +109,7 @@ class ReplyReader(ABC):
         self._model = model
         self._progress = progress
         self.handed_on = False
-        """Whether any part of the answer has been shown."""
+        """Whether any part of the answer has been reported, so that the request must not be repeated."""
         self.ended = False
         """Whether no further data follows."""
 
@@ -152,14 +152,14 @@ class Wire(Protocol):
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         """Return the body of a request.
 
-        `changes` are those that `adapt` has returned so far.
+        `changes` are the results of `adapt` for this request so far.
         """
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
         """Return a reader for one answer."""
 
     def adapt(self, status: int, words: str) -> str | None:
-        """Return the change to the request body that may satisfy a refusal; None if there is none.
+        """Return the change to the request body that may make the service accept it; None if there is none.
 
         The caller adds it to the `changes` of `body` and sends the request again. `status` is the HTTP
         status.
@@ -188,17 +188,14 @@ def count_of(counts: Mapping[str, Any], *names: str) -> int:
 
 
 def text_or_json(value: Any) -> str:
-    """Return a call's arguments as text.
-
-    Some servers send an object instead of text.
-    """
+    """Return a call's arguments as text, even if a server sends an object."""
     return json.dumps(value) if isinstance(value, dict) else as_text(value)
 
 
 def finish_of(reason: FinishReason, calls: Sequence[ToolCall]) -> FinishReason:
-    """Return the reason why an answer ended.
+    """Return the reason why an answer ended; with `calls`, "stop" is corrected.
 
-    Some servers report "stop" for an answer with calls; this is corrected.
+    Some servers report "stop" for an answer with calls.
     """
     return "tool-calls" if calls and reason == "stop" else reason
 
@@ -229,7 +226,7 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 def cap_named(words: str) -> str | None:
     """Return the change `cap:<n>` if a refusal names the maximum number of tokens of an answer.
 
-    Else None.
+    None if it does not.
     """
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None
@@ -253,7 +250,10 @@ def stays_here(url: str) -> bool:
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port of `url`. Raises `ValueError` if it is not an address."""
+    """Return scheme, host and port of `url`.
+
+    Raises `ValueError` if it is not an address.
+    """
     parts = urlsplit(url)
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host

@@ -98,7 +98,7 @@ class AnthropicWire(Struct, frozen=True):
 
 
 class MessageReader(ReplyReader):
-    """Builds a `ModelTurn` from the events of a message.
+    """A builder of a `ModelTurn` from the events of a message.
 
     An answer is complete after its stop reason or `message_stop`.
     """
@@ -227,7 +227,7 @@ def _message_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the messages as alternating turns of user and assistant.
+    """Return the messages in the service's format, as alternating turns of user and assistant.
 
     Tool results and the user's text after them are one message.
     """

@@ -134,7 +134,7 @@ class _Call(Struct):
 
 
 class ChatReader(ReplyReader):
-    """Builds a `ModelTurn` from the chunks of a chat completion."""
+    """A builder of a `ModelTurn` from the chunks of a chat completion."""
 
     def __init__(self, model: str, progress: Progress) -> None:
         super().__init__(model, progress)
@@ -222,7 +222,7 @@ class ChatReader(ReplyReader):
             self._show(tool_name=call.name)
 
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
-        """Return the call that a piece belongs to, by index or id.
+        """Return the call to which a piece belongs, found by its index or id.
 
         If neither is known, a piece with a name starts a new call.
         """

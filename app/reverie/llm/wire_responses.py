@@ -88,7 +88,7 @@ class ResponsesWire(BearerWire, frozen=True):
 
 
 class ResponseReader(ReplyReader):
-    """Builds a `ModelTurn` from the events of a response.
+    """A builder of a `ModelTurn` from the events of a response.
 
     An answer is complete after `response.completed` or `response.incomplete`. Its items are read when each is
     done, or from the final response if the server sends none before.

@@ -390,7 +390,10 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield the messages held back: answers without an event, and texts that only events have."""
+        """Yield the messages that are held back: answers without an event, and texts that only events have.
+
+        Called at the end of the transcript, and before a message that must come after them.
+        """
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}
         for message in (*((answer,) if answer is not None else ()), *spoken.values()):
