@@ -238,13 +238,12 @@ class EngineClient:
         if self._channel is not None:
             return self._channel
         channel, welcome = self._welcomed()
-        if not isinstance(welcome, WelcomeMessage):
-            channel.close()
-            if self._explain is not None and isinstance(welcome, Refused):
-                raise self._explain(welcome)
-            sentence = welcome.sentence if isinstance(welcome, Refused) else ""
-            raise Unavailable("Reverie's engine did not accept this program.", cause=sentence)
         self.pid = welcome.pid
+        if isinstance(welcome, Refused):
+            channel.close()
+            if self._explain is not None:
+                raise self._explain(welcome)
+            raise Unavailable("Reverie's engine did not accept this program.", cause=welcome.sentence)
         if self._explain is None:
             count_as_ours(welcome.pid)
         self._channel = channel
@@ -256,7 +255,7 @@ class EngineClient:
         self._reader.start()
         return channel
 
-    def _welcomed(self) -> tuple[Channel, Any]:
+    def _welcomed(self) -> tuple[Channel, WelcomeMessage | Refused]:
         """Connect; return the channel and the reply to the greeting.
 
         Tries again if an engine of this machine is just ending or was just killed. Raises `UserError`.
@@ -268,7 +267,10 @@ class EngineClient:
                 channel.shut()
             try:
                 channel.send(Hello(PROTOCOL, __version__, os.getpid()))
-                return channel, channel.receive()
+                reply = channel.receive()
+                if isinstance(reply, WelcomeMessage | Refused):
+                    return channel, reply
+                raise WireError("an unexpected message")
             except (ConnectionLost, WireError) as error:
                 channel.close()
                 pause_s = next(pauses, None)

@@ -24,22 +24,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from reverie import __version__
 from reverie.clock import system_clock
-from reverie.engine.channel import (
-    PROTOCOL,
-    Channel,
-    ConnectionLost,
-    FromClient,
-    FromEngine,
-    Hello,
-    Refused,
-    WelcomeMessage,
-)
-from reverie.engine.codec import WireError
+from reverie.engine.channel import Channel, FromClient, FromEngine
+from reverie.engine.client import EngineClient
 from reverie.engine.engine import ProfileEngine
 from reverie.engine.reach import (
     engine_lock,
@@ -53,7 +44,7 @@ from reverie.engine.reach import (
 from reverie.engine.server import ClientConnection
 from reverie.engine.start import engine_command
 from reverie.engine.workers import Workers
-from reverie.errors import Busy, Unavailable, UserError, user_error_from_os
+from reverie.errors import Busy, UserError, user_error_from_os
 from reverie.files.locks import held_lock
 from reverie.files.log_file import log_handler, wanted_level
 from reverie.profile import Profile
@@ -252,16 +243,11 @@ def _listening_at(path: Path) -> socket.socket:
 
 def _pid_of_engine(profile: Profile) -> int:
     """Return the process id of the running engine; 0 if the engine does not respond."""
-    with contextlib.suppress(Unavailable, ConnectionLost, WireError):
-        channel = reach(profile)
-        try:
-            channel.send(Hello(PROTOCOL, __version__, os.getpid()))
-            welcome = channel.receive()
-        finally:
-            channel.close()
-        if isinstance(welcome, WelcomeMessage | Refused):
-            return welcome.pid
-    return 0
+    client = EngineClient(partial(reach, profile))
+    with contextlib.suppress(UserError):
+        client.connect()
+    client.stop()
+    return client.pid
 
 
 def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
