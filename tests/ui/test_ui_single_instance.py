@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from ui_windows import ACME, INGEST, Windows
 
 from helpers.samples import copy_sample
+from reverie.engine.codec import encode
 from reverie.profile import Profile
 from reverie.services.machines import MachineAddress
 from reverie.ui.single_instance import Instance, OpenRequest, decoded
@@ -30,9 +32,15 @@ def test_a_wish_arrives_as_it_was_sent(names: list[str], workspace: str, demo: b
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b"{", b"[]", b'{"homes": "x"}', b'{"homes": [1]}', b'{"homes": ["relative"]}', b"\xff"]
+    "fields", [[], {"homes": "x"}, {"homes": [1]}, {"homes": [b"relative"]}, {"demo": 1}, {"hosts": [1]}]
 )
-def test_what_is_no_wish_is_refused(line: bytes) -> None:
+def test_what_is_no_wish_is_refused(fields: object) -> None:
+    assert decoded(b64encode(encode(fields))) is None
+    assert decoded(encode(fields)) is None
+
+
+@given(st.binary())
+def test_bytes_that_are_no_wish_are_refused(line: bytes) -> None:
     assert decoded(line) is None
 
 
@@ -113,8 +121,8 @@ def test_machines_are_handed_over_as_addresses() -> None:
     machines = (MachineAddress("box", "me", 2222, Path("/a b")), MachineAddress("::1"))
     request = OpenRequest(hosts=machines)
     assert decoded(request.encoded()) == request
-    assert decoded(b'{"homes": [], "hosts": ["ssh://-oProxyCommand=x"]}') is None
-    assert decoded(b'{"homes": [], "hosts": [1]}') is None
+    for spoilt in (MachineAddress("-oProxyCommand=x"), MachineAddress("box", path=Path("a"))):
+        assert decoded(OpenRequest(hosts=(spoilt,)).encoded()) is None
 
 
 @pytest.mark.qt_log_ignore("does not support")

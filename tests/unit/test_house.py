@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_437,
+    "code lines": 95_396,
     "banners": 3,
     "value classes": 681,
     "forwarders": 102,

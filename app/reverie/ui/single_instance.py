@@ -11,22 +11,23 @@ created, this process behaves as the first one.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
 import tempfile
 import time
+from base64 import b64decode, b64encode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 
+from reverie.engine.codec import WireError, decode, encode
 from reverie.errors import UserError
 from reverie.files.directory import ensure_private
 from reverie.profile import Profile
 from reverie.services.machines import MachineAddress, parse_address
-from reverie.values import Struct
+from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
     from PySide6.QtNetwork import QLocalServer, QLocalSocket
@@ -51,47 +52,17 @@ class OpenRequest(Struct, frozen=True):
 
     def encoded(self) -> bytes:
         """Return the request as one line."""
-        fields = {
-            "homes": [str(path.absolute()) for path in self.homes],
-            "workspace": self.workspace,
-            "demo": self.demo,
-            "token": self.token,
-            "hosts": [address.url for address in self.hosts],
-            "project": self.project,
-        }
-        return json.dumps(fields).encode() + b"\n"
+        return b64encode(encode(replace(self, homes=tuple(map(Path.absolute, self.homes))))) + b"\n"
 
 
 def decoded(line: bytes) -> OpenRequest | None:
     """Return the request in `line`; None if it is not valid."""
     try:
-        fields: Any = json.loads(line)
-    except ValueError:
+        request: OpenRequest = decode(b64decode(line), OpenRequest)
+        is_valid = all(parse_address(each.url) == each for each in request.hosts)
+    except (ValueError, WireError, UserError):
         return None
-    if not isinstance(fields, dict):
-        return None
-    homes, workspace, token = fields.get("homes"), fields.get("workspace"), fields.get("token")
-    project = fields.get("project")
-    if not isinstance(homes, list) or not all(isinstance(home, str) for home in homes):
-        return None
-    hosts = fields.get("hosts", [])
-    if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-        return None
-    try:
-        machines = tuple(map(parse_address, hosts))
-    except UserError:
-        return None
-    paths = tuple(Path(home) for home in homes)
-    if not all(path.is_absolute() for path in paths):
-        return None
-    return OpenRequest(
-        paths,
-        workspace if isinstance(workspace, str) else "",
-        fields.get("demo") is True,
-        token if isinstance(token, str) else "",
-        machines,
-        project if isinstance(project, str) else "",
-    )
+    return request if is_valid and all(home.is_absolute() for home in request.homes) else None
 
 
 def activation_token() -> str:
