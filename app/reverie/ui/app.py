@@ -58,7 +58,10 @@ SWITCH_S = 0.0005
 SCREENSHOT_LIMIT_MS = 60_000
 LISTEN_LATEST_MS = 3_000
 LOG_AFTER_MS = 300
-"""Milliseconds until the log file is opened, so that its imports run after the first tree is shown."""
+"""The delay in milliseconds after which the log file is opened.
+
+Because of it the imports for the log run after the first tree is shown.
+"""
 
 
 def run_window(
@@ -221,10 +224,11 @@ def demo_place(*, at_once: bool) -> Path:
 
 
 def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupOptions:
-    """Return the options to continue where the last window ended.
+    """Return `options`, extended to continue where the last window ended.
 
-    These options open the homes of the last window that still exist, beginning with the one that was shown,
-    and the homes that are found on this machine. If none still exists, only the closed homes are taken over.
+    The result opens the homes of the last window that still exist, beginning with the one that was shown, and
+    the homes that are found on this machine. If none still exists, only the list of closed homes is taken
+    over.
     """
     wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
     options = replace(options, closed=tuple(Path(place) for place in remembered.closed))
@@ -241,7 +245,7 @@ def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupO
 
 
 def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[str, ...]:
-    """Return the places that are directories, and those whose disk does not answer within `within_s`.
+    """Return the places that are directories, or whose disk does not respond within `within_s` seconds.
 
     The limit applies to all places together. It is short because no window appears while this thread waits;
     the job that opens the places later may wait longer.
@@ -258,7 +262,7 @@ def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[
 
 
 def _nothing_more(_nothing: None) -> None:
-    """Ignore the result of the job that opened the log file."""
+    """Do nothing with the result of the job that opened the log file."""
 
 
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:

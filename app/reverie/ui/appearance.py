@@ -52,7 +52,7 @@ class Theme(Struct, frozen=True):
     dim: QColor
     dim_window: QColor
     quiet: QColor
-    """The colour of placeholders and disabled text; quieter than `dim`."""
+    """The colour of placeholders and disabled text; less visible than `dim`."""
     line: QColor
     """The colour of dividers; not used for outlines, whose colour is `edge`."""
     edge: QColor
@@ -175,7 +175,7 @@ def contrast(one: QColor, other: QColor) -> float:
 
 
 def mixed(color: QColor, into: QColor, share: float) -> QColor:
-    """Return `share` of `color` mixed into `into`, opaque."""
+    """Return an opaque mixture of two colours: `share` (0 to 1) of `color`, and the rest of `into`."""
 
     def channel(one: int, other: int) -> int:
         return round(one * share + other * (1 - share))
@@ -207,7 +207,7 @@ def _readable(color_rgb: int, background_rgb: int, ratio: float) -> int:
 
 
 def dimmed(text: QColor, background: QColor) -> QColor:
-    """Return the quietest variant of the colour `text` that is still readable on `background`."""
+    """Return the variant of the colour `text` with the least contrast that is readable on `background`."""
     return readable(mixed(text, background, 0.62), background)
 
 

@@ -88,7 +88,7 @@ def part_title(part: ContextPart) -> str:
 
 
 def reason(entry: ContextEntry) -> str:
-    """Return why an entry is loaded or not, in the listing's own words if it has any."""
+    """Return the reason why an entry is loaded or not, in the words of the listing if it has any."""
     if entry.reason == "unseen" and entry.detail:
         return tr("not visible to the agent: {why}").format(why=visible(entry.detail))
     if entry.reason == "cut" and entry.detail:
@@ -106,7 +106,7 @@ def reason(entry: ContextEntry) -> str:
 
 
 def state(entry: ContextEntry) -> str:
-    """Return how much of an entry's file is loaded, in words."""
+    """Return in words which part of an entry's file is loaded."""
     loaded = load_state(entry)
     return tr("not loaded") if loaded in (None, "needed") else loaded_words(loaded)
 
@@ -133,7 +133,7 @@ def score(entry: ContextEntry) -> str:
 
 
 def amount(entry: ContextEntry) -> str:
-    """Return how many bytes and tokens of an entry are loaded; empty if none."""
+    """Return the numbers of bytes and tokens of an entry that are loaded, as text; empty if none are."""
     if not entry.bytes:
         return ""
     return tr("{bytes} bytes · {tokens} tokens").format(bytes=f"{entry.bytes:,}", tokens=f"{entry.tokens:,}")
@@ -178,7 +178,7 @@ def marks(entry: ContextEntry | None) -> str:
 
 
 def place_of(entry: ContextEntry, part: ContextPart) -> int:
-    """Return the line of the part's text, counted from 1, at which this memory begins; 0 if unknown."""
+    """Return the line of the part's text, counted from 1, at which the entry begins; 0 if unknown."""
     if part.key == "index-file" and entry.line:
         return entry.line
     for number, line in enumerate(part.text.split("\n"), 1):
@@ -411,7 +411,7 @@ class ContextTab(PartTab):
         )
 
     def forget(self, title: str = "", sentence: str = "") -> None:
-        """Clear the view and show `title` and `sentence`, the reason why there is no context."""
+        """Clear the view and show `title` and `sentence`, which state why there is no context."""
         self.view = None
         self.message.clear()
         self.nothing.say(
@@ -561,7 +561,7 @@ class _Gathered(Struct, frozen=True):
 
 
 class _ContextSeen(Struct):
-    """The context seen before this visit, shared by the jobs of the visit.
+    """The context of the last visit, shared by the jobs of this visit.
 
     The first job reads the stored context and keeps it here, because each job then overwrites it with the
     present one, and a second job can be requested before the first has finished.
@@ -627,7 +627,10 @@ class ContextControl(QObject):
         return not self._stale and not self.busy
 
     def set_session(self, session: HomeSession | None, update: TreeUpdate | None = None) -> None:
-        """Show the context of another home; `update` is its memory tree if already known."""
+        """Show the context of another home; None shows none.
+
+        `update` is the home's memory tree if it is already known.
+        """
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_tree)
         self._session = session
@@ -638,7 +641,7 @@ class ContextControl(QObject):
             self._on_tree(update)
 
     def stop(self) -> None:
-        """Stop the lane; called when the window closes."""
+        """Stop the lane and cancel its jobs, because the window closes."""
         self._lane.stop()
 
     def _forget(self) -> None:
@@ -737,7 +740,10 @@ class ContextControl(QObject):
         self.tab.show_since(self._since(view, shown_now=not days and not drafts), self._now)
 
     def _since(self, view: ContextView, *, shown_now: bool) -> Since | None:
-        """Return the changes since the last visit; None unless the present, saved state is shown."""
+        """Return the changes since the last visit; None unless `shown_now`.
+
+        `shown_now`: the view is that of the present time, without unsaved texts.
+        """
         return since(self._seen.glance, view) if shown_now else None
 
     def _drafts(self, facts: ContextFacts) -> dict[str, str]:
@@ -769,6 +775,9 @@ class ContextControl(QObject):
 
     @Slot(str, bool)
     def _on_pin(self, path: str, pinned: bool) -> None:
-        """Pin or unpin a memory; the tab shows it after the sidecar has been read again."""
+        """Pin or unpin a memory.
+
+        The tab shows this after the sidecar has been read again.
+        """
         if self._session is not None and self._update is not None:
             self._edits.pin(self._session, self._update.context, [path], pinned)

@@ -194,7 +194,7 @@ def diagnostics(text: str, records: RecentRecords) -> str:
 
 
 def without_sayings(text: str) -> str:
-    """Return the traceback `text` with the types of its errors but without their messages."""
+    """Return the traceback `text` without the messages of its errors; their types stay."""
     kept: list[str] = []
     has_kind = False
     for line in text.splitlines():

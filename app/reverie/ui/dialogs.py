@@ -105,7 +105,10 @@ def ask_discard_note(parent: QWidget) -> bool:
 
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
-    """Ask whether the home at `root` is the one that was at `before`; if so, it gets that home's history."""
+    """Ask whether the home at `root` was at `before` earlier; return True if so.
+
+    The home then gets the history of the one at `before`.
+    """
     moved = tr("{before} no longer exists, and {root} may be the same home.")
     box = message_box(
         parent,
@@ -124,9 +127,9 @@ def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
 
 
 def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
-    """Ask whether to write into memories whose layout or version is unknown; return True if so.
+    """Ask whether to write into a store whose layout or version is unknown; return True to write.
 
-    `evidence` is the sign by which the store was found to be unknown.
+    `evidence` is the text that shows why the store counts as unknown.
     """
     risk = tr(
         "Writing could damage these memories or turn them off for the agent. Reverie asks again "
@@ -177,7 +180,7 @@ class ShortcutSheet(QDialog):
 
 
 class ConsentDialog(QDialog):
-    """The question before memories leave this machine for the first time.
+    """The dialog that asks for consent before memories leave this machine for the first time.
 
     It names the files and the destination. Cancel is the default.
     """

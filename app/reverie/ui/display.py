@@ -15,7 +15,7 @@ NO_WINDOW = (
 
 
 def display_problem(environment: Mapping[str, str], platform: str) -> str:
-    """Return why no window can be shown here, and what to do instead; empty if one can."""
+    """Return a sentence on why no window can be shown here, with the next step; empty if one can."""
     if platform != "linux" or environment.get("QT_QPA_PLATFORM"):
         return ""
     if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
@@ -24,7 +24,7 @@ def display_problem(environment: Mapping[str, str], platform: str) -> str:
 
 
 def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return why Qt could not start, taken from its own `messages`, and what to do about it."""
+    """Return a sentence on why Qt could not start, taken from its own `messages`, with the next step."""
     text = "\n".join(messages)
     if "could not connect to display" in text or "Failed to create wl_display" in text:
         name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""

@@ -102,7 +102,7 @@ def rows_of(text: str, most: int = 0) -> list[str]:
 
 
 def visible_lines(text: str) -> str:
-    """Escape what hides in a text as `visible` does; its line ends become `\\n`, tabs stay."""
+    """Return `text` with hidden characters escaped as by `visible`; line ends become `\\n`, tabs stay."""
     if text.replace("\n", " ").replace("\t", " ").isprintable():
         return text.removesuffix("\n")
     return "\n".join("\t".join(visible(cell) for cell in row.split("\t")) for row in rows_of(text))
@@ -211,7 +211,7 @@ def changes(count: int) -> str:
 
 
 def things(count: int) -> str:
-    """Return the text for a number of rows of the tree, of whatever kind they are."""
+    """Return the text for a number of rows of the tree, such as files and folders together."""
     return counted("1 item", "%n items", count)
 
 
@@ -220,7 +220,7 @@ def notes(count: int) -> str:
 
 
 def uses(by_agent: int, own: int = 0) -> str:
-    """Return how often a memory was used, in words; `own` counts uses by the user and Reverie."""
+    """Return the number of times that a memory was used, in words; `own` of them by the user and Reverie."""
     if not own:
         return counted("used once", "used %n times", by_agent)
     return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
@@ -306,7 +306,7 @@ def engine(name: str) -> str:
 
 
 def key_source(source: str) -> str:
-    """Return in words where a provider's key comes from."""
+    """Return in words the source of a provider's key."""
     return {
         "environment": tr("from the environment"),
         "keyring": tr("in the keyring"),
@@ -318,7 +318,7 @@ def key_source(source: str) -> str:
 
 
 def probe_state(state: str) -> str:
-    """Return in words how a step of a connection test ended; empty for an unknown state."""
+    """Return in words the result of a step of a connection test; empty for an unknown state."""
     return {"pass": tr("works"), "fail": tr("fails"), "skip": tr("not tried")}.get(state, "")
 
 
@@ -338,7 +338,7 @@ def tokens(count: int) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Return a cost like `$0.04`; for None, "cost unknown".
+    """Return a cost in US dollars like `$0.04`; for None, "cost unknown".
 
     A cost below a cent is never shown as zero.
     """
@@ -350,12 +350,12 @@ def money(usd: float | None) -> str:
 
 
 def pinned_for_reverie() -> str:
-    """Return a sentence about what a pin means if the agent does not support pins."""
+    """Return a sentence about the effect of a pin if the agent does not support pins."""
     return tr("pinned: no consolidation deletes or renames this memory; the agent itself does not use pins")
 
 
 def loaded_next_words(change: LoadedNext) -> tuple[str, ...]:
-    """Return what the agent will load next after a change, as lines; empty if that stays the same."""
+    """Return lines about the files that a new session loads differently after a change; empty for none."""
     if not change:
         return ()
     return (tr("Loaded next: {names}").format(names=visible(signed_names(change))),)

@@ -66,7 +66,7 @@ class FailureRow(Struct, frozen=True):
     key: str
     look: TwoLines
     what: LessonView | AntiPattern | CrashGroup | None
-    """The subject of the row; None for the block that the next attempt gets."""
+    """The record that the row shows; None for the block of text that the next attempt gets."""
 
     @property
     def spoken(self) -> str:
@@ -75,7 +75,7 @@ class FailureRow(Struct, frozen=True):
 
 
 def headline(view: FailuresView) -> str:
-    """Return the number of lessons that the next attempt gets, in words."""
+    """Return in words the number of lessons that the next attempt gets."""
     if not view.lessons:
         return tr("Nothing has failed here")
     if not view.injected:
@@ -209,7 +209,7 @@ def crash_name(crash: Crash) -> str:
 
 
 def seen(count: int) -> str:
-    """Return in words how often a failure was seen, given the count."""
+    """Return in words how often a failure was seen."""
     return counted("seen once", "seen %n times", count)
 
 
@@ -509,7 +509,7 @@ class FailuresTab(PartTab):
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
-        """Return (part, key) of the row of a lesson's crash, or of a crash's newest lesson, or None."""
+        """Return (part, key) of the row of a lesson's crash, or of a crash's newest lesson; None for none."""
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):
             crash = view.crash_of(what.lesson)
@@ -521,7 +521,7 @@ class FailuresTab(PartTab):
 
     @Slot(object)
     def _on_opened(self, row: FailureRow) -> None:
-        """Start the most likely action for the row that was activated by Enter or a double click."""
+        """Carry out the main action for a row: edit a lesson's resolution, or open another record's file."""
         if isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)
         elif row.what is not None:
@@ -598,7 +598,7 @@ class _Dialog(QDialog):
         self.accept_button.setDefault(True)  # has no effect before the button is in its window
 
     def show_error(self, error: UserError) -> None:
-        """Show why the change failed; the user's input stays."""
+        """Show the reason why the change failed; the user's input stays."""
         self.accept_button.setEnabled(True)
         self.message.say_error(error)
 
@@ -723,7 +723,7 @@ class FailuresControl(QObject):
                 self._look()
 
     def stop(self) -> None:
-        """Stop the lane; called when the window closes."""
+        """Stop the lane and cancel its jobs, because the window closes."""
         self._lane.stop()
 
     @Slot()
@@ -734,7 +734,10 @@ class FailuresControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Read the failures, even if no file has changed, because the time decides which lessons are sent."""
+        """Read the failures and show them.
+
+        They are read even if no file has changed, because the time decides which lessons are sent.
+        """
         session = self._session
         if session is None:
             return

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class HomeWatcher(QObject):
-    """Controls the watcher of one home, which runs in the engine. It does nothing unless `enabled`.
+    """Controls the watcher of one home, which runs in the engine.
 
-    A job on the scan lane starts the watcher after the first content is shown. If that fails, the next call
-    retries.
+    Does nothing unless `enabled`. A job on the scan lane starts the watcher after the first content is shown.
+    If that fails, the next call retries.
 
     Signals:
         started(WatchState): The watcher runs.
@@ -45,7 +45,7 @@ class HomeWatcher(QObject):
         self.is_started = False
 
     def start(self, context: ScopeContext | None) -> None:
-        """Watch the files of `context`; None watches the home alone."""
+        """Watch the home and the files of `context`; None: the home alone."""
         if self._starting or self.is_started or not self._enabled:
             return
         self._starting = True
@@ -65,12 +65,12 @@ class HomeWatcher(QObject):
         self._lane.submit("start watching", ask(workbench.watch_for, context), done=done, failed=failed)
 
     def lost(self) -> None:
-        """Forget the watcher of a dead engine; the next `start` starts a watcher in the next engine."""
+        """Record that the watcher ended with its engine, so that `start` starts one in the next engine."""
         self._engines += 1
         self._starting = self.is_started = False
 
     def rescan(self, reason: str) -> None:
-        """Compare everything with the disk."""
+        """Make the watcher compare all files with the disk, for `reason`."""
         workbench = self._workbench
 
         self._lane.submit(
@@ -106,7 +106,7 @@ class LeasePoll(QObject):
         self._timer = repeating(self, LEASE_POLL_MS, self._ask)
 
     def follow(self, context: ScopeContext | None, status: StatusView) -> None:
-        """Poll for the context and status that are shown now, while `status` has an active run.
+        """Poll for this context and status as long as `status` has an active run.
 
         `context` is None if the status belongs to no context.
         """
@@ -117,7 +117,7 @@ class LeasePoll(QObject):
             self._timer.stop()
 
     def stop(self) -> None:
-        """Stop polling, because nothing is shown."""
+        """Stop polling, because no home is shown."""
         self._about = None
         self._timer.stop()
 

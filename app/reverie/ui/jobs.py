@@ -69,7 +69,7 @@ class JobControl:
             self._stirred(self._id)
 
     def collect(self) -> tuple[Any, ...]:
-        """Return the values reported since the last call; for the GUI thread."""
+        """Return the values reported since the last call; call this on the GUI thread."""
         with self._lock:
             values, self._values = tuple(self._values), []
         return values
@@ -122,7 +122,7 @@ class _Outcome(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A job that has not ended yet."""
+    """A job that has not ended yet, by which it can be cancelled."""
 
     id: int
     name: str
@@ -202,7 +202,7 @@ class _Worker(QObject):
         self._begin()
 
     def _answer(self, value: Any, error: BaseException | None) -> None:
-        """Pass an answer to the lane's thread. Called on the engine's reader thread.
+        """Pass an answer to the lane's thread; runs on the engine's reader thread.
 
         The lock ensures that a worker that is being deleted gets no answer.
         """
@@ -251,7 +251,7 @@ class Lane(QObject):
         self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
 
     def _started(self) -> _Worker:
-        """Return the worker; it is created when the first job is submitted."""
+        """Return the worker; create it and its thread at the first call."""
         if self._worker is None:
             worker = self._worker = _Worker()
             thread = self._thread = (
@@ -323,7 +323,7 @@ class Lane(QObject):
         return ticket
 
     def abandon(self, group: str) -> None:
-        """End the open job of `group` as cancelled, without starting another one."""
+        """Cancel the open job of `group`, if there is one, and drop its result."""
         for old in [old for old in self._open.values() if old.group == group]:
             self._drop(old)
 
@@ -417,7 +417,7 @@ class Lane(QObject):
 
 
 def _nobody(_job_id: int) -> None:
-    """Ignore a report of progress, for a job without a handler of it."""
+    """Ignore a report of progress; the handler of jobs that have none."""
 
 
 def _started(name: str) -> QThread:

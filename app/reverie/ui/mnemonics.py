@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenuBar, QTabBar, QWidget
 
 MNEMONICS = "shows-mnemonics"
-"""The property of a window that tells the style whether to underline mnemonics."""
+"""The name of the window property that tells the style whether to underline mnemonics."""
 
 
 def show_mnemonics(window: QWidget, shown: bool) -> None:

@@ -32,7 +32,7 @@ class RunKindLabels(Struct, frozen=True):
     plural: str
     """The name of the filter that shows only runs of this kind."""
     by: str
-    """The name of this kind of run as the author of a text."""
+    """The name by which this kind of run is shown as the author of a text."""
 
 
 RUN_KINDS = (

@@ -43,7 +43,7 @@ def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
 
 
 def is_loaded(window: MainWindow) -> bool:
-    """Return whether the tree and the footer of the selected place, and the other tabs, are loaded."""
+    """Return whether the tree and footer of the selected place, and the other tabs, are completely loaded."""
     tab = window.tab
     return (
         window.session is not None

@@ -85,7 +85,7 @@ _MOST_TITLES = 500
 
 
 class Choice(Struct, frozen=True):
-    """The selection inside a home.
+    """The selected part of a home: a workspace or a project.
 
     If neither an id nor a path is given, only the home's global memory is selected.
     """
@@ -98,7 +98,7 @@ HOME_ALONE = Choice()
 
 
 class TreeUpdate(Struct, frozen=True):
-    """The current memory trees."""
+    """The current memory trees of a home, for its views."""
 
     context: ScopeContext
     tree: MemoryTree
@@ -223,7 +223,7 @@ class HomeSession(QObject):
 
     @Slot()
     def _on_engine_replaced(self) -> None:
-        """Repeat all requests; called when a new engine has replaced a dead one."""
+        """Repeat all requests to the engine, because a new engine has replaced a dead one."""
         if self._closed:
             return
         self._watch.lost()
@@ -239,9 +239,9 @@ class HomeSession(QObject):
             self.trouble.emit(error)
 
     def _named(self, info: HomeInfo) -> HomeInfo:
-        """Return the info with the name of the machine in its label, if the home is on another machine.
+        """Return `info` with the name of the machine in its label, if the home is on another machine.
 
-        For the demo, the directory is left out.
+        For the demo, the directory is left out of the label.
         """
         machine = self.engine.machine_name
         if self.is_demo:
@@ -253,7 +253,7 @@ class HomeSession(QObject):
         self.select(Choice(workspace_id or None, project_path or None))
 
     def select(self, choice: Choice = HOME_ALONE) -> None:
-        """Show another part of the home: names first, then everything, then the footer."""
+        """Select another part of the home and show it: names first, then everything, then the footer."""
         self._choice = choice
         self.context, self._update, self.status = None, None, None
         self._unread = False
@@ -268,7 +268,7 @@ class HomeSession(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read everything of the selection again."""
+        """Read everything of the selected part again."""
         if self.context is None:
             self.select(self._choice)
             return
@@ -299,13 +299,13 @@ class HomeSession(QObject):
         self._refresh_with(self._refresh_job(update, None))
 
     def _on_names_failed(self, error: UserError) -> None:
-        """Report that nothing could be shown, and retry at the next change on disk."""
+        """Report the error of the first read, watch the home, and retry at the next change on disk."""
         self._unread = True
         self._on_failed(error)
         self._watch.start(self.context)
 
     def _on_failed(self, error: UserError) -> None:
-        """Report the error and retry soon; the last views stay.
+        """Report the error of a read and retry soon; the views keep their content.
 
         A retry is needed because the cause of the error can disappear without an event.
         """
@@ -315,7 +315,7 @@ class HomeSession(QObject):
         self.trouble.emit(error)
 
     def _on_aside_failed(self, error: UserError) -> None:
-        """Report an error that does not concern the views, by `notified`."""
+        """Report an error that does not concern the views, by the signal `notified`."""
         self.notified.emit(str(error))
 
     @Slot(object)
@@ -350,7 +350,7 @@ class HomeSession(QObject):
         self._on_marked(None)
 
     def _on_marked(self, _nothing: None) -> None:
-        """Read the seen/unseen marks again after files were marked as seen."""
+        """Announce that files were marked as seen, and read the marks again."""
         self.marks_changed.emit()
         self.refresh_marks()
 
@@ -497,7 +497,7 @@ class HomeSession(QObject):
         self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
-        """Show these memories too while a filter would hide them."""
+        """Show these memories even if the filter of the tree would hide them."""
         if self.arrangement.show != "all":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
@@ -523,7 +523,7 @@ class HomeSession(QObject):
             self._watch.rescan("focus")
 
     def close(self, *, leave: bool = True) -> None:
-        """Emit no more signals; called when the home or the window closes.
+        """Stop emitting signals and refreshing, because the home or the window closes.
 
         With `leave`, a job makes the engine stop watching for this window; otherwise the engine stops when
         the connection ends.
@@ -542,7 +542,7 @@ class HomeSession(QObject):
 def _followed(
     update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
 ) -> TreeUpdate:
-    """Return the current trees, made from the previous update and the data that the engine sent."""
+    """Return the trees that result from the previous `update` and the data `found` that the engine sent."""
     view = updated(found, update.view)
     tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)
     return TreeUpdate(

@@ -88,14 +88,14 @@ class SessionStore(QObject):
         self._shown_tab = tab
 
     def _note_tree_width(self) -> None:
-        """Store the width of the trees if they are visible; behind another tab they have no valid width."""
+        """Store the width of the trees if they are visible; hidden ones have no valid width."""
         tab = self._window.tab
         if self._shown_tab == 0 and not tab.is_narrow:
             self._tree_width = tab.splitter.sizes()[0]
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        """Stop restoring at the second selection, because the first may be made by the window itself."""
+        """Stop restoring at the second selection; the first one may be made by the window itself."""
         if self._window.homes.session(place.home) is not None:
             if self._is_any_picked:
                 self._on_choice()
@@ -103,7 +103,7 @@ class SessionStore(QObject):
 
     @Slot()
     def _on_choice(self) -> None:
-        """Stop restoring; called when the user selects another place or memory."""
+        """Stop restoring, because the user has selected another place or memory."""
         if not self._is_picking:
             self.restoring = False
 
@@ -122,7 +122,7 @@ class SessionStore(QObject):
             self.restoring = False
 
     def _pick(self, home: str) -> bool:
-        """Select the stored place in this home; return False if it no longer exists."""
+        """Select the stored place in the home with the id `home`; return False if it no longer exists."""
         wanted = self._wanted
         picker: Picker = self._window.picker
         if wanted.workspace:
@@ -224,7 +224,7 @@ class SessionStore(QObject):
         )
 
     def keep(self, profile: Profile, throw_away: Path) -> None:
-        """Write the state to the profile, after the event loop has ended.
+        """Write the state of the window to the profile; call this after the event loop has ended.
 
         A home below `throw_away` is left out, because it will not exist next time.
         """

@@ -40,7 +40,7 @@ _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
 class OpenRequest(Struct, frozen=True):
-    """The request of a second instance of the program."""
+    """The request of a second instance of the program to open homes in the first window."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -162,7 +162,7 @@ class Instance(QObject):
             self.asked.emit(request)
 
     def hand_over(self, request: OpenRequest, limit_ms: int = ANSWER_MS) -> str:
-        """Send `request` to the first window, and return an error message; empty on success."""
+        """Send `request` to the first window; return a message about an error, empty on success."""
         from PySide6.QtNetwork import QLocalSocket
 
         deadline = time.monotonic() + limit_ms / 1000

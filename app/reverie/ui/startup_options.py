@@ -22,12 +22,12 @@ class StartupOptions(Struct, frozen=True):
     and_found: bool = False
     """Whether to open the homes that are found on this machine in addition to `homes`."""
     choosing: bool = False
-    """Whether it is a first start, where the user chooses which of the found homes is shown."""
+    """Whether the user chooses which of the found homes is shown, as at a first start."""
     watching: bool = True
     engine: bool = False
     """Whether to use the engine of the profile, a separate process, instead of one in this process."""
     asking: bool = True
-    """Whether the user can be asked; otherwise a home that was moved is opened as a new one."""
+    """Whether the user may be asked questions; if not, a home that was moved is opened as a new one."""
     project: str = ""
     """The path of the project to select if no workspace is named."""
     closed: tuple[Path, ...] = ()

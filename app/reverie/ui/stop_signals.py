@@ -68,4 +68,4 @@ class StopSignals(QObject):
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """Ignore a signal here: the socket reports it, but without a handler the process would end at once."""
+    """Do nothing: the socket reports the signal, but without a handler the process would end at once."""

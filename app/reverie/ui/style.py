@@ -505,7 +505,7 @@ def _line_edit(option: QStyleOption, painter: QPainter, widget: QWidget | None) 
 
 
 def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the outline of a list or text, in the accent colour while it has the focus."""
+    """Draw the outline of a list or text; in the accent colour if a list or text has the focus."""
     theme = theme_of(option.palette)
     focused = isinstance(widget, QAbstractScrollArea) and _has(option.state, _State.State_HasFocus)
     painter.save()
@@ -517,7 +517,7 @@ def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> b
 
 
 def _header_arrow(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the sort arrow: down if the newest or largest comes first, opposite to Qt."""
+    """Draw the sort arrow of a header, which points down for a descending order, unlike that of Qt."""
     if not isinstance(option, QStyleOptionHeader):
         return False
     falling = option.sortIndicator == QStyleOptionHeader.SortIndicator.SortUp
@@ -597,7 +597,7 @@ def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -
 
 
 def _flat(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw nothing, in place of a line that Fusion would draw."""
+    """Draw nothing, so that a line of Fusion is left out."""
     return True
 
 

@@ -67,7 +67,7 @@ class Log:
         self.start_file()
 
     def start_file(self) -> None:
-        """Start writing to the file as well; idempotent."""
+        """Start to write the log to the file as well; repeated calls do nothing."""
         waiting, self._waiting = self._waiting, None
         if waiting is None:
             return

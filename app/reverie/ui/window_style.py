@@ -82,7 +82,7 @@ def read_window_style(settings_file: Path) -> WindowStyle:
 
 
 def language_of(wanted: str, system: list[str]) -> str:
-    """Return the language to translate into, empty for English.
+    """Return the language of the window's texts; empty for English.
 
     `wanted` is the setting; `system` lists the system's languages, such as `de-AT`, in order of preference.
     """
@@ -108,7 +108,7 @@ class AppearanceControl(QObject):
         application.styleHints().colorSchemeChanged.connect(self._on_scheme)
 
     def begin(self, look: WindowStyle) -> None:
-        """Apply a style including its language, before the window is created."""
+        """Apply a style including its language; call this before the window is created."""
         self._speak(language_of(look.language, list(QLocale.system().uiLanguages())))
         if look.language != "system":
             QLocale.setDefault(QLocale(look.language))
@@ -159,7 +159,7 @@ class AppearanceControl(QObject):
             self._use_palette("system")
 
     def _use_palette(self, theme: str) -> None:
-        """Set our own light or dark palette; a system in high contrast keeps its own."""
+        """Set our light or dark palette, as `theme` says; in a high contrast system, keep the system's."""
         self._application.setPalette(QPalette())  # the system's own
         system = self._application.palette()
         colours = [system.color(role) for role in (_ROLE.Base, _ROLE.Window, _ROLE.Text)]

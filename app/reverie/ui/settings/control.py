@@ -85,7 +85,10 @@ class SettingsControl(QObject):
     def open_profile(
         self, profile: Profile, engine: EngineClient, session: HomeSession | None, setting: str = ""
     ) -> None:
-        """Show the settings of this machine and of one of its homes, starting with a page or a setting."""
+        """Show the settings of this machine and of one of its homes.
+
+        `setting`: the page or setting to show first; empty for the first page.
+        """
         if session is None:
             self.open(ProfileSettings(profile, engine))
         else:
@@ -117,7 +120,7 @@ class SettingsControl(QObject):
         self._read()
 
     def stop(self) -> None:
-        """End the lanes. Called when the window closes."""
+        """End the lanes and cancel their jobs, because the window closes."""
         for lane in self._lanes:
             lane.stop()
 
@@ -199,7 +202,7 @@ class SettingsControl(QObject):
         about: str,
         done: Callable[[Any], None],
     ) -> None:
-        """Call a model service with the settings that are in the form, saved or not.
+        """Call a model service with the unsaved settings and key of the form.
 
         `question` selects the method, `about` is its argument, and `done` is called with the result.
         """
@@ -267,7 +270,7 @@ class SettingsControl(QObject):
 
     @Slot()
     def _on_closed(self) -> None:
-        """Abandon the requests of the closed dialog."""
+        """Abandon the requests that the closed dialog has made."""
         for lane in self._lanes:
             lane.abandon("shown")
         if self.dialog is not None:

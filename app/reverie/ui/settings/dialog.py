@@ -26,7 +26,7 @@ from reverie.ui.widgets.layouts import column, row_of, scrolled, stacked
 from reverie.ui.widgets.messages import MessageBar
 
 TYPING_MS = 400
-"""Milliseconds after the last edit before it is saved."""
+"""The delay in milliseconds between the last edit and its saving."""
 _SIDE_CHARS = 18
 _NARROW_CHARS = 72
 _ROWS_ABOVE = 3.5
@@ -169,7 +169,7 @@ class SettingsDialog(QDialog):
         return [field for field in self.fields.values() if isinstance(field.widget, ModelBox)]
 
     def say_used(self, name: str, reason: str) -> None:
-        """Show which engine the Consolidate button uses with the saved settings, and the reason."""
+        """Show the engine that the Consolidate button uses with the saved settings, and the reason."""
         model = self.tr("Consolidate currently uses {model}. {reason}").format(
             model=visible(name), reason=reason
         )
@@ -229,7 +229,7 @@ class SettingsDialog(QDialog):
             self.reject()
 
     def failed(self, error: UserError) -> None:
-        """Show an error; the user's input stays."""
+        """Show the error of a save; the user's input stays."""
         self._saving, self._has_failed, self._to_remove = None, True, ""
         self.message.say_error(error)
         self._validate()
@@ -272,7 +272,7 @@ class SettingsDialog(QDialog):
             self._close()
 
     def _close(self) -> None:
-        """Close the dialog, after all valid edits have been saved."""
+        """Close the dialog; ask first if there is input that was not saved."""
         self._closing = False
         if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
             answer = ask_unsaved(self, [self.problem] if self.problem else [])
@@ -283,7 +283,10 @@ class SettingsDialog(QDialog):
         super().reject()
 
     def key_kept(self, service: str, key: str) -> None:
-        """Clear the field of the key. Called when the key has been stored in the keyring."""
+        """Clear the field with the key of `service`, because the keyring now has `key`.
+
+        If the dialog waited for this, close it.
+        """
         self.models.key_kept(service, key)
         if self._closing:
             self.reject()
@@ -353,5 +356,5 @@ class SettingsDialog(QDialog):
 
 
 def _settings_of(changes: SettingsDraft | None) -> frozenset[str]:
-    """Return the names of the changed settings."""
+    """Return the keys of the changed settings; empty for None."""
     return frozenset((*changes.values, *changes.providers)) if changes is not None else frozenset()

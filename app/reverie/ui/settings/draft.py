@@ -45,7 +45,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def last(self) -> str:
-        """The name of the setting within its table."""
+        """The last part of the key: the name of the setting within its table."""
         return self.key.rpartition(".")[2]
 
     @property
@@ -117,7 +117,7 @@ def _setting(key: str, field: FieldInfo) -> Setting:
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
-    """Return the limit `name` that the type of `field` states."""
+    """Return the limit called `name` that the type of `field` has; None if it has none."""
     return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
 
 

@@ -256,7 +256,7 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 
 
 class Row(Struct, frozen=True):
-    """A row of a page, and the text in which the search of the settings looks for words."""
+    """A row of a page, and the text that the search of the settings compares with the typed words."""
 
     widget: QWidget
     heading: QWidget | None
@@ -291,7 +291,7 @@ class SettingsPage(QWidget):
         self._gate()
 
     def lay_out(self) -> None:
-        """Add the groups of the page one below the other."""
+        """Add the groups of the page, one below the other."""
         for heading, rows in self.spec.groups:
             self.add_group(heading, rows)
 
@@ -338,7 +338,7 @@ class SettingsPage(QWidget):
         self.form.setRowWrapPolicy(ways.WrapAllRows if narrow else ways.WrapLongRows)
 
     def _gate(self) -> None:
-        """Disable the fields that depend on the switch of the page while the switch is off."""
+        """Make the switch of the page enable and disable the fields that depend on it."""
         switch = self.fields[self.spec.switch].widget if self.spec.switch else None
         if not isinstance(switch, QCheckBox):
             return
@@ -354,7 +354,7 @@ class SettingsPage(QWidget):
                 field.show_value(values[key])
 
     def edits(self, kept: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield the (key, value) pairs that are valid and differ from those in `kept`, the saved ones."""
+        """Yield the (key, value) pairs of valid values that differ from the saved ones in `kept`."""
         for key, field in self.fields.items():
             if key in kept and not field.problem and field.value != kept[key]:
                 yield key, field.value

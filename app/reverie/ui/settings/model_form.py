@@ -89,7 +89,7 @@ class ProbeLines(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Reserve the height of all steps, and more if a long sentence takes several lines."""
+        """Reserve the height of all steps, more if a sentence takes several lines."""
         least = _STEPS * (self.fontMetrics().height() + UNIT)
         self.setMinimumHeight(max(least, self._grid.heightForWidth(self.width())))
 
@@ -204,7 +204,7 @@ class ModelForm(SettingsPage):
         return found
 
     def _changed(self, name: str) -> dict[str, Any]:
-        """Return the unsaved edits of a service."""
+        """Return the unsaved edits of the service `name`."""
         kept = {**self._defaults, **self._kept.get(name, {})}
         return {last: value for last, value in self._edits.get(name, {}).items() if value != kept[last]}
 
@@ -247,7 +247,7 @@ class ModelForm(SettingsPage):
         self._validate()
 
     def show_models(self, models: ModelsView) -> None:
-        """Show the facts about the services that the engine returned."""
+        """Show the services, and the facts about them, that the engine returned."""
         self._known = {provider.name: provider for provider in models.providers}
         self._fill_services()
         self._say_known()
@@ -282,7 +282,7 @@ class ModelForm(SettingsPage):
         self._say_known()
 
     def _say_known(self) -> None:
-        """Set the placeholders, which show the meaning of empty fields."""
+        """Set the placeholder texts, which show the values that empty fields stand for."""
         known = self._known.get(self._shown)
         address = self.fields[f"{_PREFIX}base_url"].widget
         assert isinstance(address, QLineEdit)
@@ -309,7 +309,7 @@ class ModelForm(SettingsPage):
         self.use_button.setEnabled(ready)
 
     def finish(self) -> None:
-        """Accept the input of the focused field. Called before the dialog closes."""
+        """Save the typed key and the input of the focused field; call this before the dialog closes."""
         self.give_key()
         if self._shown and self.fields[f"{_PREFIX}headers"].widget.hasFocus():
             self._on_edited()
@@ -322,7 +322,7 @@ class ModelForm(SettingsPage):
             self.key_given.emit(self._shown, key)
 
     def key_kept(self, service: str, key: str) -> None:
-        """Clear the field of the key. Called when the key has been stored in the keyring."""
+        """Clear the field with the key of `service`, because the keyring now has `key`."""
         if service == self._shown and self.key.text().strip() == key:
             self.key.clear()
 
@@ -367,7 +367,7 @@ class ModelForm(SettingsPage):
         self.results.say([(line.state, line.sentence) for line in lines])
 
     def failed(self, sentence: str) -> None:
-        """Show why the test failed, or why the models could not be listed."""
+        """Show the reason why the test failed, or why the models could not be listed."""
         self._end()
         self.results.say([("fail", sentence)])
 

@@ -34,7 +34,7 @@ class PageSpec(Struct, frozen=True):
     switch: str = ""
     """The setting that enables the others."""
     free: tuple[str, ...] = ()
-    """Settings that apply even while the switch is off."""
+    """The settings that can be edited even while the switch is off."""
 
     @property
     def keys(self) -> tuple[str, ...]:

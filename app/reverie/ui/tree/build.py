@@ -74,7 +74,7 @@ def build_tree(
 
 
 class _ScopeBuild:
-    """The builder of one scope. It adds its nodes to the lookups `files` and `folders`."""
+    """A builder of the tree of one scope, which adds its nodes to the lookups `files` and `folders`."""
 
     def __init__(
         self,

@@ -141,15 +141,18 @@ class Arrangement(NamedTuple):
 
     sort: SortKey = "name"
     show: Show = "all"
-    """All memories, those that the agent loads in full, that another program changed unseen, that are
-    pinned, that have an outdated statement, or that have a warning."""
+    """The kind of memories that are shown.
+
+    All memories, those that the agent loads in full, that another program changed unseen, that are pinned,
+    that have an outdated statement, or that have a warning.
+    """
     only: frozenset[str] = frozenset()
     """The memory paths to show for "loaded", "stale" and "warnings", which need more than the tree."""
     also: frozenset[str] = frozenset()
     """Memory paths that are always shown, so that a file does not disappear while the user works on it."""
 
     def takes(self, data: FileData) -> bool:
-        """Return whether the filter shows this memory."""
+        """Return whether the filter lets this memory be shown."""
         if self.show == "all" or data.path in self.also:
             return True
         if self.show == "changed":
@@ -157,7 +160,7 @@ class Arrangement(NamedTuple):
         return data.file.usage.pinned if self.show == "pinned" else data.path in self.only
 
     def shows(self, companion: Companion) -> bool:
-        """Return whether the filter shows this companion file."""
+        """Return whether the filter lets this companion be shown."""
         return self.show == "all" or (self.show == "loaded" and str(companion.path) in self.only)
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
@@ -233,7 +236,7 @@ def path_of(data: RowData | None) -> str:
 
 
 def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
-    """Return the row of the companion whose file is `path`, or None."""
+    """Return the row of the companion whose file is `path`; None if there is none."""
     beside = (node.data for scope in tree.root.children for node in scope.children)
     return next(
         (data for data in beside if isinstance(data, CompanionData) and str(data.companion.path) == path),

@@ -154,13 +154,13 @@ class MemoryTreeModel(NodeModel):
         self.warnings_changed.emit()
 
     def set_loaded(self, states: Mapping[str, LoadState]) -> None:
-        """Show how much of each file the agent loads; see `context.view.load_states`."""
+        """Show for each file which part of it the agent loads; see `context.view.load_states`."""
         before, self._loaded = self._loaded, states
         self._touch_differing(before, states)
         self.loaded_changed.emit()
 
     def loaded_at(self, path: str) -> LoadState | Literal[""]:
-        """Return how much of a file the agent loads; empty if nothing is loaded or if this is not known."""
+        """Return the part of a file that the agent loads; empty if none, or if this is unknown."""
         return self._loaded.get(path, "")
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
@@ -193,7 +193,10 @@ class MemoryTreeModel(NodeModel):
         self._view = view
 
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
-        """Return the index of a memory path, which may be a file, a folder or a scope root."""
+        """Return the index of the row at a memory path, of a file, folder or scope root; invalid for none.
+
+        `reveal`: also find a row beyond the limit of its level.
+        """
         for folder in (False, True):
             keys = path_keys(path, folder=folder)
             index = self.index_of(keys, reveal=reveal) if keys else QModelIndex()
@@ -230,7 +233,7 @@ class MemoryTreeModel(NodeModel):
         return f"{name}.{ending}" if keeps else name
 
     def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
-        """Return why the row at `path` cannot be renamed to `name`; empty if it can.
+        """Return the reason why the row at `path` cannot be renamed to `name`; empty if it can.
 
         With `also_same`, the current name counts as a problem too.
         """
@@ -346,7 +349,7 @@ class MemoryTreeModel(NodeModel):
         return is_over_cap(data.file.unseen_reason) or is_marked(self._lint.get(data.path, ()))
 
     def _rule(self, data: FileData | FolderData) -> FileRule:
-        """Return who may change a file or folder.
+        """Return the rule of a file or folder, which says who may change it.
 
         Before the first view is set, every file counts as editable; the store then refuses a change that is
         not allowed.
@@ -370,7 +373,7 @@ class MemoryTreeModel(NodeModel):
         return f"{usage.agent_count}× · {short_age(self._now(), usage.last_accessed_at)}"
 
     def tooltip_lines(self, data: Any) -> list[str]:
-        """Return the lines of a row's tool tip, one fact each."""
+        """Return the lines of a row's tool tip, each with one fact."""
         match data:
             case FileData():
                 return [data.path, *self._file_facts(data)]
@@ -459,7 +462,7 @@ class MemoryTreeModel(NodeModel):
 
 
 def _drawn(loaded: LoadState | None) -> LoadState | Literal[""]:
-    """Return the load state that a row shows by a sign; empty for files that are loaded only when needed."""
+    """Return the load state for which a row shows a sign; empty for files loaded only when needed."""
     return "" if loaded in (None, "needed") else loaded
 
 
@@ -468,7 +471,7 @@ def _capital(text: str) -> str:
 
 
 def loaded_words(loaded: LoadState) -> str:
-    """Return in words how much of a file the agent loads."""
+    """Return in words which part of a file the agent loads."""
     return {
         "full": tr("loaded in full"),
         "part": tr("loaded in part"),

@@ -21,7 +21,7 @@ class NameValidator(QValidator):
         self._path = path
 
     def problem(self, text: str) -> str:
-        """Return why `text` cannot be the name; empty if it can, or if it is the current name."""
+        """Return the reason why `text` cannot be the name; empty if it can, or if it is the current name."""
         return self._model.name_problem(
             self._path, self._model.with_ending(self._path, text.strip()), also_same=False
         )

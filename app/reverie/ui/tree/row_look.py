@@ -54,7 +54,7 @@ class RowLook(NamedTuple):
     lock: str = ""
     """The icon of a row that cannot be edited."""
     cut_end: bool = False
-    """Whether to elide the name at its end, as it is a sentence; other names are elided in the middle."""
+    """Whether to shorten the name at its end, because it is a sentence; other names lose their middle."""
     struck: bool = False
     """Whether to strike out the name, because the file was deleted."""
 
@@ -98,7 +98,7 @@ def _of_companion(data: CompanionData) -> RowLook:
 
 
 def _when_read(loading: Loading) -> str:
-    """Return in words when the agent reads a file that it loads beside its memories."""
+    """Return in words the occasion at which the agent reads a companion."""
     if loading in ("start", "unopened"):
         return tr("instructions file")
     if loading == "on-demand":

@@ -234,7 +234,7 @@ class MemoryTreeView(QTreeView):
         return hidden
 
     def select_after_removal(self, path: str) -> None:
-        """Select the neighbour of `path`, which this window is about to delete, once it has been deleted."""
+        """Select the neighbour of `path` once this window has deleted the memory at `path`."""
         index = self._memory.index_at(path)
         neighbour = index.siblingAtRow(index.row() + 1)
         if not neighbour.isValid():
@@ -243,7 +243,7 @@ class MemoryTreeView(QTreeView):
         self._after_removal = path_of(data) if isinstance(data, FileData) else ""
 
     def forget_removal(self) -> None:
-        """Cancel `select_after_removal`, because the file was not removed."""
+        """Undo `select_after_removal`, because the file was not removed."""
         self._after_removal = ""
 
     def current_scope(self) -> str:
@@ -331,7 +331,7 @@ class MemoryTreeView(QTreeView):
 
     @Slot()
     def _reveal_near_end(self) -> None:
-        """Reveal more rows of every level that hides rows and whose end is near the viewport."""
+        """Reveal more rows of each level that has hidden rows if the end of its shown rows is near."""
         wide: list[QModelIndex] = []
         for index in self._visible():
             parent = index.parent()

@@ -253,7 +253,7 @@ class FitPushButton(QPushButton):
         self._fit()
 
     def _measure(self) -> None:
-        """Compute the size hint from the whole text, even while a shortened one is shown."""
+        """Compute the size hint for the whole text, even while a shortened one is shown."""
         self.setText(self._whole)
         self._hint = super().sizeHint()
         self._fit()
@@ -264,7 +264,7 @@ class FitPushButton(QPushButton):
 
 
 def flat_button(action: QAction) -> QToolButton:
-    """Return a button without a frame for `action`; its text and state follow the action."""
+    """Return a button without a frame that shows and triggers `action`."""
     button = QToolButton()
     button.setDefaultAction(action)
     button.setAutoRaise(True)
@@ -297,7 +297,7 @@ class FitToolButton(QToolButton):
         self.take_action_text()
 
     def take_action_text(self) -> None:
-        """Set the text from the action; needed after each change of the action, as Qt resets the text."""
+        """Set the text of the action, shortened to fit; needed after each change, as Qt resets the text."""
         action = self.defaultAction()
         if action is not None:
             self._whole = action.iconText()
@@ -369,9 +369,9 @@ class FitCombo(QComboBox):
         return QSize(_NARROWEST, super().minimumSizeHint().height())
 
     def follow(self) -> None:
-        """Update the tool tip to that of the current item.
+        """Set the tool tip to that of the current item.
 
-        Called when the current item changes; if signals are blocked, the caller must call it.
+        A change of the current item triggers this; while signals are blocked, call it explicitly.
         """
         tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
         self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))

@@ -137,7 +137,7 @@ def split(
     upright: bool = False,
     grows: QWidget | None = None,
 ) -> QSplitter:
-    """Return a splitter with two parts side by side, or one above the other if `upright`.
+    """Return a splitter with two parts side by side; with `upright`, one above the other.
 
     No part can be collapsed. `sizes` are their initial sizes in pixels; `grows`, one of the parts, takes the
     remaining space.
@@ -297,7 +297,7 @@ class Panes(QSplitter):
         self.setChildrenCollapsible(False)
 
     def turn(self, width: int) -> None:
-        """Choose the orientation for this width of the owner."""
+        """Place the panes side by side or one above the other, depending on the `width` of the owner."""
         wide = width >= self._beside_from
         wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.orientation() != wanted:

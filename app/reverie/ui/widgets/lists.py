@@ -45,7 +45,7 @@ class TwoLines(Struct, frozen=True):
     right_below: str = ""
     """Text at the end of the lower line."""
     grave: bool = False
-    """Whether to paint the icon in the colour of errors."""
+    """Whether to draw the icon in the colour of errors."""
     marks: tuple[str, ...] = ()
     """Icons at the end of the upper line, from the right edge inwards."""
     cut: Cut = "middle"

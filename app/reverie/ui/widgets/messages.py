@@ -193,7 +193,7 @@ class MessageBar(QWidget):
 
 
 STAYS_MS = 8_000
-"""How long a `Toast` is shown, in milliseconds; a warning stays until it is dismissed."""
+"""The time in milliseconds for which a `Toast` is shown; a warning stays until it is dismissed."""
 
 
 class Toast(MessageBar):
@@ -218,7 +218,7 @@ class Toast(MessageBar):
             self._until.stop()
 
     def leave(self) -> None:
-        """Hide the message; called when another place is shown. A warning stays until it is dismissed."""
+        """Hide the message, because another place is shown; a warning stays until it is dismissed."""
         if self._until.isActive():
             self.clear()
 

@@ -43,7 +43,7 @@ class ReadOnlyText(FormattedTextBox):
         self._rest = single_shot(self, 0, self._go_on)
 
     def _nothing(self) -> None:
-        """Do nothing; called in place of the function that fills the box, while nothing is shown."""
+        """Do nothing; stands in for a callback that is not set."""
 
     def begin(self, again: Callable[[], None]) -> Theme:
         """Clear the text and return the theme.
@@ -83,7 +83,7 @@ class ReadOnlyText(FormattedTextBox):
             self._rest.start()
 
     def _add(self) -> bool:
-        """Add the next lines and return whether no more lines follow."""
+        """Add the next lines; return True if no more lines follow."""
         most = self.document().characterCount() + CHARS_AT_ONCE
         self._cursor.beginEditBlock()
         try:

@@ -125,9 +125,9 @@ class RowDelegate(QStyledItemDelegate):
         colours: _Colours,
         ratio: float,
     ) -> int:
-        """Draw use count, pin, warning and badge at the right edge.
+        """Draw use count, pin, warning and badge at the right edge of a row.
 
-        Return the x coordinate at which the name must end.
+        Returns the x coordinate at which the name must end.
         """
         right = area.right()
         side = icon_size(option.font)
@@ -183,7 +183,7 @@ class RowDelegate(QStyledItemDelegate):
 
 
 def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
-    """Draw how much of a memory is loaded.
+    """Draw the sign for the part of a memory that is loaded.
 
     A full dot: all; half a dot: a part; a dotted ring: its line in an index; a ring: only its name.
     """

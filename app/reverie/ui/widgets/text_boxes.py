@@ -22,12 +22,12 @@ _OUT_OF = str.maketrans(_STAND_INS + "\u2029", _BREAKING + "\n")
 
 
 def for_document(text: str) -> str:
-    """Return `text` in the form to pass to a document, with stand-ins; its length stays the same."""
+    """Return `text` with stand-ins in place of some characters, for a document; its length stays the same."""
     return text.translate(_INTO) if any(map(text.__contains__, _BREAKING)) else text
 
 
 def fits_document(text: str) -> bool:
-    """Return whether a document returns `text` unchanged, which it does unless `text` contains a stand-in."""
+    """Return whether a document would return `text` unchanged; False if `text` contains a stand-in."""
     return not any(map(text.__contains__, _STAND_INS))
 
 

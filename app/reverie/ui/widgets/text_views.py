@@ -40,7 +40,7 @@ MOST_ROWS = 4_000
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
-    """Return in words how lines that look alike differ; empty if `kinds` is empty."""
+    """Return in words the differences between lines that look alike; empty if `kinds` is empty."""
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
@@ -55,7 +55,7 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
-    """Return (rows, cut): as many escaped rows of a text as a view can show, and whether rows are missing."""
+    """Return as many escaped rows of a text as a view can show, and whether some are missing."""
     rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
@@ -193,7 +193,7 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """Return the row, from 0, at which each shown line begins, and then the row after the last one."""
+    """Return the row, from 0, at which each shown line begins, followed by the number of all rows."""
     found = [0]
     for line in text.split("\n", MOST_ROWS)[:MOST_ROWS]:
         if found[-1] >= MOST_ROWS:

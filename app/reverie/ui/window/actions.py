@@ -56,7 +56,7 @@ Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """Return True; this is the rule of actions that are always enabled."""
+    """Return True: the rule of actions that are always enabled."""
     return True
 
 
@@ -65,22 +65,22 @@ class ActionSpec(Struct, frozen=True):
 
     id: str
     menu: str
-    """A key of `MENUS`."""
+    """The key of its menu in `MENUS`."""
     text: str
     slot: str
     """The dotted name of a method of the window."""
     keys: tuple[str, ...] = ()
-    """Portable key names; the first is shown."""
+    """The names of its keys, portable between systems; the first is shown."""
     icon: str = ""
     tip: str = ""
     rule: Rule = always
     separator: bool = False
     checkable: bool = False
     where: Literal["window", "tree", "editor"] = "window"
-    """Keys of the tree or the editor work only while that has the focus.
+    """The part of the window in which the keys of the action work.
 
-    So in the editor, Del and Ctrl+Z act on the text, and Ctrl+F searches in the file instead of in the
-    memories.
+    Keys of the tree or the editor work only while that has the focus. So in the editor, Del and Ctrl+Z act on
+    the text, and Ctrl+F searches in the file instead of in the memories.
     """
     destructive: bool = False
     """Whether the action removes something, so that the palette never suggests it."""
@@ -341,7 +341,7 @@ _CONTEXTS = {
 
 
 class Actions(QObject):
-    """The actions of one window: a QAction per row, connected to the window's slot of that name."""
+    """The actions of one window: one QAction per row of the registry, connected to the slot of that name."""
 
     def __init__(self, window: QObject, icons: Icons) -> None:
         super().__init__(window)
@@ -377,7 +377,7 @@ class Actions(QObject):
             self._made[spec.id].setEnabled(spec.rule(self.state))
 
     def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
-        """Add the actions to `menu`, with the registry's separators except at its top."""
+        """Add the actions to `menu`, with the separators of the registry except at the top."""
         separators = {spec.id: spec.separator for spec in ACTIONS}
         for id_ in ids:
             if separators[id_] and not menu.isEmpty():

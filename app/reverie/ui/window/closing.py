@@ -122,7 +122,7 @@ class HomeCloser(QObject):
 
     @Slot()
     def show_again(self) -> None:
-        """Select the place that is shown.
+        """Select the row of the place that is shown.
 
         If the home no longer lists the place, select its workspace in the project that it belongs to now,
         else the home itself.
@@ -158,10 +158,10 @@ class UnsavedChanges:
         self._home = ""
 
     def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
-        """Return whether `home` (if empty: every home) has no unsaved text, or its text may be discarded.
+        """Return whether `home` (if empty: every home) may be closed without saving anything first.
 
-        The user is asked if necessary. After "save" the result is False, and `then` is called once everything
-        is saved; if `then` is None, the window closes then.
+        The user is asked if there is unsaved text. After "save" the result is False, and `then` is called
+        once everything is saved; if `then` is None, the window closes then.
         """
         if not self._tab.telling.may_close(home):
             return False
@@ -179,7 +179,7 @@ class UnsavedChanges:
         return tuple(file for file in self._tab.buffers.unsaved() if not home or file.buffer.ref.home == home)
 
     def update(self) -> None:
-        """Close the window or home if everything is saved now; cancel closing if a save failed."""
+        """Continue closing the window or home if everything is saved now; cancel it if a save failed."""
         then = self._then
         if then is None:
             return

@@ -50,7 +50,10 @@ class GarbageCollection(QObject):
             gc.collect(0)
 
     def stop(self) -> None:
-        """Stop; called when the window closes. After the last window, Python's collector is enabled again."""
+        """Stop collecting, because the window closes.
+
+        After the last window, Python's own collector is enabled again.
+        """
         if not self._stopped:
             self._stopped = True
             self._timer.stop()

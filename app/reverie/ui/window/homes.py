@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 from reverie.ui.window.picker import Place, home_node, troubled_node
 
 AT_ONCE_S = 0.01
-"""Seconds that the GUI thread waits for the disk of a place; most disks answer in a tenth of that."""
+"""The time in seconds for which the GUI thread waits for the disk of a place; most need a tenth of it."""
 _ASK_AGAIN_MS = 50
 
 
@@ -100,7 +100,7 @@ class OpenHomes(QObject):
 
     @property
     def nodes(self) -> tuple[RowNode, ...]:
-        """The nodes of the picker, in the order in which the homes were opened; last those not opened."""
+        """The nodes of the list of homes, in the order of their opening; those not opened come last."""
         troubled = (
             troubled_node(str(place.root), str(place.error), silent=place.silent)
             for place in self._troubled.values()
@@ -132,7 +132,7 @@ class OpenHomes(QObject):
         return frozenset(self._places.get(session.info.id, ()))
 
     def discover(self) -> None:
-        """Open every home that an agent of this user has."""
+        """Find every home that an agent of this user has, and open these homes."""
 
         services = self._engine.client.services
 
@@ -168,7 +168,7 @@ class OpenHomes(QObject):
 
     @Slot()
     def _ask_again(self) -> None:
-        """Check again whether the disks of the places that did not answer do so now."""
+        """Check whether disks that did not respond do so now; open the places on these."""
         for path, look in list(self._asking_places.items()):
             known = self._troubled.get(path)
             if look.answered.is_set():
@@ -183,7 +183,7 @@ class OpenHomes(QObject):
             self._asking_again.stop()
 
     def _say_troubled(self, place: TroubledPlace) -> None:
-        """List a place that cannot be opened now; if its disk hangs, open it once the disk answers."""
+        """List and report a place that cannot be opened now; if its disk hangs, open it once it responds."""
         known = self._troubled.get(place.root)
         self._troubled[place.root] = place
         if place.silent and place.root not in self._asking_places:
@@ -213,7 +213,7 @@ class OpenHomes(QObject):
         there.try_again()
 
     def try_again(self, place: Place) -> bool:
-        """Retry a place that could not be opened; called when the user selects it.
+        """Retry a place that could not be opened, which the user has selected.
 
         Return True if a place of this machine is being opened again. A place whose disk does not answer is
         opened once the disk does; the result is then False.
@@ -309,7 +309,10 @@ class OpenHomes(QObject):
         )
 
     def _discover_projects(self, homes: DiscoveredHomes) -> None:
-        """Open the stores in the projects of these homes, after the homes, as finding them takes longer."""
+        """Find and open the stores in the projects of these homes.
+
+        This comes after the homes themselves, because it takes longer.
+        """
         services = self._engine.client.services
 
         def failed(error: UserError) -> None:
@@ -339,7 +342,7 @@ class OpenHomes(QObject):
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
-        """Ask whether this is a known home that was moved; if so, open it as that home, and return True.
+        """Return whether the user says that this is a known home that was moved; if so, open it as that home.
 
         The question is asked once per window and home, and only if the window may ask.
         """
@@ -362,7 +365,7 @@ class OpenHomes(QObject):
 
     @Slot(str, object)
     def set_lost(self, home_id: str, stores: tuple[LostStore, ...]) -> None:
-        """Set the orphaned stores of a home after a search."""
+        """Set the orphaned stores of a home, as a search has found them."""
         session = self._sessions.get(home_id)
         if session is not None and self._lost.get(home_id) != stores:
             self._lost[home_id] = stores
@@ -416,6 +419,6 @@ class OpenHomes(QObject):
             session.close(leave=False)
 
     def disconnect_machines(self) -> None:
-        """End the connections to other machines, after the last request was sent."""
+        """End the connections to other machines; call this after the last request was sent."""
         for there in self._machines.values():
             there.stop()

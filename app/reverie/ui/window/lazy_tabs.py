@@ -138,11 +138,11 @@ class LazyTabs(QObject):
 
     @property
     def agent_jobs(self) -> JobsDialog | None:
-        """The dialog with the agent's jobs; None until it is first shown."""
+        """The dialog with the agent's jobs; None before it is first shown."""
         return self._parts.get("jobs")
 
     def load(self) -> None:
-        """Import the tabs in a job, once; called when the first tree is on screen."""
+        """Import the tabs in a job, then build the services; repeated calls do nothing."""
         if self._asked or self._closed:
             return
         self._asked = True
@@ -158,7 +158,7 @@ class LazyTabs(QObject):
         lane.submit("load the other tabs", work, done=self._build)
 
     def _build(self, factories: Mapping[str, Factory]) -> None:
-        """Build the services and the tab that is shown."""
+        """Store the factories, and build the services and the tab that is shown."""
         if self._closed:
             return
         self._factories = factories
@@ -172,7 +172,7 @@ class LazyTabs(QObject):
 
     @Slot(int)
     def _on_current(self, index: int) -> None:
-        """Build the tab that is shown, if it is not built yet."""
+        """Build the tab at `index`, which is shown now, if it is not built yet."""
         name = {_CHANGES: "changes", _TRACES: "traces", _TRANSCRIPTS: "transcripts"}.get(index)
         if self.is_built and not self._closed and name is not None:
             self._part(name)
@@ -277,7 +277,7 @@ class LazyTabs(QObject):
             self.traces.follow_place(followed)
 
     def host(self) -> None:
-        """Host the services of the open homes, if they are switched on."""
+        """Request the background services of the open homes, if they are switched on."""
         self._hosting = True
         if self.is_built:
             self.services.run_for(self._context.homes.sessions)
@@ -294,12 +294,12 @@ class LazyTabs(QObject):
         return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
-        """Check the background services again; called when the window gets the focus."""
+        """Check the switches of the background services again, as another process may have changed them."""
         if self.is_built:
             self.services.host.recheck()
 
     def stop(self) -> None:
-        """Stop the tabs; called when the window closes."""
+        """Stop the controllers of the tabs, because the window closes."""
         self._closed = True
         for name in ("changes", "services", "traces", "transcripts", "context", "failures"):
             if name in self._parts:

@@ -22,7 +22,7 @@ from reverie.ui.session import HomeOpened, open_home
 
 TRY_AGAIN_MS = 10_000
 _THE_MACHINE = Path()
-"""The key of an error of the machine itself, not of one of its homes."""
+"""The key under which an error of the machine itself is stored, as opposed to one of its homes."""
 
 
 class MachineHomes(QObject):
@@ -90,7 +90,7 @@ class MachineHomes(QObject):
         )
 
     def try_again(self) -> None:
-        """Retry at once; called when the user selects a row that failed."""
+        """Retry at once, because the user has selected a row that failed."""
         if self.link.machine is not None:
             self.link.machine.hurry()
         self.open()
@@ -103,7 +103,7 @@ class MachineHomes(QObject):
             self.listed.emit()
 
     def stop(self) -> None:
-        """End the connection when the window closes."""
+        """End the connection to the machine, because the window closes."""
         self._again.stop()
         self.link.stop()
         self._lane.stop()

@@ -220,7 +220,7 @@ class MainWindow(QMainWindow):
 
     @property
     def gave_up(self) -> bool:
-        """Whether nothing more will be shown, because no home was found or it could not be opened."""
+        """Whether there is nothing to show, because no home was found or it could not be opened."""
         return self._gave_up
 
     @property
@@ -264,7 +264,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
-        """Show the first home that is found, and any that the user opens later."""
+        """Show an opened home if it is the first one, or one that the user has asked for."""
         is_wanted = not self._wanted.isdisjoint(self.homes.asked_by(session))
         if self._options.choosing and not (self._chosen or is_wanted):
             self._show_start_page()
@@ -276,9 +276,9 @@ class MainWindow(QMainWindow):
             self._pick_in(session)
 
     def _show_asked(self, workspace: str, project: str) -> None:
-        """Select a workspace or, if it is empty, a project, of any open home.
+        """Select a workspace or, if it is empty, a project, in any open home that has it.
 
-        The home that is shown is searched first.
+        The home that is shown is searched first. If no home has it, the status bar reports this.
         """
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
             self.say(self.tr("No open home has the project {path}.").format(path=project))
 
     def _pick_in(self, session: HomeSession) -> None:
-        """Select the requested workspace or project of a home.
+        """Select in a home the workspace or project that the command line names.
 
         Without one, select the workspace used last, else the first, else the home itself.
         """
@@ -352,7 +352,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _on_home_chosen(self, home: str) -> None:
-        """Show the home of a card of the start page."""
+        """Show the home that the user has chosen on the start page."""
         session = self.homes.session(home)
         if session is not None:
             self._wanted.clear()
@@ -417,7 +417,7 @@ class MainWindow(QMainWindow):
         self.picker.pick_hit(hit)
 
     def show_no_home(self) -> None:
-        """Show that no home is open; the next one that is opened is shown."""
+        """Show that no home is open, and show the next one that is opened."""
         self._chosen = False
         self._take_session(None)
         self.lazy_tabs.follow_place(None)
@@ -514,7 +514,7 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage(visible(sentence))
 
     def places(self) -> tuple[Path, ...]:
-        """Return the paths of the homes on this machine, even of those that were only requested so far."""
+        """Return the paths of the homes on this machine, open or only requested so far."""
         opened = (session.info.root for session in self.homes.sessions if session.is_here)
         asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
@@ -604,7 +604,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_displaced(self, change: LoadedNext) -> None:
-        """Announce that a save changes what a new session of the agent loads."""
+        """Show in the status bar how a save changes the files that a new session of the agent loads."""
         self.say(" ".join(loaded_next_words(change)))
 
     @Slot(object)
@@ -649,7 +649,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop_runs(self) -> bool:
-        """Return whether no run of this window is active, or the user agrees to stop it."""
+        """Return whether no run of this window is active, or the user agrees to stop the active ones."""
         jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
@@ -679,5 +679,5 @@ class MainWindow(QMainWindow):
 
 
 def _literal(text: str) -> str:
-    """Return a name escaped for the title, where Qt would read `[*]` as the mark of unsaved changes."""
+    """Return a name escaped for a window title, in which Qt would replace `[*]`."""
     return visible(text).replace("[*]", "[*][*]")

@@ -77,12 +77,12 @@ class Entry(Struct, frozen=True):
 
     @property
     def literal_only(self) -> bool:
-        """Whether this line is listed only for literal matches, never for a guess."""
+        """Whether the entry is listed only if the typed text occurs in its name, never for a typing error."""
         return self.destructive or bool(self.why_not)
 
     @property
     def line(self) -> str:
-        """The text that the search uses; only the name, if `literal_only`."""
+        """The text with which the typed text is compared: only the name, if `literal_only`."""
         return (self.text if self.literal_only else f"{self.text} {self.detail} {self.words}").casefold()
 
 
@@ -115,7 +115,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
 
 
 def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
-    """Return the actions of the registry as entries, without the palette itself."""
+    """Return the actions of the registry as entries, except the palette's own action."""
     return [
         Entry(
             "command",
@@ -311,7 +311,7 @@ class Palette(QDialog):
         self._suggest()
 
     def open_over(self, window: QWidget) -> None:
-        """Show the palette at the top of `window`, as wide as the window allows."""
+        """Show the palette at the top of `window`, in the full width that it allows."""
         width = min(_WIDTH, window.width() - 2 * GAP)
         row = self.list.sizeHintForRow(0) if self.model.rowCount() else 20
         height = min(_ROWS * row + 60, window.height() - 4 * GAP)

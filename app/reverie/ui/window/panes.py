@@ -40,7 +40,10 @@ def go_to_pane(window: QWidget, step: int) -> None:
 
 
 def _beside(widget: QWidget | None, stops: list[QWidget]) -> list[QWidget]:
-    """Return those of `stops` that lie in the smallest part of the window with both `widget` and a stop."""
+    """Return those of `stops` in the smallest part of the window that has `widget` and at least one stop.
+
+    If there is no such part, return all of `stops`.
+    """
     while widget is not None:
         near = [stop for stop in stops if widget.isAncestorOf(stop)]
         if near:

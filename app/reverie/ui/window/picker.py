@@ -249,9 +249,9 @@ class Picker(QTreeView):
             self.memories_dropped.emit()
 
     def _hold(self, event: QDropEvent) -> bool:
-        """Accept a drag of memories, so that a message can follow their drop; nothing is moved.
+        """Return whether a drag has memories; if so, accept it without moving anything.
 
-        Return whether it is one.
+        It is accepted so that a message can follow the drop.
         """
         is_memory = event.mimeData().hasFormat(PATHS_MIME)
         event.setDropAction(Qt.DropAction.IgnoreAction)
@@ -290,14 +290,11 @@ class Picker(QTreeView):
         return node.data if node is not None else None
 
     def text_of(self, place: Place) -> str:
-        """Return the name of a place that its row shows."""
+        """Return the name of a place, as its row shows it."""
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:
-        """Return the place that other views show while `place` is selected.
-
-        It is the workspace or project of `place` or, if it has neither, its home.
-        """
+        """Return the workspace or project that other views show while `place` is selected, else its home."""
         if place.kind not in ("project", "workspace"):
             return Followed(place.home, "", home_name, home_name)
         name = self.text_of(place)

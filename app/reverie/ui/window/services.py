@@ -110,7 +110,7 @@ class HostControl(QObject):
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
-        """Return the label for the status bar."""
+        """Return the label of a home's services for the status bar."""
         if home_id in self._paused:
             return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
         return host_label(self._status.get(home_id))
@@ -120,7 +120,7 @@ class HostControl(QObject):
         return self._lane.busy
 
     def stop(self) -> None:
-        """End the lane when the window closes; idempotent.
+        """End the lane, because the window closes; repeated calls do nothing.
 
         The services that the window requested end with its connection.
         """
@@ -129,7 +129,7 @@ class HostControl(QObject):
 
     @Slot(str)
     def _settle(self, home_id: str) -> None:
-        """Start or stop the services of a home as requested."""
+        """Start or stop the services of a home, as the switches and the pause require."""
         if self._stopped:
             return
         session, paused = self._homes[home_id], home_id in self._paused
@@ -226,7 +226,7 @@ class ServicesView(QObject):
         self._on_host(self._home)
 
     def run_for(self, sessions: Iterable[HomeSession]) -> None:
-        """Host the services of these homes, if they are switched on."""
+        """Request the background services of these homes, if they are switched on."""
         for session in sessions:
             self.host.add(session)
 
@@ -238,7 +238,7 @@ class ServicesView(QObject):
             self.checks.recheck()
 
     def stop(self) -> None:
-        """Stop the controllers when the window closes."""
+        """Stop the controllers, because the window closes."""
         if self._is_in_traces:
             self.checks.stop()
         self.host.stop()

@@ -80,7 +80,7 @@ class WindowDialogs(QObject):
         return control
 
     def stop(self) -> None:
-        """End the settings' jobs when the window closes."""
+        """End the jobs of the settings dialog, because the window closes."""
         if "settings" in self.__dict__:
             self.settings.stop()
 
