@@ -26,7 +26,7 @@ from helpers.watching import wait_until
 from reverie.cli import main
 from reverie.compose import open_parts
 from reverie.files.watch import Changes
-from reverie.jobs.notes.engine import default_template, structure_of
+from reverie.jobs.single_file.notes_sections import default_template, structure_of
 from reverie.profile import Profile
 from reverie.services.background import open_notes
 from reverie.services.container import HomeContainer

@@ -24,7 +24,7 @@ from reverie.agents.mux.tail import TranscriptTail
 from reverie.cli import main
 from reverie.clock import system_clock
 from reverie.compose import open_parts
-from reverie.jobs.writer.service import WriterOutcome, WriterService
+from reverie.jobs.single_file.writer_service import WriterOutcome, WriterService
 from reverie.profile import Profile
 from reverie.services.background import open_writer
 from reverie.services.workbench import Workbench

@@ -39,7 +39,8 @@ from reverie.errors import StoreError, UserError
 from reverie.files import atomic as checkpoints
 from reverie.files.locks import file_lock
 from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.jobs.model_work import FileDraft
+from reverie.jobs.single_file.draft import FileDraft
+from reverie.llm.tools import Tool
 from reverie.memory import write_guard
 from reverie.memory.history import history
 from reverie.memory.scope_files import FileChange
@@ -203,21 +204,21 @@ def _is_there(parts: HomeContainer, place: Place) -> bool:
 class _Draft(FileDraft):
     """`line` at the end of a file."""
 
+    name = "the file"
+    reason = "line"
+
     def __init__(self, file: Path, line: str) -> None:
         super().__init__(lambda: file.read_bytes() if file.exists() else None)
         self.edit(lambda text: f"{text}{line}\n")
 
-    def _decoded(self, data: bytes | None) -> str:
-        return "" if data is None else data.decode()
-
     def _require_room(self, text: str) -> None:
         pass
 
-    def _no_longer_fits(self) -> StoreError:
-        return StoreError("The line no longer fits.")
+    def tools(self) -> tuple[Tool, ...]:
+        return ()
 
-    def _holds_a_secret(self) -> StoreError:
-        return StoreError("The line is a secret.")
+    def reminder(self) -> str:
+        return ""
 
 
 class _WriteLine(Job[_Draft]):

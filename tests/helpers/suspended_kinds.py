@@ -28,11 +28,10 @@ from reverie.jobs.consolidate.apply import ApplyService
 from reverie.jobs.consolidate.harvest import HarvestRequest, RulesExtractor
 from reverie.jobs.consolidate.review import ReviewSelection
 from reverie.jobs.consolidate.run import DreamRequest
-from reverie.jobs.notes.engine import NotesDraft, NotesTask
-from reverie.jobs.notes.engine import replaced as noted
-from reverie.jobs.notes.service import NotesService
-from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced
-from reverie.jobs.writer.service import WriterService
+from reverie.jobs.single_file.notes import NotesDraft, NotesTask
+from reverie.jobs.single_file.notes_service import NotesService
+from reverie.jobs.single_file.writer import MemoryDraft, WriterTask
+from reverie.jobs.single_file.writer_service import WriterService
 from reverie.llm.client import Account, EngineResult
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.store import MemoryStore
@@ -124,12 +123,11 @@ def _harvest(parts: HomeContainer) -> str:
 class _Writer:
     name = "scripted:model"
 
-    async def write(
-        self, _task: WriterTask, draft: MemoryDraft, tools: WriterTools, _cancelled: Callable[[], bool]
+    async def edit(
+        self, _task: WriterTask, draft: MemoryDraft, _cancelled: Callable[[], bool]
     ) -> EngineResult:
         last = draft.text.splitlines()[-1]
-        draft.edit(partial(replaced, change=Replacement(last, f"{last}\n- {MINE}")))
-        tools.wrote = True
+        draft.replace(last, f"{last}\n- {MINE}")
         return EngineResult("completed")
 
 
@@ -148,11 +146,9 @@ def _write(parts: HomeContainer) -> str:
 class _Notes:
     name = "scripted:model"
 
-    async def update(
-        self, _task: NotesTask, draft: NotesDraft, _cancelled: Callable[[], bool]
-    ) -> EngineResult:
+    async def edit(self, _task: NotesTask, draft: NotesDraft, _cancelled: Callable[[], bool]) -> EngineResult:
         head = "# Worklog\n_What was tried and done, step by step, one short line each_\n"
-        draft.edit(partial(noted, old=head, new=f"{head}- {MINE}\n"))
+        draft.replace(head, f"{head}- {MINE}\n")
         return EngineResult("completed", account=Account())
 
 

@@ -114,7 +114,7 @@ def test_write_it_now_runs_reveries_writer_and_says_what_did_not_work(
 ) -> None:
     driver = windows.open(home)
     tab = examined(driver)
-    monkeypatch.setattr("reverie.jobs.writer.service.WriterService.run_now", failing)
+    monkeypatch.setattr("reverie.jobs.single_file.writer_service.WriterService.run_now", failing)
     tab.answer.button("fix agent-writer").click()
     driver.until(lambda: "The disk is full." in tab.checks.message.text)
     assert tab.checks.message.isVisible(), "also where the runs are shown"

@@ -15,7 +15,7 @@ from helpers.audit import problems
 from helpers.claude_home import ClaudeHomeMaker, newer_topic, session_id, topic
 from reverie.agents.memory_index import Cut, IndexFinding, IndexReport
 from reverie.agents.scopes import Scope
-from reverie.jobs.notes.engine import current_template
+from reverie.jobs.single_file.notes_sections import current_template
 from reverie.services.memory_index import IndexCheck
 from reverie.ui.icons import Icons
 from reverie.ui.memory.edit_dialogs import MoveDialog

@@ -36,9 +36,8 @@ def test_a_wrong_import_is_named(tmp_path: Path) -> None:
         "memory/__init__.py": "",
         "runs/__init__.py": "",
         "jobs/__init__.py": "",
-        "jobs/consolidate/__init__.py": "import reverie.jobs.writer",
-        "jobs/writer/__init__.py": "import PySide6",
-        "jobs/notes/__init__.py": "",
+        "jobs/consolidate/__init__.py": "import reverie.jobs.single_file",
+        "jobs/single_file/__init__.py": "import PySide6",
         "jobs/extraction/__init__.py": "",
         "services/__init__.py": "",
         "ui/__init__.py": "from PySide6 import QtWidgets",
@@ -54,11 +53,11 @@ def test_a_wrong_import_is_named(tmp_path: Path) -> None:
     assert done.returncode != 0
     for broken in (
         "reverie.agents -> reverie.memory",
-        "reverie.jobs.consolidate -> reverie.jobs.writer",
+        "reverie.jobs.consolidate -> reverie.jobs.single_file",
         "attic",
     ):
         assert broken in done.stdout, "a higher floor, a sibling, and a room without a floor"
-    assert "reverie.jobs.writer -> PySide6" in done.stdout
+    assert "reverie.jobs.single_file -> PySide6" in done.stdout
     assert "reverie.ui" not in done.stdout.partition("Broken contracts")[2], "the window may know Qt"
 
 

@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_396,
+    "code lines": 95_273,
     "banners": 3,
-    "value classes": 681,
+    "value classes": 677,
     "forwarders": 102,
     "late imports": 196,
 }

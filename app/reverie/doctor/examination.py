@@ -54,8 +54,8 @@ from reverie.errors import UserError
 from reverie.files.log_file import level_in_words
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import counts, tokens_of
-from reverie.jobs.writer.service import writer_lease_name
-from reverie.jobs.writer.state import PROJECT_MEMORY, interval_of
+from reverie.jobs.single_file.writer_service import writer_lease_name
+from reverie.jobs.single_file.writer_turns import PROJECT_MEMORY, interval_of
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some

@@ -24,7 +24,7 @@ from reverie.doctor.findings import ProbeFacts
 from reverie.errors import UserError
 from reverie.files.directory import is_link, open_regular
 from reverie.files.sidecar import parse_object
-from reverie.jobs.writer.state import coerced
+from reverie.jobs.single_file.writer_turns import coerced
 from reverie.llm.trace_facts import facts_of
 from reverie.llm.trace_reader import read_dump
 from reverie.llm.trace_verdict import RunEvidence, RunVerdict, judge
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reverie.files.locks import LeaseHolder
     from reverie.files.watch import WatchState
     from reverie.jobs.consolidate.coverage import CoverageLog
-    from reverie.jobs.writer.state import Interval
+    from reverie.jobs.single_file.writer_turns import Interval
     from reverie.memory.write_guard import WriteGuard
     from reverie.runs.activity import Activity, ActivityEntry
     from reverie.runs.record import RunStore

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable
 
 from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.jobs.writer.service import writer_lease_name
+from reverie.jobs.single_file.writer_service import writer_lease_name
 from reverie.runs.activity import ActivityEntry
 from reverie.services.container import HomeContainer
 from reverie.values import Struct, replace

@@ -35,11 +35,17 @@ from reverie.jobs.extraction.state import (
     ExtractState,
     SelectionLimits,
 )
-from reverie.jobs.notes.engine import ModelNotes, NotesEngine, RulesNotes
-from reverie.jobs.notes.service import NotesBook, NotesDependencies, NotesOutcome, NotesService, NotesStanding
-from reverie.jobs.writer.engine import ModelWriter, RulesWriter, WriterEngine, corrections
-from reverie.jobs.writer.service import WriterDependencies, WriterService
-from reverie.jobs.writer.state import OwnMarks
+from reverie.jobs.single_file.notes import ModelNotes, NotesEngine, RulesNotes
+from reverie.jobs.single_file.notes_service import (
+    NotesBook,
+    NotesDependencies,
+    NotesOutcome,
+    NotesService,
+    NotesStanding,
+)
+from reverie.jobs.single_file.writer import ModelWriter, RulesWriter, WriterEngine, corrections
+from reverie.jobs.single_file.writer_service import WriterDependencies, WriterService
+from reverie.jobs.single_file.writer_turns import OwnMarks
 from reverie.llm.trace_store import Dumps
 from reverie.memory.recording import AGENT
 from reverie.memory.write_log import OUTSIDE

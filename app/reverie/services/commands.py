@@ -20,8 +20,8 @@ from reverie.jobs.consolidate.harvest import HarvestRequest, dream_follows, foll
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.jobs.consolidate.triggers import Sweep, SweepResult
 from reverie.jobs.extraction.state import ExtractProgress, ExtractResult
-from reverie.jobs.notes.service import NotesOutcome
-from reverie.jobs.writer.service import WriterOutcome
+from reverie.jobs.single_file.notes_service import NotesOutcome
+from reverie.jobs.single_file.writer_service import WriterOutcome
 from reverie.runs.record import RunResult
 from reverie.services.background import (
     BackgroundJobs,

@@ -41,7 +41,7 @@ from reverie.agents.transcript_pages import (
 from reverie.errors import Ambiguous, StoreError, Unavailable, UserError, user_error_from_os
 from reverie.files.directory import is_there
 from reverie.files.sidecar import stringify
-from reverie.jobs.writer.engine import Attempts, MemoryDraft, WriterTools, limits_until
+from reverie.jobs.single_file.writer import MemoryDraft, ModelWriter
 from reverie.llm.json_document import (
     DocumentHit,
     DocumentPage,
@@ -717,8 +717,8 @@ async def _asked(
     """Make the two attempts of a memory writer with a copy of the memory; return the trace as a document."""
 
     memory = facts.existing_memory.encode("utf-8", "replace")
-    draft = MemoryDraft(lambda: memory, max_bytes=_MEMORY_BYTES)
-    tools = WriterTools(draft, facts.memory_path or facts.workspace_name)
+    memory_id = facts.memory_path or facts.workspace_name
+    draft = MemoryDraft(lambda: memory, max_bytes=_MEMORY_BYTES, memory_id=memory_id)
     vault = Vault()
     vault.learn(facts.existing_memory)
     trace = Trace(vault.scrub, clock=clock)
@@ -732,12 +732,12 @@ async def _asked(
             provider,
             system=request.system,
             messages=[UserMessage(request.user)],
-            tools=tools.tools(),
-            limits=limits_until(time.monotonic() + request.time_limit_s),
+            tools=draft.tools(),
+            limits=ModelWriter.limits(time.monotonic() + request.time_limit_s),
             vault=vault,
             cancelled=cancel.is_set,
             observer=on_event,
-            follow_up=Attempts(tools).follow_up,
+            follow_up=draft.follow_up,
             trace=trace,
         )
     finally:

@@ -10,7 +10,7 @@ from helpers.benches import sample_parts, workspace
 from reverie.agents.capabilities import AgentWriterConfig
 from reverie.errors import UserError
 from reverie.files.log_file import wanted_level
-from reverie.jobs.writer.engine import system_prompt
+from reverie.jobs.single_file.writer import system_prompt
 from reverie.services.background import WriterEngines, debugging
 from reverie.services.container import HomeContainer
 from reverie.services.models import Models, own_instructions

@@ -31,8 +31,8 @@ from reverie.ui.widgets.layouts import row_of
 from reverie.values import Struct
 
 if TYPE_CHECKING:
-    from reverie.jobs.notes.engine import NotesProblem
-    from reverie.jobs.notes.service import NotesOutcome, NotesStanding
+    from reverie.jobs.single_file.notes_sections import NotesProblem
+    from reverie.jobs.single_file.notes_service import NotesOutcome, NotesStanding
 
 
 class ProblemsMenu(QObject):

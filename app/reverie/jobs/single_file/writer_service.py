@@ -28,8 +28,9 @@ from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld
 from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.writer.engine import WriterEngine, WriterJob, WriterRequest
-from reverie.jobs.writer.state import (
+from reverie.jobs.single_file.writer import WriterEngine, WriterJob, WriterTask, first_text, said_since
+from reverie.jobs.single_file.writer_events import events_of
+from reverie.jobs.single_file.writer_turns import (
     Gate,
     Interval,
     OwnMarks,
@@ -727,24 +728,30 @@ class WriterService:
         self._reporter.started(workspace_id, start.message_id, engine.name, crashed=start.crashed)
         by_hand = trigger == "manual"
         try:
-            request = WriterRequest(
+            rows = self._rows(workspace_id)
+            task = WriterTask(
+                target=ready.target,
                 context=ready.context,
+                workspace_id=workspace_id,
+                workspace_name=ready.workspace.name,
+                trigger=trigger,
+                message_id=start.message_id,
+                time_limit_s=ready.settings.time_limit_s,
+                details={"triggerMessageId": start.message_id},
                 workspace=ready.workspace,
                 place=ready.place,
-                target=ready.target,
-                message_id=start.message_id,
-                rows=self._rows(workspace_id),
-                since=start.since,
-                trigger=trigger,
-                time_limit_s=ready.settings.time_limit_s,
+                instructions=first_text(ready.place.instructions),
+                context_instructions=first_text(ready.place.context_instructions),
+                events=events_of(rows),
+                said=tuple(said_since(rows, start.since)),
             )
             job = WriterJob(
                 self._parts.run,
-                request,
+                task,
                 engine,
                 still_wanted=lambda: by_hand or self.standing(workspace_id).gate is None,
             )
-            limits = StopCheck(self._cancel, threading.Event(), request.time_limit_s, enforce_deadline=False)
+            limits = StopCheck(self._cancel, threading.Event(), task.time_limit_s, enforce_deadline=False)
             result = asyncio.run(Run(self._parts.run, job, limits=limits).go())
         except UserError as error:
             return self._reporter.say("error", workspace_id, str(error), start.message_id, level="warning")

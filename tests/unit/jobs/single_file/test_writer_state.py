@@ -10,7 +10,14 @@ import pytest
 
 from reverie.clock import fixed_clock
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.writer.state import OwnMarks, StateFile, StateMarks, WriterState, as_data, coerced
+from reverie.jobs.single_file.writer_turns import (
+    OwnMarks,
+    StateFile,
+    StateMarks,
+    WriterState,
+    as_data,
+    coerced,
+)
 from reverie.memory.scope_files import sha256_of_bytes
 
 

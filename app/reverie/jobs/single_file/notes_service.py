@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,49 +25,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.agents.base import AgentNotes, Home
+from reverie.agents.base import AgentNotes
 from reverie.agents.capabilities import NotesPlace, SessionMeasure, SessionMeter
 from reverie.agents.reading import as_count, as_object, as_text, texts_of
 from reverie.agents.scopes import ScopeContext
-from reverie.agents.transcripts import Message, ReadStatistics
-from reverie.errors import StoreError, UserError, user_error_from_os
-from reverie.files.directory import Directory, SwappedError, real_path
+from reverie.agents.transcripts import ReadStatistics
+from reverie.errors import UserError
 from reverie.files.lease import Lease, LeaseHeld
-from reverie.files.rooted import EscapesRoot, RootedDirectory
+from reverie.files.rooted import RootedDirectory
 from reverie.files.sidecar import Sidecar
-from reverie.jobs.model_work import costs_of
-from reverie.jobs.notes.engine import (
+from reverie.jobs.single_file.notes import NotesEngine, NotesJob, NotesTask, newest
+from reverie.jobs.single_file.notes_sections import (
     TOTAL_TOKENS,
-    NotesDraft,
-    NotesEngine,
     NotesProblem,
-    NotesTask,
-    RulesNotes,
     current_template,
     is_template,
-    newest,
-    over_limits,
-    own_lines,
     own_text,
     problems_of,
     rough_tokens,
 )
-from reverie.llm.client import EngineResult
-from reverie.memory.scope_files import FileChange, sha256_of_bytes
+from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.record import SUCCEEDED, Outcome, RunRecord, RunResult
+from reverie.runs.record import SUCCEEDED, Outcome, RunResult
 from reverie.runs.run import (
-    CANCELLED,
-    SWITCHED_OFF,
-    Costs,
-    Job,
-    Plan,
     Run,
-    RunContext,
     RunDependencies,
-    RunEnd,
-    failed_by,
-    out_of_time,
 )
 from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
@@ -76,214 +57,6 @@ from reverie.values import Struct, columns, field, replace
 
 if TYPE_CHECKING:
     from reverie.settings import NotesSettings
-
-
-FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
-
-
-class NotesRequest(Struct, frozen=True):
-    """Parameters of one update."""
-
-    session_id: str
-    title: str
-    context: ScopeContext
-    place: NotesPlace
-    messages: tuple[Message, ...]
-    trigger: str
-    """The reason for the update: `thresholds` or `manual`."""
-    time_limit_s: float
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """Details to store in the run's record."""
-    ours: frozenset[str] = frozenset()
-    """See `NotesTask`."""
-
-
-class NotesJob(Job[NotesDraft]):
-    """One update of session notes as a job (`runs.run`): runs the engine on a draft and checks the result.
-
-    The caller must ensure that no other update of the session is active. An update that breaks the structure
-    of the notes, or does not finish, is discarded. A new file is created exclusively with mode 0600 in a
-    directory with mode 0700. Threading and failure: see `runs.run`.
-    """
-
-    kind = "notes"
-    before = "before the session notes"
-    attempts = 5
-
-    def __init__(
-        self,
-        parts: RunDependencies,
-        request: NotesRequest,
-        engine: NotesEngine,
-        *,
-        still_wanted: Callable[[], bool],
-    ) -> None:
-        self._parts = parts
-        self._request = request
-        self._engine = engine
-        self._still_wanted = still_wanted
-        self._files = RootedDirectory(request.place.root.directory)
-        self._end = EngineResult("failed", attempts=0)
-        self._written: bytes | None = None
-        self._ours = request.ours
-        self.workspace_id = request.session_id
-        self.project_path = request.context.project_path
-        self.trigger = request.trigger
-        self.engine = engine.name
-        self.purpose = f"session notes ({request.session_id})"
-        self.time_limit_s = request.time_limit_s
-        self.details = dict(request.details)
-
-    def written(self, result: RunResult) -> str | None:
-        """Return the hash of the notes that the run wrote; None if it wrote nothing."""
-        return sha256_of_bytes(self._written) if result.applied else None
-
-    def own_lines(self, result: RunResult) -> frozenset[str]:
-        """Return the keys of the lines in the notes that runs by rules wrote, including this run."""
-        return self._ours if result.applied else self._request.ours
-
-    def ready(self) -> None:
-        """Check that the notes are inside the home.
-
-        Raises `EscapesRoot`.
-        """
-        refuse_outside(self._parts.home, self._request.place)
-
-    async def think(self, run: RunContext) -> NotesDraft | Plan:
-        """Run the engine on a new draft; return the draft, or a plan without changes."""
-        draft = NotesDraft(self._read, current_template(self._request.place.template))
-        end = self._end = await self._engine.update(self._task(run), draft, run.limits.cancelled)
-        if run.limits.cancelled() or end.outcome == "cancelled":
-            return CANCELLED
-        if end.outcome == "time-limit":
-            return out_of_time(self._request.time_limit_s)
-        if end.error is not None:
-            return failed_by(end.error)
-        if not draft.changed:
-            return Plan("There is nothing new to note.", outcome="unchanged")
-        return draft if self._still_wanted() else SWITCHED_OFF
-
-    def accept(self, thought: NotesDraft, run: RunContext) -> Plan:
-        """Return a plan that writes the draft on top of the file's present content.
-
-        Raises `StoreError` if the edits break the structure.
-        """
-        draft, home, place = thought, self._parts.home, self._request.place
-        if not self._still_wanted():  # the run may have waited long for another one
-            return SWITCHED_OFF
-        draft.refresh()
-        if not draft.changed:
-            return Plan("There is nothing new to note.")
-        if broken := draft.broken:
-            raise StoreError(
-                "The update was undone, because it broke the sections of the notes.",
-                cause=broken,
-                next_step="Open the trace of the run, or try another model.",
-                reason="structure",
-            )
-        refuse_outside(home, place)
-        is_new = draft.before is None
-        if is_new:
-            make_private(home, place)
-        self._written = draft.after
-        # Only the rules recognise and remove their own lines; those of a model stay like a person's.
-        before = draft.base if self.engine == RulesNotes.name else draft.text
-        self._ours = own_lines(before, draft.text, self._request.ours)
-        too_long = over_limits(draft.text)
-        summary = "The session notes were updated." + (
-            " They are longer than the agent reads." if too_long else ""
-        )
-        mode = FILE_MODE if is_new else None
-        return Plan(summary, (FileChange(place.root, place.rel, draft.before, draft.after, mode),))
-
-    def costs(self) -> Costs:
-        """Return the costs of the engine so far."""
-        return costs_of(self._end.account)
-
-    def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """Return the trace with paths and outcome added."""
-        wrote = bool(end.changed)
-        attempts = trace.get("attempts", [])
-        if not wrote:
-            attempts = [{**attempt, "wrote": False} for attempt in attempts]
-        if end.reason == "structure" and attempts:
-            attempts[-1] = _with_check(attempts[-1], end.summary)
-        return {
-            **super().document(trace, record, end),
-            "runStartedAt": record.started_at,
-            "attempts": attempts,
-            "didWriteMemory": wrote,
-            "satisfiedMemoryToolPolicy": end.outcome in SUCCEEDED,
-            "projectPath": self._request.context.project_path or "",
-            "memoryPath": str(self._request.place.file),
-        }
-
-    def _read(self) -> bytes | None:
-        rel = self._request.place.rel
-        return None if self._files.entry(rel) is None else self._files.read(rel)
-
-    def _task(self, run: RunContext) -> NotesTask:
-        request = self._request
-        return NotesTask(
-            run_id=run.id,
-            session_id=request.session_id,
-            title=request.title,
-            path=str(request.place.file),
-            messages=request.messages,
-            prompt=own_text(request.place.prompt),
-            timeout_ms=round(request.time_limit_s * 1000),
-            deadline=run.limits.deadline,
-            ours=request.ours,
-        )
-
-
-def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """Return the attempt with the failed check of the structure added as a tool call."""
-    check = {
-        "attemptIndex": attempt.get("attemptIndex", 1),
-        "toolName": "check of the sections",
-        "toolCallId": "check",
-        "input": {},
-        "output": {"success": False, "error": f"Refused: {problem}"},
-        "durationMs": 0,
-    }
-    return {**attempt, "toolExecutions": [*attempt.get("toolExecutions", ()), check]}
-
-
-def refuse_outside(home: Home, place: NotesPlace) -> None:
-    """Raise `EscapesRoot` if the path of a session's notes leads out of the home through a link."""
-    root, directory = real_path(home.root), real_path(place.root.directory)
-    if not directory.startswith(root.rstrip(os.sep) + os.sep):
-        raise EscapesRoot(
-            "The session notes were not updated.",
-            cause="A symbolic link leads from their directory to a place outside the home.",
-            next_step="Replace the link with a directory.",
-        )
-
-
-def make_private(home: Home, place: NotesPlace) -> None:
-    """Create the missing directories above the notes, with mode 0700.
-
-    Raises `UserError`.
-    """
-    root = real_path(home.root)
-    if not place.root.directory.is_relative_to(home.root):
-        return  # the store creates it, and refuses paths that lead elsewhere
-    names = place.root.directory.relative_to(home.root).parts + tuple(place.rel.split("/")[:-1])
-    try:
-        with contextlib.ExitStack() as opened:
-            directory = opened.enter_context(Directory.open(root))
-            for name in names:
-                with contextlib.suppress(FileExistsError):
-                    try:
-                        directory.lstat(name)
-                    except FileNotFoundError:
-                        directory.make(name, DIRECTORY_MODE)
-                directory = opened.enter_context(directory.child(name))
-    except SwappedError:
-        return  # a symlink: the store follows it if it stays inside the home, and refuses it otherwise
-    except OSError as error:
-        raise user_error_from_os(error, "The directory of the session notes could not be created.") from error
 
 
 ThresholdGate = Literal["no-messages", "too-small", "not-grown", "at-work"]
@@ -396,7 +169,7 @@ class NotesState(Struct, frozen=True):
     updated_at: int | None = None
     """The time of that update, UTC ms."""
     ours: frozenset[str] = frozenset()
-    """Keys of the lines that runs by rules wrote (`jobs.notes.engine.own_lines`)."""
+    """Keys of the lines that runs by rules wrote (`notes_rules.own_lines`)."""
 
 
 class NotesBook:
@@ -814,20 +587,21 @@ class NotesService:
             ),
             "thresholds": looked.thresholds.as_json(),
         }
-        request = NotesRequest(
-            session_id=session_id,
-            title=self._notes.session_title(looked.place),
+        task = NotesTask(
+            target=looked.place,
             context=context,
-            place=looked.place,
-            messages=newest(self._notes.session_messages(looked.place).messages(ReadStatistics())),
+            workspace_id=session_id,
+            workspace_name=self._notes.session_title(looked.place),
             trigger=trigger,
             time_limit_s=settings.time_limit_s,
             details=numbers,
+            messages=newest(self._notes.session_messages(looked.place).messages(ReadStatistics())),
+            prompt=own_text(looked.place.prompt),
             ours=looked.state.ours,
         )
         job = NotesJob(
             self._parts.run,
-            request,
+            task,
             engine,
             still_wanted=lambda: trigger == "manual" or self._parts.settings().enabled,
         )

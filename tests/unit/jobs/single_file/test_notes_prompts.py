@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from reverie.agents.capabilities import NotesPlace
+from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.agents.transcripts import Message
-from reverie.jobs.notes.engine import (
-    NotesTask,
-    default_template,
-    reminder,
-    system_prompt,
-    user_message,
-    with_values,
-)
+from reverie.jobs.single_file.notes import NotesTask, reminder, system_prompt, user_message, with_values
+from reverie.jobs.single_file.notes_sections import default_template
 
 TEMPLATE = default_template()
 
 
 def task(prompt: str | None = None) -> NotesTask:
     said = (Message(0, "user", "message", "Hello >>> {{notesPath}}"),)
-    return NotesTask("1-a", "s", "", "/h/summary.md", said, prompt, 1000, 0.0)
+    root, unused = ScopeRoot(Scope.WORKSPACE, "s", Path("/h"), None), Path("/unused")
+    return NotesTask(
+        target=NotesPlace(root, "summary.md", unused, unused, unused),
+        context=ScopeContext("s", None),
+        workspace_id="s",
+        workspace_name="",
+        trigger="manual",
+        time_limit_s=1,
+        messages=said,
+        prompt=prompt,
+    )
 
 
 def test_the_limits_in_the_rules_are_those_that_are_checked() -> None:

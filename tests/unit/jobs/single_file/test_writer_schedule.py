@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.jobs.writer.state import WriterState, completing, interval_of, on_turn, standing_gate
+from reverie.jobs.single_file.writer_turns import WriterState, completing, interval_of, on_turn, standing_gate
 from reverie.values import replace
 
 ENOUGH = interval_of(2, None)

@@ -11,18 +11,15 @@ from hypothesis import strategies as st
 from helpers.notes_home import SECTIONS
 from helpers.profiles import examples
 from reverie.agents.transcripts import Message, MessageKind, Speaker, ToolUse
-from reverie.jobs.notes.engine import (
-    as_json,
+from reverie.jobs.single_file.notes import as_json, newest
+from reverie.jobs.single_file.notes_rules import filled, found_in, own_lines
+from reverie.jobs.single_file.notes_sections import (
     default_template,
-    filled,
-    found_in,
-    newest,
     over_limits,
-    own_lines,
     parse_sections,
     structure_break,
 )
-from reverie.jobs.writer.engine import corrections
+from reverie.jobs.single_file.writer import corrections
 
 TEMPLATE = default_template()
 NOON = 1_786_017_600_000

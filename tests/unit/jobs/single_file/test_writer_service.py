@@ -6,7 +6,6 @@ import json
 import logging
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from helpers.chats import Chat
 from reverie.agents.mux.tail import TranscriptTail
 from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.errors import StoreError
-from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTask, WriterTools, replaced
-from reverie.jobs.writer.service import WriterOutcome, WriterService
+from reverie.jobs.single_file.writer import MemoryDraft, WriterTask
+from reverie.jobs.single_file.writer_service import WriterOutcome, WriterService
 from reverie.llm.client import Account, EngineResult
 from reverie.memory.scope_files import sha256_of_text
 from reverie.runs import run
@@ -28,20 +27,19 @@ from reverie.values import replace
 
 ACME, MULTI = "a1f3c9e2b7", "e8f1a2b3c4"
 MEMORY = "memories/acme-api-1d659342.md"
-Act = Callable[[WriterTask, MemoryDraft, WriterTools], None]
+Act = Callable[[WriterTask, MemoryDraft], None]
 
 
-def nothing_new(_task: WriterTask, _draft: MemoryDraft, tools: WriterTools) -> None:
-    tools.declined = True
+def nothing_new(_task: WriterTask, draft: MemoryDraft) -> None:
+    draft.declined = True
 
 
 def adding(line: str) -> Act:
     """Adds one line at the end, as a model would."""
 
-    def act(_task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
+    def act(_task: WriterTask, draft: MemoryDraft) -> None:
         last = draft.text.splitlines()[-1] if draft.text else ""
-        draft.edit(partial(replaced, change=Replacement(last, f"{last}\n{line}")))
-        tools.wrote = True
+        draft.replace(last, f"{last}\n{line}")
 
     return act
 
@@ -56,11 +54,9 @@ class Scripted:
         self.tasks: list[WriterTask] = []
         self.end = EngineResult("completed")
 
-    async def write(
-        self, task: WriterTask, draft: MemoryDraft, tools: WriterTools, cancelled: Callable[[], bool]
-    ) -> EngineResult:
+    async def edit(self, task: WriterTask, draft: MemoryDraft, cancelled: Callable[[], bool]) -> EngineResult:
         self.tasks.append(task)
-        self.act(task, draft, tools)
+        self.act(task, draft)
         return replace(self.end, outcome="cancelled") if cancelled() else self.end
 
 
@@ -137,9 +133,9 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_a_run_comes_after_every_second_turn_and_the_state_says_so_at_every_point(desk: Desk) -> None:
     seen: list[dict[str, Any]] = []
-    desk.engine.act = lambda _task, _draft, tools: (
+    desk.engine.act = lambda _task, _draft: (
         seen.append(desk.state),
-        nothing_new(_task, _draft, tools),
+        nothing_new(_task, _draft),
     )[1]
     gates = [desk.turn().gate for _ in range(4)]
     assert gates == ["not-due", None, "not-due", None]
@@ -211,10 +207,10 @@ def test_a_run_that_died_is_due_at_the_next_turn(desk: Desk) -> None:
 def test_a_run_at_work_is_neither_doubled_nor_taken_for_dead(desk: Desk) -> None:
     inside: list[WriterOutcome] = []
 
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
         other = desk.another(again(desk.parts))
         inside.extend(other.on_turn_end(ACME, desk.event()) for _ in range(2))
-        nothing_new(task, draft, tools)
+        nothing_new(task, draft)
 
     desk.engine.act = act
     desk.turn()
@@ -227,8 +223,8 @@ def test_a_run_at_work_is_neither_doubled_nor_taken_for_dead(desk: Desk) -> None
 
 
 def test_cancelling_leaves_the_run_unfinished_so_that_it_comes_again(desk: Desk) -> None:
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
-        adding("- never written")(task, draft, tools)
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
+        adding("- never written")(task, draft)
         desk.cancel.set()
 
     desk.engine.act = act
@@ -243,7 +239,7 @@ def test_cancelling_leaves_the_run_unfinished_so_that_it_comes_again(desk: Desk)
 
 
 def test_a_bug_is_raised_and_leaves_no_run_stuck(desk: Desk) -> None:
-    def act(_task: WriterTask, _draft: MemoryDraft, _tools: WriterTools) -> None:
+    def act(_task: WriterTask, _draft: MemoryDraft) -> None:
         raise ZeroDivisionError
 
     desk.engine.act = act
@@ -346,9 +342,9 @@ def test_a_state_from_before_is_taken_over(desk: Desk) -> None:
 
 
 def test_what_the_agent_writes_during_a_run_is_noticed_at_the_next_turn(desk: Desk) -> None:
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
         desk.state = {**desk.state, "turnsSinceLastRun": 1}
-        nothing_new(task, draft, tools)
+        nothing_new(task, draft)
 
     desk.engine.act = act
     desk.turn()
@@ -386,8 +382,8 @@ def test_a_write_is_a_run_that_can_be_shown_and_taken_back(desk: Desk) -> None:
 
 
 def test_what_somebody_writes_meanwhile_survives(desk: Desk) -> None:
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
-        adding("- ours")(task, draft, tools)
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
+        adding("- ours")(task, draft)
         path = desk.root / MEMORY
         path.write_text("# By hand\n\n" + desk.memory, encoding="utf-8")
 
@@ -399,8 +395,8 @@ def test_what_somebody_writes_meanwhile_survives(desk: Desk) -> None:
 
 
 def test_a_write_that_no_longer_fits_leaves_the_file_alone(desk: Desk) -> None:
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
-        adding("- ours")(task, draft, tools)
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
+        adding("- ours")(task, draft)
         (desk.root / MEMORY).write_text("all new\n", encoding="utf-8")
 
     desk.engine.act = act
@@ -413,9 +409,8 @@ def test_a_write_that_no_longer_fits_leaves_the_file_alone(desk: Desk) -> None:
 
 
 def test_what_somebody_else_wrote_down_meanwhile_is_not_an_update(desk: Desk) -> None:
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
         draft.edit(lambda text: text if text.endswith("- same\n") else f"{text.rstrip()}\n- same\n")
-        tools.wrote = True
         path = desk.root / MEMORY
         path.write_text(f"{desk.memory.rstrip()}\n- same\n", encoding="utf-8")
 
@@ -428,10 +423,7 @@ def test_what_somebody_else_wrote_down_meanwhile_is_not_an_update(desk: Desk) ->
 
 def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
     (desk.root / MEMORY).unlink()
-    desk.engine.act = lambda _task, draft, tools: (
-        draft.edit(partial(replaced, change=Replacement("", "# New\n"))),
-        setattr(tools, "wrote", True),
-    )[1]
+    desk.engine.act = lambda _task, draft: draft.replace("", "# New\n")
     desk.turn()
     outcome = desk.turn()
     assert desk.memory == "# New\n"
@@ -440,10 +432,7 @@ def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
 
 def test_the_other_target_is_a_project_memory_that_counts_as_written(desk: Desk) -> None:
     desk.settings('enabled = true\ntarget = "project-memory"')
-    desk.engine.act = lambda _task, draft, tools: (
-        draft.edit(partial(replaced, change=Replacement("", "# New\n"))),
-        setattr(tools, "wrote", True),
-    )[1]
+    desk.engine.act = lambda _task, draft: draft.replace("", "# New\n")
     before = desk.memory
     desk.turn()
     outcome = desk.turn()
@@ -461,8 +450,8 @@ def test_a_dream_at_work_is_waited_for(desk: Desk) -> None:
     lease = desk.parts.leases.acquire(f"dream:{desk.parts.home_id}", purpose="test")
     waiting = threading.Timer(0.2, lease.release)
 
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
-        adding("- later")(task, draft, tools)
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
+        adding("- later")(task, draft)
         waiting.start()
 
     desk.engine.act = act
@@ -472,8 +461,8 @@ def test_a_dream_at_work_is_waited_for(desk: Desk) -> None:
 
 
 def test_switched_off_while_it_thinks_nothing_is_written(desk: Desk) -> None:
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
-        adding("- never")(task, draft, tools)
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
+        adding("- never")(task, draft)
         desk.settings("enabled = false")
 
     desk.engine.act = act
@@ -490,8 +479,8 @@ def test_switched_off_while_it_waits_for_another_run_nothing_is_written(desk: De
         desk.settings("enabled = false")
         lease.release()
 
-    def act(task: WriterTask, draft: MemoryDraft, tools: WriterTools) -> None:
-        adding("- never")(task, draft, tools)
+    def act(task: WriterTask, draft: MemoryDraft) -> None:
+        adding("- never")(task, draft)
         waiting.start()
 
     lease = desk.parts.leases.acquire(f"dream:{desk.parts.home_id}", purpose="test")
@@ -605,9 +594,9 @@ def test_by_hand_nothing_comes_of_an_empty_transcript(desk: Desk) -> None:
 
 def test_by_hand_a_run_at_work_is_not_doubled(desk: Desk) -> None:
     inside: list[str | None] = []
-    desk.engine.act = lambda task, draft, tools: (
+    desk.engine.act = lambda task, draft: (
         inside.append(desk.another(again(desk.parts)).run_now(ACME, force=True).gate),
-        nothing_new(task, draft, tools),
+        nothing_new(task, draft),
     )[1]
     desk.turn()
     desk.turn()
@@ -685,7 +674,7 @@ def test_each_attempt_and_its_tool_calls_are_told_in_the_log_and_in_activity(
 )
 def test_each_ending_has_its_name(desk: Desk, end: EngineResult, declined: bool, event: str) -> None:
     desk.engine.end = end
-    desk.engine.act = lambda _task, _draft, tools: setattr(tools, "declined", declined)
+    desk.engine.act = lambda _task, draft: setattr(draft, "declined", declined)
     desk.turn()
     outcome = desk.turn()
     assert desk.said[0][0] == event
@@ -720,7 +709,7 @@ def test_dumps_follow_the_setting(
     monkeypatch.setenv("REVERIE_DEBUG", "1" if debug else "")
     desk.settings(f'enabled = true\ntraces = "{setting}"')
     desk.engine.end = EngineResult("completed", account=Account(trace=TRACE))
-    desk.engine.act = lambda _task, _draft, tools: setattr(tools, "declined", not failed)
+    desk.engine.act = lambda _task, draft: setattr(draft, "declined", not failed)
     desk.turn()
     outcome = desk.turn()
     assert (outcome.dump is not None) is dumped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.jobs.writer.engine import corrections, new_bullets, with_bullets
+from reverie.jobs.single_file.writer import corrections, new_bullets, with_bullets
 
 
 @pytest.mark.parametrize(

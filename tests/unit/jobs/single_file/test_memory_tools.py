@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.errors import StoreError
-from reverie.jobs.writer.engine import MemoryDraft, Replacement, WriterTools, replaced
+from reverie.jobs.single_file.writer import MemoryDraft
 from reverie.llm.provider import ToolOutcome
 from reverie.llm.tools import Tool
 
@@ -32,42 +31,42 @@ def draft_of(text: str | None, max_bytes: int = 10_000) -> tuple[MemoryDraft, Di
 
 
 def write(draft: MemoryDraft, old: str, new: str, count: int = 1) -> None:
-    draft.edit(partial(replaced, change=Replacement(old, new, count)))
+    draft.replace(old, new, count)
 
 
 @pytest.mark.parametrize(
     ("text", "change", "after"),
     [
-        ("a b c", Replacement("b", "x"), "a x c"),
-        ("", Replacement("", "first"), "first"),
-        ("a a a", Replacement("a", "x", 2), "x x a"),
-        ("a a a", Replacement("a", "x", -1), "x x x"),
-        ("one\r\ntwo\r\n", Replacement("one\ntwo", "three\nfour"), "three\r\nfour\r\n"),
-        ("one\ntwo\n", Replacement("one\r\ntwo", "x\r\ny"), "x\ny\n"),
-        ("cost", Replacement("cost", "$& $1 $$"), "$& $1 $$"),
-        ("- x\n", Replacement("- x\n", ""), ""),
+        ("a b c", ("b", "x"), "a x c"),
+        ("", ("", "first"), "first"),
+        ("a a a", ("a", "x", 2), "x x a"),
+        ("a a a", ("a", "x", -1), "x x x"),
+        ("one\r\ntwo\r\n", ("one\ntwo", "three\nfour"), "three\r\nfour\r\n"),
+        ("one\ntwo\n", ("one\r\ntwo", "x\r\ny"), "x\ny\n"),
+        ("cost", ("cost", "$& $1 $$"), "$& $1 $$"),
+        ("- x\n", ("- x\n", ""), ""),
     ],
 )
-def test_replacements(text: str, change: Replacement, after: str) -> None:
-    assert replaced(text, change) == after
+def test_replacements(text: str, change: tuple[Any, ...], after: str) -> None:
+    assert MemoryDraft.replaced(text, *change) == after
 
 
 @pytest.mark.parametrize(
     ("text", "change", "said"),
     [
-        ("abc", Replacement("x", "y"), "not in the memory file"),
-        ("a a", Replacement("a", "x"), "stands 2 times"),
-        ("a a", Replacement("a", "x", 3), "2 times only"),
-        ("a", Replacement("a", "x", 0), "positive"),
-        ("a", Replacement("a", "x", -2), "positive"),
-        ("a", Replacement("", "x"), "empty file only"),
-        ("", Replacement("", "x", -1), "replace_count 1 only"),
-        ("", Replacement("a", "x", -1), "not in the memory file"),
+        ("abc", ("x", "y"), "not in the memory file"),
+        ("a a", ("a", "x"), "stands 2 times"),
+        ("a a", ("a", "x", 3), "2 times only"),
+        ("a", ("a", "x", 0), "positive"),
+        ("a", ("a", "x", -2), "positive"),
+        ("a", ("", "x"), "empty file only"),
+        ("", ("", "x", -1), "replace_count 1 only"),
+        ("", ("a", "x", -1), "not in the memory file"),
     ],
 )
-def test_refusals_say_what_to_do(text: str, change: Replacement, said: str) -> None:
+def test_refusals_say_what_to_do(text: str, change: tuple[Any, ...], said: str) -> None:
     with pytest.raises(StoreError, match=re.escape(said)):
-        replaced(text, change)
+        MemoryDraft.replaced(text, *change)
 
 
 @given(st.text("ab\n", max_size=20), st.text("ab\n", min_size=1, max_size=4), st.text("xy", max_size=4))
@@ -75,7 +74,7 @@ def test_a_replacement_of_all_leaves_nothing_to_replace_unless_it_puts_it_back(
     text: str, old: str, new: str
 ) -> None:
     try:
-        after = replaced(text, Replacement(old, new, -1))
+        after = MemoryDraft.replaced(text, old, new, -1)
     except StoreError:
         assert old not in text
     else:
@@ -148,10 +147,9 @@ def test_bytes_that_are_no_text_are_never_rewritten() -> None:
         MemoryDraft(disk, max_bytes=100)
 
 
-def tools_of(text: str | None) -> tuple[WriterTools, dict[str, Tool], Disk]:
+def tools_of(text: str | None) -> tuple[MemoryDraft, dict[str, Tool], Disk]:
     draft, disk = draft_of(text)
-    tools = WriterTools(draft, "demo-12345678")
-    return tools, {tool.spec.name: tool for tool in tools.tools()}, disk
+    return draft, {tool.spec.name: tool for tool in draft.tools()}, disk
 
 
 def call(tool: Tool, **arguments: Any) -> ToolOutcome:
@@ -182,7 +180,7 @@ def test_a_no_op_after_a_failed_write_does_not_count_in_that_attempt() -> None:
     assert call(by_name["memory_write"], old_string="x", new_string="y").is_error
     assert call(by_name["no_new_memories"]).is_error
     assert not tools.satisfied
-    tools.new_attempt()
+    assert tools.follow_up("")
     assert not call(by_name["no_new_memories"]).is_error
     assert tools.satisfied
 

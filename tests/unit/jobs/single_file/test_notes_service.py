@@ -7,7 +7,6 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,10 @@ from helpers.benches import Time
 from helpers.claude_transcripts import SESSION, Chat, jsonl
 from helpers.notes_home import notes_file, notes_parts, parts_of, session_path, settle
 from reverie.errors import StoreError
-from reverie.jobs.notes.engine import NotesDraft, NotesTask, RulesNotes, default_template, edit_tool, replaced
-from reverie.jobs.notes.service import NotesService, notes_lease_name
-from reverie.jobs.writer.engine import corrections
+from reverie.jobs.single_file.notes import NotesDraft, NotesTask, RulesNotes
+from reverie.jobs.single_file.notes_sections import default_template
+from reverie.jobs.single_file.notes_service import NotesService, notes_lease_name
+from reverie.jobs.single_file.writer import corrections
 from reverie.llm.client import EngineResult
 from reverie.services.background import open_notes
 from reverie.services.container import HomeContainer
@@ -32,7 +32,7 @@ def adding(
     line: str, after: str = "# Worklog\n_What was tried and done, step by step, one short line each_\n"
 ) -> Act:
     def act(_task: NotesTask, draft: NotesDraft) -> None:
-        draft.edit(partial(replaced, old=after, new=f"{after}{line}\n"))
+        draft.replace(after, f"{after}{line}\n")
 
     return act
 
@@ -41,7 +41,7 @@ def editing(old: str, new: str, path: str = "") -> Act:
     """One call of the tool, as a model makes it."""
 
     def act(task: NotesTask, draft: NotesDraft) -> None:
-        tool = edit_tool(draft, task.path)
+        (tool,) = draft.tools()
         tool.call({"file_path": path or task.path, "old_string": old, "new_string": new})
 
     return act
@@ -55,7 +55,7 @@ class Scripted:
         self.tasks: list[NotesTask] = []
         self.end = EngineResult("completed")
 
-    async def update(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
+    async def edit(self, task: NotesTask, draft: NotesDraft, cancelled: Callable[[], bool]) -> EngineResult:
         self.tasks.append(task)
         try:
             self.act(task, draft)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.notes_home import SECTIONS
-from reverie.jobs.notes.engine import (
+from reverie.jobs.single_file.notes_sections import (
     current_template,
     default_template,
     is_template,

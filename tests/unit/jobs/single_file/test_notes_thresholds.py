@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers.claude_transcripts import SESSION, Chat, use
 from helpers.profiles import examples
 from reverie.agents.claude.session_counts import SessionFacts, SessionScan
-from reverie.jobs.notes.service import Measured, SessionCounters, Thresholds, decide, succeeded
+from reverie.jobs.single_file.notes_service import Measured, SessionCounters, Thresholds, decide, succeeded
 
 DUE = "due"
 

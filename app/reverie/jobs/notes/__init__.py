@@ -1,1 +1,0 @@
-"""Session notes of Claude Code: schedule, engines and runs. Import `service` from outside."""

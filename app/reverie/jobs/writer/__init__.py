@@ -1,1 +1,0 @@
-"""The memory writer: schedule, state, engines and runs. Import `service` from outside."""
