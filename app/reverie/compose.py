@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 def look_for_homes() -> DiscoveredHomes:
-    """Return the agents' homes of this user, and the directories that could not be read."""
+    """Return the agents' homes of this user, and the places that could not be read."""
     return find_homes(os.environ, Path.home())
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """Return the stores in the projects listed by the homes in `found`, and unreadable directories."""
+    """Return the stores in the projects that the homes in `found` list, and unreadable places."""
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
 
 def open_parts(
     path: Path, profile: Profile, clock: Clock, env: Mapping[str, str] | None = None
 ) -> HomeContainer:
-    """Return the services of the home at `path`.
+    """Open the home at `path`; return the container with its services.
 
     `env`: the environment variables of the agents; None: those of this process. Raises `Unavailable` if
     `path` is no home of a known kind.
@@ -101,7 +101,7 @@ def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> Non
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """Return the functions that the Doctor calls: list models, test a model, run the writer."""
+    """Return the functions that the doctor calls: list models, test a model, run the writer."""
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models

@@ -130,9 +130,9 @@ class RefusedFileError(OSError):
 
 
 def user_error_from_os(error: OSError, title: str) -> UserError:
-    """Return the `UserError` for an operating system error.
+    """Return the `UserError` for an error of the operating system.
 
-    Called once, at the edge where the error occurs. `title` names the operation that failed.
+    To be called once, at the edge where the error occurs. `title` names the operation that failed.
     """
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."

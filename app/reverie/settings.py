@@ -39,20 +39,23 @@ class WatchSettings(_Section):
     """Settings of the file watcher."""
 
     quiet_ms: Annotated[int, Field(ge=10, le=10_000)] = 150
-    """Milliseconds without a further change before changes are shown."""
+    """The time without a further change after which changes are shown, in milliseconds."""
     cap_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
-    """Milliseconds after which changes are shown in any case."""
+    """The time after which changes are shown even if more follow, in milliseconds."""
     reconcile_minutes: Annotated[float, Field(ge=0, le=1440)] = 5
     """Minutes between full comparisons with the disk; 0 turns them off."""
     polling: Literal["auto", "always", "never"] = "auto"
-    """When to poll instead of using events: only where there are no events, always, or never."""
+    """The condition for polling instead of using events: only where there are no events, always, or never."""
 
 
 class DreamSettings(_Section):
     """Settings of a consolidation."""
 
     engine: Annotated[str, Field(pattern=r"^(?:auto|rules|[^\s:]+:\S+)$")] = "auto"
-    """`rules`, `PROVIDER:MODEL`, or `auto`: the agent's own model if it can be reached, else rules."""
+    """The engine: `rules`, `PROVIDER:MODEL` or `auto`.
+
+    `auto`: the agent's own model if it can be reached, else rules.
+    """
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
     max_loss_percent: Annotated[int, Field(ge=0, le=100)] = 20
     """The largest part of a scope's lines that a run may remove without being held for review."""
@@ -62,7 +65,7 @@ class HistorySettings(_Section):
     """Settings of the history."""
 
     pack_after: Annotated[int, Field(ge=100, le=1_000_000)] = 2000
-    """Number of loose git objects at which the repository is packed."""
+    """The number of loose git objects at which the repository is packed."""
 
 
 class ProviderSettings(_Section):
@@ -80,7 +83,7 @@ class ProviderSettings(_Section):
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]*$")] = ""
     """The environment variable that holds the API key; empty: the service's usual variable."""
     timeout_s: Annotated[float, Field(ge=0, le=3600)] = 0
-    """Longest wait between two bytes, in seconds; 0: 120, or 600 for a server on this machine."""
+    """The longest wait between two bytes, in seconds; 0: 120, or 600 for a server on this machine."""
     max_retries: Annotated[int, Field(ge=0, le=10)] = 3
 
 
@@ -95,9 +98,9 @@ class BackgroundSettings(_Section):
 
     enabled: bool = False
     runs_per_day: Annotated[int, Field(ge=0, le=1000)] = 12
-    """Background runs in any 24 hours; 0 allows none."""
+    """The number of background runs in any 24 hours; 0 allows none."""
     tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000_000
-    """Tokens in any 24 hours after which no more background runs start; 0 allows none."""
+    """The number of tokens in any 24 hours after which no more background runs start; 0 allows none."""
 
 
 class BackgroundTable(_TomlTable):
@@ -115,14 +118,21 @@ class System1Settings(_Section):
 
     enabled: bool = False
     interval: Annotated[int, Field(ge=1, le=50)] = 2
-    """Completed assistant turns between two runs; the agent's own setting takes precedence."""
+    """The number of completed assistant turns between two runs; the agent's own setting takes precedence."""
     target: Literal["project-file", "project-memory"] = "project-file"
-    """`memories/<projectId>.md`, or `/memories/project/system-1.md` for agents that load those instead."""
+    """The file that is updated.
+
+    `project-file`: `memories/<projectId>.md`. `project-memory`: `/memories/project/system-1.md`, for agents
+    that load those memories instead.
+    """
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """`rules` or `PROVIDER:MODEL`; empty: the model of the turn that triggered the run, else the default."""
+    """The model of the writer: `rules` or `PROVIDER:MODEL`.
+
+    Empty: the model of the turn that triggered the run, else the default.
+    """
     time_limit_s: Annotated[float, Field(ge=1, le=600)] = 10
     traces: Literal["never", "failures", "always"] = "failures"
-    """Which runs leave a trace in `debug_obj`."""
+    """The runs of which a trace is stored in `debug_obj`: none, failed ones, or all."""
     keep_count: Annotated[int, Field(ge=1, le=100_000)] = 200
     keep_bytes: Annotated[int, Field(ge=1_000_000, le=100_000_000_000)] = 100_000_000
     """Limits on stored traces, by number and by size; only traces that Reverie wrote are ever removed."""
@@ -133,13 +143,16 @@ class NotesSettings(_Section):
 
     enabled: bool = False
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """`rules` or `PROVIDER:MODEL`; empty: the agent's own model if it can be reached, else rules."""
+    """The model that writes the notes: `rules` or `PROVIDER:MODEL`.
+
+    Empty: the agent's own model if it can be reached, else rules.
+    """
     start_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
-    """Size of a session's context, in tokens, at which its notes begin."""
+    """The size of a session's context, in tokens, at which its notes begin."""
     growth_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 5_000
-    """Tokens by which the context must grow between two updates."""
+    """The number of tokens by which the context must grow between two updates."""
     tool_calls: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Tool calls after which an update is due; the end of an answer triggers one as well."""
+    """The number of tool calls after which an update is due; the end of an answer triggers one as well."""
     time_limit_s: Annotated[float, Field(ge=1, le=3600)] = 120
 
 
@@ -149,14 +162,14 @@ class ExtractSettings(_Section):
     at_launch: bool = False
     """Whether extraction starts together with the background services of a Codex home."""
     model: Annotated[str, Field(pattern=r"^(?:|rules|[^\s:]+:\S+)$")] = ""
-    """`rules` or `PROVIDER:MODEL`; empty: the engine that a consolidation would use."""
+    """The model that extracts: `rules` or `PROVIDER:MODEL`; empty: the engine of a consolidation."""
     max_rollouts: Annotated[int, Field(ge=1, le=128)] = 8
     """Maximum number of rollouts per run; the next run handles the rest."""
     concurrency: Annotated[int, Field(ge=1, le=16)] = 8
     idle_seconds: Annotated[int, Field(ge=0, le=86_400)] = 120
-    """A rollout that changed within this time is still in use."""
+    """The time without a change after which a rollout no longer counts as in use, in seconds."""
     time_limit_s: Annotated[int, Field(ge=1, le=3600)] = 300
-    """Time limit for each rollout, and for each directory."""
+    """The time limit for each rollout, and for each directory, in seconds."""
 
 
 class WindowSettings(_Section):
@@ -165,12 +178,12 @@ class WindowSettings(_Section):
     font_size: Annotated[int, Field(ge=0, le=48)] = 0
     """The font size in points; 0: the system's size."""
     language: Literal["system", "en", "de"] = "system"
-    """Takes effect at the next start."""
+    """The language of the window; a change takes effect at the next start."""
     theme: Literal["system", "light", "dark"] = "system"
     editor_wrap: bool = True
     editor_line_numbers: bool = True
     editor_zoom: Annotated[int, Field(ge=-6, le=24)] = 0
-    """Points by which the editor's text is larger than the rest of the window's."""
+    """The difference between the size of the editor's text and that of the window's, in points."""
 
 
 class Settings(_Section):
@@ -328,7 +341,7 @@ def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
 
 
 def _drop(raw: dict[str, Any], place: list[str]) -> str:
-    """Remove the value, or table entry, that `place` names or is part of; return its dotted name."""
+    """Remove the value, or table entry, that `place` names or is inside of; return its dotted name."""
     limit = 3 if _is_table(place[0]) else 2
     table, name = raw, [place[0]]
     for part in place[1:limit]:

@@ -33,7 +33,7 @@ __all__ = ["Struct", "as_dict", "astuple", "columns", "field", "fields_of", "rep
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields that a value class's constructor takes; none for any other class."""
+    """Return the names of the fields that the constructor of a value class takes; empty for other classes."""
     if dataclasses.is_dataclass(kind):
         return tuple(each.name for each in dataclasses.fields(kind) if each.init)
     return kind.__struct_fields__ if issubclass(kind, Struct) else ()
@@ -47,7 +47,7 @@ def as_dict(value: Any) -> dict[str, Any]:
 def columns(value: Any, names: str) -> dict[str, Any]:
     """Return attributes of a value for JSON, in the order of `names`, which are separated by blanks.
 
-    The key of `updated_at` is `updatedAt`; `key=path.to.attribute` gives another key, or a nested attribute.
+    The key of `updated_at` is `updatedAt`; `key=path.to.attribute` uses another key, or a nested attribute.
     """
     found = {}
     for name in names.split():

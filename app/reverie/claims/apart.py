@@ -83,13 +83,13 @@ class _SentNote(Struct, frozen=True):
 
     path: str
     text: str | None
-    """None if unchanged since it was last sent."""
+    """The note's text; None if it is unchanged since it was last sent."""
     place: str
     written_s: int | None
     asks_times: bool
-    """Whether the parent knows when the note's lines were written."""
+    """Whether the parent knows the times at which the note's lines were written."""
     neighbours: int
-    """The index in `_CheckNotes.neighbours` of the note's `CheckedNote.neighbours`."""
+    """The index in `_CheckNotes.neighbours` of the notes beside this one."""
 
 
 class _CheckNotes(Struct, frozen=True, tag=True):
@@ -130,13 +130,13 @@ class ProjectState(Struct, frozen=True):
     """The repository against which claims are checked."""
 
     problem: str = ""
-    """A sentence that says why there is no repository; empty if there is one."""
+    """A sentence with the reason why there is no repository; empty if there is one."""
     in_checkout: bool = True
     """Whether the present files of the checkout count and may be fixed."""
 
 
 class _Alive(Struct, frozen=True, tag=True):
-    """A sign of life."""
+    """A sign of life from the process."""
 
 
 class _TimesWanted(Struct, frozen=True, tag=True):
@@ -146,7 +146,7 @@ class _TimesWanted(Struct, frozen=True, tag=True):
 
 
 class _Answered(Struct, frozen=True, tag=True):
-    """The answer to a question."""
+    """The answer to a question of the parent."""
 
     value: Any
 
@@ -162,7 +162,7 @@ class _Problem(Struct, frozen=True, tag=True):
 
 
 class _Crash(Struct, frozen=True, tag=True):
-    """The traceback of a bug."""
+    """The traceback of a bug in the process."""
 
     frames: str
 
@@ -180,7 +180,10 @@ def _load(frame: bytes, kinds: Any) -> Any:
 
 
 class _ReaderProcess:
-    """The separate process, started by the first question, and again by a question after it has ended."""
+    """The separate process.
+
+    It is started by the first question, and again by the first question after it has ended.
+    """
 
     def __init__(self, silent_s: float, most_memory: int = MOST_MEMORY) -> None:
         self._silent_s = silent_s
@@ -258,7 +261,7 @@ class _ReaderProcess:
         check: Callable[[], None],
         times: Callable[[str], Mapping[str, int]] | None,
     ) -> _Answered | _Problem | _Crash | None:
-        """Receive the next frame and return it if it is the answer, else None.
+        """Receive the next frame from the process and handle it; return it if it is the answer, else None.
 
         `times` None: the answer will be dropped, and no line times are sent.
         """
@@ -290,7 +293,10 @@ def _no_answer(of: str, cause: str) -> Unavailable:
 
 
 class ProjectClaims:
-    """One project and the claims about it: a `claims.project.CheckedProject` in the separate process."""
+    """One project and the claims about it, read and checked in the separate process.
+
+    See `claims.project.CheckedProject`.
+    """
 
     def __init__(
         self,
@@ -335,7 +341,10 @@ class ProjectClaims:
         check: Callable[[], None] = lambda: None,
         stale_only: bool = False,
     ) -> ClaimReport:
-        """Check the claims of these notes, as of the last `look`. `check` may raise to stop."""
+        """Check the claims of these notes against the repository as read by the last `look`.
+
+        `check` may raise to stop.
+        """
         known = {note.path: note for note in notes}
         with self._lock:
             self._open()
@@ -432,7 +441,7 @@ class _Stopped(Exception):
 
 
 class _Responder:
-    """The process's side of the connection; answers one question after another."""
+    """The side of the connection in the process, which answers one question after another."""
 
     def __init__(self, silent_s: float) -> None:
         self._silent_s = silent_s
@@ -442,7 +451,10 @@ class _Responder:
         self._texts: dict[str, str] = {}
 
     def serve(self) -> None:
-        """Answer questions. Raises `EOFError` or `BrokenPipeError` once the parent is gone."""
+        """Answer questions until the parent has ended.
+
+        Then raises `EOFError` or `BrokenPipeError`.
+        """
         self._send(_Alive())
         while True:
             die_after(IDLE_S)

@@ -64,11 +64,14 @@ class CheckedNote(Struct, frozen=True):
     place: str = ""
     """The path in the repository; empty for a note elsewhere."""
     written_s: int | None = None
-    """When a note outside the repository was last written, in seconds."""
+    """The time in seconds at which a note outside the repository was last written; None if unknown."""
     line_times: Callable[[], Mapping[str, int]] = dict
-    """Returns when each (stripped) line was written, in seconds, as far as known; called only if needed."""
+    """A function that returns the known times of writing, in seconds, by (stripped) line.
+
+    It is called only if needed.
+    """
     neighbours: frozenset[str] = frozenset()
-    """The notes beside one outside the repository: possible targets of its links."""
+    """The names of the notes beside a note outside the repository, to which its links may lead."""
 
 
 class Evidence(Struct, frozen=True):
@@ -76,7 +79,7 @@ class Evidence(Struct, frozen=True):
 
     commit: str
     date: str
-    """In ISO 8601, UTC."""
+    """The date of the commit in ISO 8601, UTC."""
     subject: str
 
 
@@ -92,7 +95,7 @@ class CheckedClaim(Struct, frozen=True):
     to: str = ""
     """The new path, version, command or port; empty if there is none."""
     replacement: str = ""
-    """The replacement of the token; empty if nothing fits in its place."""
+    """The text that replaces the token; empty if no text fits in its place."""
     written_at: str = ""
     """The commit with which the claim was compared."""
     evidence: Evidence | None = None
@@ -107,7 +110,7 @@ class _Fate(Struct, frozen=True):
 
 
 class _Known(Struct):
-    """The cached claims of a note and their results, valid until something that the claims name changes."""
+    """The claims of a note and their results, cached until something that the claims name changes."""
 
     note_text: str
     claims: tuple[Claim, ...]
@@ -136,7 +139,7 @@ def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
 
 
 def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
-    """Return `text`, replacing each stale token that has a replacement; the rest is unchanged."""
+    """Return `text` with each stale token replaced that has a replacement; the rest is unchanged."""
     lines = text.splitlines(keepends=True)
     for claim in sorted(checked, key=lambda one: (one.line, one.start), reverse=True):
         if not claim.replacement or not claim.state.is_stale or claim.line > len(lines):
@@ -173,7 +176,7 @@ class ClaimChecker:
         self._known: dict[str, _Known] = {}
 
     def refresh(self) -> bool:
-        """Move to the present HEAD; return False if HEAD is unchanged."""
+        """Update the checker to the present HEAD; return False if HEAD is unchanged."""
         paths = self.repository.refresh()
         if paths is None:
             return False
@@ -269,7 +272,7 @@ class ClaimChecker:
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
-        """Return the claim, a path claim with the kind of the entry that is or was at the path."""
+        """Return `claim`; a claim about a path gets the kind of the entry that is, or was, at the path."""
         if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
             return claim
         if claim.kind is ClaimKind.PATH and claim.value in self.repository.now.files:
@@ -326,7 +329,7 @@ class ClaimChecker:
         return self._disk and os.path.lexists(self.repository.project / place)
 
     def _exact(self, value: str, note: CheckedNote, claim: Claim | None = None) -> Iterator[str]:
-        """Yield the paths that a path in a note may mean, the nearest first."""
+        """Yield the paths in the repository that a path in a note may mean, the nearest first."""
         base = posixpath.dirname(note.place)
         if claim is not None and claim.kind is ClaimKind.LINK:
             target = posixpath.normpath(posixpath.join(base, value))
@@ -353,7 +356,7 @@ class ClaimChecker:
         return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
 
     def _namesakes(self, value: str, commit: HistoryCommit | None) -> list[str]:
-        """Return every path that ends in `value`, at `commit` (None: now)."""
+        """Return the paths that end in `value`, at `commit` (None: now)."""
         repository, name, tail = self.repository, value.rpartition("/")[2], f"/{value}"
         known = set(repository.now.names.get(name, ()))
         if commit is not None:
@@ -450,7 +453,7 @@ class ClaimChecker:
 
     @staticmethod
     def _as_written(claim: Claim, note: CheckedNote, old: str, new: str) -> str:
-        """Return a new path in the style of the old one in the note; empty if it does not fit there."""
+        """Return `new` spelled like the path `old` in the note; empty if it does not fit in its place."""
         if claim.kind is ClaimKind.LINK:
             base = posixpath.dirname(note.place)
             target = new.removesuffix(".md") if claim.detail == "wiki" else new
@@ -475,7 +478,7 @@ class ClaimChecker:
         return _dressed(claim.token, shown)
 
     def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
-        """Return what happened to a line of a file: it moved with its file or within it, or is gone."""
+        """Return the result for a line of a file: it moved with its file or within it, or it is gone."""
         repository, number = self.repository, int(claim.detail)
         path = next((p for p in self._exact(claim.value, note) if repository.at(written, p) is not None), "")
         if not path:
@@ -629,7 +632,7 @@ class ClaimChecker:
 
 
 def _proof(claim: Claim) -> re.Pattern[str]:
-    """Return a pattern for text that defines the claimed name, or shows that the number is a port."""
+    """Return a pattern for text that proves a claim: it defines the name, or uses the number as a port."""
     name = re.escape(claim.value)
     if claim.kind is ClaimKind.PORT:
         return re.compile(rf"(?i:port)\W{{0,12}}{name}\b|:{name}\b|\b{name}:\d|EXPOSE\s+{name}|-p\s*{name}")
@@ -668,6 +671,6 @@ def _without_first_word(claim: Claim) -> Claim:
 
 
 def _dressed(token: str, path: str) -> str:
-    """Return the path with the decoration of the token: a leading `./` or `/`, a trailing `/`."""
+    """Return `path` with the leading `./` or `/` and the trailing `/` that the token has."""
     front = "./" if token.startswith("./") else "/" if token.startswith("/") else ""
     return front + path.rstrip("/") + ("/" if token.endswith("/") else "")

@@ -54,11 +54,11 @@ class Claim(Struct, frozen=True):
     value: str
     """A path without decoration, a name or a port; for a command its tool and target: `npm build`."""
     detail: str = ""
-    """A version or a line number; `tree` for an entry of a directory tree."""
+    """More about the claim: a version, a line number, or `tree` for an entry of a directory tree."""
     text: str = ""
-    """The whole line, stripped, by which its origin is found."""
+    """The whole line, stripped, by which the commit that added it is found."""
     muted: str = ""
-    """Why the claim is never stale: `plan`, `log`, `negated`, `arrow`; empty if it may be stale."""
+    """The reason why the claim is never stale: `plan`, `log`, `negated`, `arrow`; empty if it may be."""
 
 
 # The patterns mute too much rather than too little: a missed stale claim does less harm than a false one.
@@ -82,12 +82,12 @@ _REPORTED = _pattern("sentences", "reported")
 _ARROW = _pattern("sentences", "arrow")
 _DATED = _pattern("sentences", "dated")
 _NUMBERED = pattern_of(r"[(\[]?\bv?\d+(?:[.-]\d+)+(?:[.-]\w+)*[)\]]?", re.IGNORECASE)
-"""A version or a date."""
+"""Matches a version or a date, with its brackets."""
 _SENTENCE_END = pattern_of(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 def note_is_muted(path: str) -> str:
-    """Return why the name of the note at `path` mutes all of its claims: `log` or `plan`; else empty."""
+    """Return the reason, `log` or `plan`, for which the name of the note mutes all its claims; else empty."""
     path = unicodedata.normalize("NFC", path)
     name = path.removesuffix(".md")
     if _LIVING_NAMES.search(path):
@@ -105,7 +105,10 @@ _CODE = pattern_of(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]
 
 @lru_cache(256)
 def _muted_by(sentence: str) -> str:
-    """Return why a sentence is muted; empty if it is not. Cached: called for each claim in the sentence."""
+    """Return the reason why a sentence is muted; empty if it is not.
+
+    Cached, because it is called for each claim in the sentence.
+    """
     if _ARROW.search(sentence):
         return "arrow"
     # The words in a file name mean nothing: `old.py`, `delete-user.ts`.
@@ -328,7 +331,7 @@ def _after_front_matter(lines: list[str]) -> int:
 
 
 def _description(front: list[str], muted: str) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Yield the lines of front matter that hold its description, with their claims.
+    """Yield the lines of the description in front matter, with their claims.
 
     A description repeats what the note states, and an agent reads it first; the other keys state nothing.
     """
@@ -360,7 +363,7 @@ def _title_of(lines: list[str]) -> int:
 
 
 def _title_muted_by(title: str) -> str:
-    """Return why the title mutes the whole note; empty if it does not.
+    """Return the reason for which the title mutes the whole note; empty if it does not.
 
     A version or date inside the title belongs to the note or its subject and mutes nothing. At the beginning
     it does mute, because reports and releases are titled like that.
@@ -380,7 +383,7 @@ _STARTS_BLOCK = pattern_of(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
 
 
 def _around(lines: list[str], at: int) -> tuple[str, int]:
-    """Return the paragraph that contains line `at`, and the position of that line in it."""
+    """Return the paragraph that contains line `at`, and the position of the line in the paragraph."""
     first = at
     while (
         first > 0 and at - first < 12 and not _STARTS_BLOCK.match(lines[first]) and lines[first - 1].strip()

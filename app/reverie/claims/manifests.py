@@ -44,7 +44,7 @@ class Manifest(Struct, frozen=True):
     """The definitions in one file."""
 
     scripts: Mapping[str, str] = field(default_factory=dict)
-    """The command of each script, by name: `npm build`, `make test`, `cargo server`."""
+    """The command of each script and target, by its name such as `npm build`, `make test`, `cargo server`."""
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The declared versions of each package, by its name as spelt by `package_name`."""
 

@@ -50,7 +50,7 @@ class ClaimReport(Struct, frozen=True):
     commit: str = ""
     """The commit against which they were checked; empty without a repository."""
     problem: str = ""
-    """A sentence that says why there is no repository."""
+    """A sentence with the reason why there is no repository; empty if there is one."""
     limits: tuple[str, ...] = ()
     """Sentences about data that was not examined."""
 
@@ -98,7 +98,7 @@ class CheckedProject:
         return not self._at and (self.repository is None or not self.repository.is_bare)
 
     def refresh(self) -> None:
-        """Move to the present HEAD."""
+        """Update the repository to the present HEAD."""
         if self._checker is not None:
             self._checker.refresh()
 

@@ -60,10 +60,13 @@ class HistoryCommit(Struct, frozen=True):
     """A commit of the history that was followed."""
 
     at: int
-    """Its position: the newer the commit, the smaller. Commits found by a refresh have negative positions."""
+    """The position in the history: the newer the commit, the smaller.
+
+    Commits found by a refresh have negative positions.
+    """
     id: str
     time: int
-    """Seconds since 1970."""
+    """The time of the commit, in seconds since 1970."""
     subject: str
 
 
@@ -71,7 +74,7 @@ class FileDelta(NamedTuple):
     """One file that a commit changed; a named tuple, because there are hundreds of thousands."""
 
     status: str
-    """`A` for added, `D` for deleted, `M` for changed."""
+    """The kind of change: `A` for added, `D` for deleted, `M` for changed."""
     path: str
     raw: bytes
     """The id of the blob: the new blob of an added file, else the old blob."""
@@ -90,7 +93,7 @@ class _Entry(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """The type bits: file, link, tree or submodule."""
+        """The type bits of the mode: file, link, tree or submodule."""
         return self.mode & _KIND
 
 
@@ -127,7 +130,7 @@ class _Listing(Struct):
     dirs: dict[str, str] = field(default_factory=dict)
     submodules: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=dict)
-    """Paths of files and directories by their last part."""
+    """The paths of files and directories, by the last part of the path."""
 
     def put(self, path: str, entry: _Entry) -> None:
         if entry.kind == _SUBMODULE:
@@ -172,14 +175,14 @@ def open_repository(project: Path) -> pygit2.Repository:
 
 
 def has_repository(project: Path) -> bool:
-    """Return whether something at `project` looks like a repository, without opening it."""
+    """Return whether there seems to be a repository at `project`, without opening it."""
     return os.path.lexists(project / ".git") or (
         is_directory(project / "objects") and is_file(project / "HEAD")
     )
 
 
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return directories with the names of files that change when the repository moves to another commit.
+    """Return the files that change when the repository moves to another commit: (directory, names).
 
     The repository moves by a commit, a checkout or a pull. Empty if there is no repository.
     """
@@ -277,16 +280,16 @@ class ProjectRepository:
         self._walker: Iterator[Any] | None = None
         self.all_walked = False
         self.deleted: dict[str, list[int]] = {}
-        """For each path the commits that deleted it, newest first."""
+        """The commits that deleted each path, newest first."""
         self.touched: dict[str, list[int]] = {}
-        """For each path the commits that changed it, newest first."""
+        """The commits that changed each path, newest first."""
         self.deleted_names: dict[str, set[str]] = {}
-        """Deleted files and their directories by their last part."""
+        """The paths of deleted files and their directories, by the last part of the path."""
         self._at_of: dict[str, int] = {}
         self._changes_kept = 0
 
     def refresh(self) -> set[str] | None:
-        """Move to the present HEAD and return the paths that changed; None if it has not moved.
+        """Update to the present HEAD; return the paths that changed, or None if HEAD is the same.
 
         The paths include directories and cover added, changed and deleted entries. Known objects are not read
         again.
@@ -333,7 +336,7 @@ class ProjectRepository:
     def _new_commits(self, head: Any, before: Any) -> list[Any] | None:
         """Return the commits that `head` adds to `before`.
 
-        None if history was rewritten, or for too many commits.
+        None if history was rewritten, or if there are too many commits.
         """
         found = []
         try:
@@ -571,12 +574,15 @@ class ProjectRepository:
                     return
 
     def _end_history(self) -> None:
-        """Stop following the history here."""
+        """Record that the history ends here, so that it is not followed further."""
         self.all_walked = True
         self.limits.add(f"Only the newest {len(self._order):,} commits were checked.")
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
-        """Index the changes of a commit; changes brought in by a merge are indexed at their own commits."""
+        """Add the changes of a commit to the indexes by path.
+
+        The changes that a merge brings in are added with their own commits.
+        """
         if len(commit.parent_ids) > 1:
             return
         for change in self.changes(at):
@@ -682,7 +688,7 @@ class ProjectRepository:
     def deletion(self, path: str) -> int | None:
         """Return the position of the newest commit that deleted a file, or something in a directory.
 
-        None if none did.
+        None if no commit did.
         """
         places = self.deleted.get(path)
         return places[0] if places else None
@@ -690,7 +696,7 @@ class ProjectRepository:
     def break_of(
         self, holds: Callable[[HistoryCommit], bool], since: HistoryCommit, path: str = ""
     ) -> HistoryCommit | None:
-        """Return the newest commit after `since` with which `holds` became False; None if there is none.
+        """Return the newest commit after `since` at which `holds` turned from True to False; None for none.
 
         With `path` only commits that changed that file are tested.
         """
@@ -748,7 +754,7 @@ class ProjectRepository:
         return self._most_like(path, mine, added) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
-        """Return a similar file of the same name that a commit other than the deleting commit added.
+        """Return a similar file of the same name that was added by another commit than the deleting one.
 
         Empty if there is none.
         """
@@ -831,7 +837,7 @@ class ProjectRepository:
         return best, None if newest is None else self.commit(newest)
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether the `.gitignore` files of the tree exclude `path`."""
+        """Return whether the `.gitignore` files of the commit exclude `path`."""
         parts = path.rstrip("/").split("/")
         for end in range(1, len(parts) + 1):
             verdict = False
@@ -857,8 +863,7 @@ class _IgnoreRule(Struct, frozen=True):
     negated: bool
     only_dirs: bool
     anchored: bool
-    """True: the rule matches paths relative to the directory of its file. False: it matches names at any
-    depth."""
+    """Whether the rule matches paths relative to the directory of its file, and not names at any depth."""
 
 
 @lru_cache(512)
@@ -881,7 +886,7 @@ def _ignore_rules(text: bytes) -> tuple[_IgnoreRule, ...]:
 
 
 def _similarity(one: bytes, other: bytes) -> float:
-    """Return the share of bytes in lines that both texts have."""
+    """Return the share, 0 to 1, of bytes that are in lines which both texts have."""
     left, right = _line_sizes(one), _line_sizes(other)
     common = sum(min(size, right.get(line, 0)) for line, size in left.items())
     return common / max(sum(left.values()), sum(right.values()), 1)

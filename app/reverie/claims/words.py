@@ -40,7 +40,7 @@ _NUMBERS = re.compile(rb"(?<![\w.])\d{2,5}(?![\w.]\d|\w)")
 _SPACED = bytes(
     one if chr(one).isascii() and (chr(one).isalnum() or one == ord("_")) else 32 for one in range(256)
 )
-"""A table for splitting a text into words, in a third of the time of a pattern."""
+"""A translation table for splitting a text into words, in a third of the time of a pattern."""
 
 
 class RepositoryWords:
@@ -93,7 +93,7 @@ class RepositoryWords:
         return frozenset(found) if found else _NONE
 
     def look_for(self, words: Iterable[str], since: int) -> None:
-        """Find the files that lost these words, now absent, after the commit at position `since`.
+        """Find the files that lost these absent words after the commit at position `since`.
 
         One pass over the texts that were changed or deleted, newest first, serves all words.
         """

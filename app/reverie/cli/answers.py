@@ -55,7 +55,7 @@ _ON_ONE_LINE = 3
 
 
 def print_table(rows: Iterable[tuple[str, ...]]) -> None:
-    """Print rows in aligned columns."""
+    """Print rows as columns of equal width."""
     table = list(rows)
     if not table:
         return
@@ -78,7 +78,7 @@ def local_time(at_ms: int) -> str:
 
 
 def failed(error: UserError, *, as_json: bool) -> int:
-    """Report an error that a person can fix and return the exit code for it."""
+    """Print an error that a person can fix; return the exit code for it."""
     if as_json:
         print_json(columns(error, "error=title reason cause next_step"))
     if not isinstance(error, Ambiguous):
@@ -107,7 +107,7 @@ def with_next_step(summary: str, next_step: str) -> str:
 def ended(*, succeeded: bool, text: str, next_step: str) -> int:
     """Return the exit code for the end of a run.
 
-    After a failure, print the reason and the next step on stderr.
+    After a failure, print the reason `text` and the next step on stderr.
     """
     if succeeded:
         return DONE
@@ -126,7 +126,7 @@ def printable(text: str) -> str:
 
 
 def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Return the rows of a run's table of operations."""
+    """Return the table rows that list the operations of a run."""
     rows: list[tuple[str, ...]] = [("APPLIED", "COMMAND", "PATH", "NOTE")]
     for op in ops:
         path = op["path"] + (f" -> {op['newPath']}" if op.get("newPath") else "")

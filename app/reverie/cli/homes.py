@@ -52,7 +52,7 @@ NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
 class AskedHomes(Struct, frozen=True):
-    """The homes that a command works on."""
+    """The homes that a command works on, and the places that could not be read."""
 
     roots: tuple[Path, ...]
     problems: tuple[UserError, ...] = ()
@@ -244,9 +244,9 @@ def choices(parts: HomeContainer) -> tuple[str, ...]:
 
 
 def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = True) -> None:
-    """Raise `Ambiguous` if the home does not list the workspace.
+    """Raise `Ambiguous` unless the home lists the workspace.
 
-    With `stores` a workspace that is no longer listed is accepted as long as its memory exists.
+    With `stores`, a workspace that is no longer listed is accepted as long as its memory exists.
     """
     home = parts.home
     if workspace in {found.id for found in home.contents().workspaces()}:
@@ -296,7 +296,10 @@ def show_homes(session: Invocation) -> int:
 
 
 def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return the rows of a project: its workspaces, or its path (for `--project`) if it has none."""
+    """Return the table rows for a project: one for each workspace; without any, one with its path.
+
+    The path can be passed to `--project`.
+    """
     name = printable(project["name"])
     if not project["workspaces"]:
         return [("", printable(project["path"]), "", "", name, "")]
@@ -307,7 +310,7 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """Return the title of a workspace as in lists of choices, and the time of its last use.
+    """Return the title of a workspace as lists of choices show it, and the time of its last use.
 
     The time is empty if the home does not know it.
     """

@@ -61,11 +61,11 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Do not check these places for responses, because the command does not use them."""
+        """Exclude these places from the check that homes respond, because the command does not use them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command writes to, so that `overwritten` checks the writes made there."""
+        """Register a home that the command writes to, so that `overwritten` can check it."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:
@@ -417,7 +417,7 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
-    """Return a context manager that checks whether the homes of the command respond.
+    """Return a context manager that checks whether the homes of the command respond; a no-op for the window.
 
     The window has its own check.
     """

@@ -73,7 +73,7 @@ def memory(session: Invocation) -> int:
 
 
 class LineClock:
-    """The clock for a session of lines.
+    """The clock of a session of commands given as lines.
 
     If a line has `now`, that time applies to the line; otherwise the fallback clock does.
     """
@@ -127,7 +127,7 @@ class MemoryLines:
             self._note_changes()
 
     def _note_changes(self) -> None:
-        """Record the changes in the history.
+        """Record the changes of the session in the history.
 
         They have been made and reported by now; if recording fails, the next snapshot includes them.
         """
@@ -202,9 +202,9 @@ class MemoryLines:
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """Return the changes that a rename requires in other files, if the agent keeps an index.
+        """Return the changes in other files that a rename requires, if the agent keeps an index.
 
-        None for any other request.
+        None for any other request or agent.
         """
         fields = normalise(request)
         old, new = fields.get("old_path"), fields.get("new_path")
@@ -324,7 +324,7 @@ def show_tree(session: Invocation) -> int:
 
 
 def show_status(session: Invocation) -> int:
-    """Print when each scope was last consolidated, and with which result."""
+    """Print the time and the result of each scope's last consolidation."""
     parts = the_home(session)
     context = the_context(session, parts)
     shown = the_workbench(session, parts).shown.status(context, session.clock())

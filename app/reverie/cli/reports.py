@@ -140,7 +140,7 @@ def _how(finding: Finding, session: Invocation) -> str:
 
 
 def _command(session: Invocation, check: str) -> str:
-    """Return the command that applies the fix of a check.
+    """Return the command line that applies the fix of a check.
 
     It repeats the home and workspace of this call; without them the command might choose others.
     """
@@ -156,14 +156,14 @@ def _command(session: Invocation, check: str) -> str:
 
 
 def _option(name: str, value: object) -> list[str]:
-    """Return an option with its value, joined to one word if the value looks like an option."""
+    """Return an option and its value as words; they are joined if the value looks like an option."""
     if value is None:
         return []
     return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
 
 
 def _quoted(word: str) -> str:
-    """Return `word` quoted for a shell; unprintable characters are written as bytes."""
+    """Return `word` quoted for a shell; characters that cannot be printed are written as bytes."""
     if word.isprintable():
         return shlex.quote(word)
     shown = (
@@ -181,7 +181,7 @@ _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
-    """Print exactly the texts that the agent of the home would load now, the reasons, and its budgets.
+    """Print the texts that the agent of the home would load now, exactly, with the reasons and budgets.
 
     For each budget it prints how much is used.
 
@@ -258,7 +258,7 @@ def _gauge(gauge: Gauge) -> str:
 def _sized(
     part: ContextPart | None, key: str, item: Callable[[ContextEntry], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the JSON of a part: its loaded entries under `key`, the skipped ones, its sizes and its text.
+    """Return the JSON of a part: its loaded entries under `key`, skipped entries, sizes and text.
 
     `item` converts a loaded entry.
     """
@@ -495,7 +495,7 @@ def findings(session: Invocation) -> int:
 
 
 def _in_project(project: Path) -> FindingReport:
-    """Return the findings about the notes in the project itself."""
+    """Return the findings about the notes in the project directory itself."""
     claims = ProjectClaims(project)
     claims.look()
     checked = claims.notes()

@@ -286,7 +286,10 @@ def show_diff(session: Invocation) -> int:
 
 
 def revert(session: Invocation) -> int:
-    """Undo a run, or a part of it; return 1 if some files were changed since, which are left as they are."""
+    """Undo a run, or a part of it; return 1 if some files were left as they are.
+
+    These are files that were changed since the run.
+    """
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
@@ -440,7 +443,7 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
 
 
 def _progress(progress: ExtractProgress) -> None:
-    """Print one line per finished part if stderr is a terminal."""
+    """Print one line for each part that has finished, if stderr is a terminal."""
     if progress.ended and sys.stderr.isatty():
         answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 

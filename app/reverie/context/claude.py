@@ -116,7 +116,7 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
 def _of_index(
     path: str, index_text: str, cut: Cut, facts: ContextFacts, *, there: bool
 ) -> Iterator[ContextEntry]:
-    """Yield the one entry for the index file, whether or not the file exists (`there`)."""
+    """Yield the entry for the index file; `there`: whether the file exists."""
     text = facts.texts.get(path)
     state: State
     reason: Reason

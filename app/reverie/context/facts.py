@@ -25,7 +25,7 @@ from reverie.values import Struct, field
 
 
 class SessionRecord(Struct, frozen=True):
-    """The contents of a context according to the transcripts."""
+    """The record of a session's context in its transcripts."""
 
     files: tuple[LoadedFile, ...] = ()
     """The files that the chosen session has in its context, in order."""
@@ -38,7 +38,7 @@ class SessionRecord(Struct, frozen=True):
     recalls: bool = False
     """Whether the project's newest sessions recall memories instead of loading the index."""
     recalled: Mapping[str, int] = field(default_factory=dict)
-    """How often those sessions recalled each memory, by its path on disk."""
+    """The number of times that those sessions recalled each memory, by its path on disk."""
 
 
 NOTHING = SessionRecord()
@@ -58,10 +58,10 @@ class Text(Struct, frozen=True):
     """The beginning of a file."""
 
     data: bytes | None
-    """None if the file cannot be read."""
+    """The bytes; None if the file cannot be read."""
     size: int
     stamp: Stamp
-    """Differs for different versions of the file."""
+    """A value that differs for different versions of the file."""
     findings: tuple[LintFinding, ...] = ()
 
 
@@ -92,12 +92,12 @@ class ContextFacts:
     failed_imports: tuple[FailedImport, ...] = ()
     """Imports in Claude Code's instruction files that load nothing."""
     memory_outside: str = ""
-    """A sentence about the memory location in the project's own settings, if Reverie does not follow it.
+    """A sentence about a memory location in the project's own settings that Reverie does not follow.
 
-    Else empty.
+    Empty if there is none.
     """
     moved_by_project: bool = False
-    """Whether the project's own settings move its memory."""
+    """Whether the project's own settings choose another directory for its memory."""
     real_paths: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The real path of each path in these facts whose spelling differs from it."""
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
@@ -130,9 +130,9 @@ class ContextFacts:
 
 
 class GatheredContext(Struct, frozen=True):
-    """Context data that an engine gathered for a client.
+    """The context data that an engine gathered for a client.
 
-    Without listings, which the client has in its trees.
+    The listings are not included, because the client has them in its trees.
     """
 
     facts: ContextFacts
@@ -141,7 +141,7 @@ class GatheredContext(Struct, frozen=True):
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:
-    """Return the index entries in the form that the hot set ranks."""
+    """Return the index entries as candidates for the hot set."""
     return [
         HotCandidate(entry["path"], entry["pinned"], entry["accessCount"], entry["lastAccessedAt"])
         for entry in entries

@@ -78,7 +78,7 @@ def gather(
 
 
 def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
-    """Return `ContextFacts.real_paths`.
+    """Return the value of `ContextFacts.real_paths` for these facts.
 
     Paths are resolved here because the home may be on another machine than the view.
     """
@@ -139,7 +139,7 @@ class _TextReader:
             self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
 
     def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
-        """Read the memories that the hot set may contain at any of `times`."""
+        """Read the memories that may be in the hot set at any of `times`."""
         entries = candidates(facts.index())
         wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
         for scope in SCOPES:
@@ -162,7 +162,7 @@ class _TextReader:
         self._put(key, data, file.size, stamp, file.rel)
 
     def _keep(self, key: str, stamp: Stamp) -> bool:
-        """Reuse the known text if its stamp matches, and return whether it did."""
+        """Reuse the text that is known for `key` if it has this stamp; return whether it has."""
         known = self._before.get(key)
         if known is None or known.stamp != stamp or known.data is None:
             return False

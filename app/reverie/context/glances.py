@@ -28,7 +28,7 @@ ChangeKind = Literal["came", "went", "cut", "whole", "resized"]
 
 
 class Change(Struct, frozen=True):
-    """One file whose state in the context changed."""
+    """One file whose state in the context has changed since the last visit."""
 
     part: PartKey
     path: str
@@ -49,7 +49,7 @@ def glance_key(context: ScopeContext) -> str:
 
 
 def glance_of(view: ContextView) -> dict[str, Any]:
-    """Return the stored form of a view."""
+    """Return the form in which a view is stored as a glance."""
     return {
         "at": view.at,
         "tokens": view.tokens,

@@ -11,11 +11,11 @@ from reverie.context.view import ContextEntry, ContextPart, Gauge, Reason, State
 from reverie.text.summaries import estimate_tokens
 
 Judge = Callable[[Companion, str], tuple[State, Reason]]
-"""Returns whether a companion with this text is loaded, and why."""
+"""A function that returns whether a companion with this text is loaded, and the reason."""
 
 
 def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
-    """Judge a companion as loaded unless its text is blank."""
+    """Return that a companion is loaded unless its text is blank; a `Judge` without further rules."""
     return ("in", "loaded") if text.strip() else ("out", "empty")
 
 

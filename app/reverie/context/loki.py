@@ -74,7 +74,7 @@ def _entries(facts: ContextFacts, found: Retrieved) -> Iterator[ContextEntry]:
 
 
 def _pieces(found: Retrieved, entries: tuple[ContextEntry, ...]) -> Iterator[tuple[int, Marks]]:
-    """Yield first line number and marks of each lesson in the block; a lesson may have several lines."""
+    """Yield the first line number and the marks of each lesson in the block; one may have several lines."""
     line = 3  # after a blank line and the heading
     for lesson, entry in zip(found.lessons, entries, strict=False):
         if lesson.injected:

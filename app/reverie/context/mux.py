@@ -68,7 +68,7 @@ def hot_set(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> HotSet:
 
 
 def index_line(entry: IndexEntry) -> str:
-    """Return one line of the index in the form that the agent writes."""
+    """Return one line of the index as the agent writes it."""
     suffix = f' — "{escaped(entry["description"])}"' if entry["description"] else ""
     return f"- {entry['path']}{suffix}"
 
@@ -168,16 +168,16 @@ def _mux_index(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
 
 
 def _marked(entries: Sequence[ContextEntry]) -> Iterator[tuple[str, Marks]]:
-    """Return the path and the marks of each entry that has marks."""
+    """Yield the path and the marks of each entry that has marks."""
     return ((entry.path, entry.marks) for entry in entries if entry.marks)
 
 
 _Rows = tuple[list[ContextEntry], list[str], dict[str, tuple[int, int]]]
-"""The entries, the lines of the index, and by path the position of each listed memory in both."""
+"""The entries, the lines of the index, and the position of each listed memory in both by path."""
 
 
 def _index_rows(facts: ContextFacts) -> _Rows:
-    """Return the entries of all memories, the lines of the index, and the position of each path in both."""
+    """Return the entries and index lines of all memories, and the position of each in both by path."""
     index = _index(facts)
     line_of = {entry["path"]: place for place, entry in enumerate(index)}
     entries: list[ContextEntry] = []

@@ -33,7 +33,7 @@ RECIPES: Mapping[str, Callable[[ContextFacts, int, Mapping[str, str]], ContextVi
 }
 """The recipe for each kind of home; a new recipe is added only here."""
 _READS_LATER = frozenset({"codex", "loki"})
-"""Agents whose view does not name the memories that they read only when needed."""
+"""The agents whose view leaves out the memories that they read only when needed."""
 AGENTS = frozenset(RECIPES)
 """The kinds of homes whose context is known."""
 
@@ -49,7 +49,10 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
 
 
 def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
-    """Return how much of each file a session that starts at `at` (UTC ms) loads; see `load_states`."""
+    """Return path -> load state for each file that a session started at `at` (UTC ms) may load.
+
+    See `context.view.load_states`.
+    """
     if facts.agent == "mux":
         # The agent never looks beyond its cap, and there may be a hundred times as many files.
         cap = facts.caps.files_per_scope

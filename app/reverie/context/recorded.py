@@ -93,7 +93,10 @@ _DIFFERENCES: frozenset[Reason] = frozenset({"recorded-other", "recorded-only", 
 
 
 def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None, at: int) -> Reason:
-    """Return how a file that the session loaded compares with the file that a new session would load."""
+    """Return the result of comparing a file that the session loaded with that of a new session.
+
+    `other`: the file that a new session would load; None if it would not load it.
+    """
     if modified_ns is None and other is None:
         return "recorded-gone"
     changed = (modified_ns or 0) // 1_000_000 > at
@@ -127,13 +130,13 @@ def _predicted(
 
 
 def _memory_key(path: str, facts: ContextFacts) -> str:
-    """Return a key of a memory that stays the same if its home is moved after the record."""
+    """Return a key of a memory that is the same after its home has been moved."""
     _above, found, below = path.replace("\\", "/").rpartition("/projects/")
     return below if found else facts.real_path(path)
 
 
 def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
-    """Return the index part, changed for a project whose sessions recall memories and load no index."""
+    """Return the index part in the form for a project whose sessions recall memories and load no index."""
     listing = facts.listings.get(Scope.PROJECT)
     directory = listing.root.directory if listing is not None and listing.root is not None else None
     index = str(memory_path(Scope.PROJECT, INDEX))

@@ -64,7 +64,7 @@ def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | Non
 
 
 def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
-    """Yield the records of the newest sessions of a project."""
+    """Yield the recorded contexts of the newest sessions of a project."""
     if not project_path:
         return
     left = _SESSIONS_BYTES

@@ -40,7 +40,7 @@ Reason = Literal[
     "approval", "replaced", "excluded", "too-large", "made-new", "credential",
     "not-imported", "moved-outside",
 ]  # fmt: skip
-"""Why something is in the context or not.
+"""The reason why something is in the context or not.
 
 In the context:
 
@@ -89,7 +89,7 @@ Note = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One thing that is loaded, or is not."""
+    """One file or memory that is loaded, or is not, with the reason."""
 
     path: str
     """A memory path, or the name of a file."""
@@ -97,10 +97,10 @@ class ContextEntry:
     reason: Reason
     size: int = 0
     bytes: int = 0
-    """The bytes that are loaded, of `size`."""
+    """The number of bytes that are loaded, out of `size`."""
     tokens: int = 0
     score: float | None = None
-    """The rank in the hot set; None if nothing is scored."""
+    """The score in the ranking of the hot set; None if nothing is scored."""
     pinned: bool = False
     pin_unknown: bool = False
     """Whether the running agent has not yet read that the memory was pinned or unpinned."""
@@ -121,7 +121,7 @@ class ContextEntry:
 
 
 class Gauge(Struct, frozen=True):
-    """The used share of a budget; `cap` 0 for no limit."""
+    """The used amount of a budget and its cap; `cap` is 0 for no limit."""
 
     unit: Literal["bytes", "tokens", "items", "lines", "chars", "files", "lessons"]
     used: int
@@ -171,7 +171,7 @@ class ContextView(Struct, frozen=True):
 
 
 _CONTEXT = "reverie"
-"""The context under which `packaging/translations.py` files these texts: that of the window."""
+"""The translation context of these texts in `packaging/translations.py`: that of the window."""
 
 
 def _(text: str) -> str:
@@ -243,7 +243,7 @@ IMPORT_PROBLEMS: Mapping[str, str] = {
     "kind": _("the agent does not import files of this type"),
     "too-deep": _("imports are followed four levels deep, and this one is deeper"),
 }
-"""Why an import loads nothing, by `agents.capabilities.ImportProblem`."""
+"""Sentences on why an import loads nothing, by `agents.capabilities.ImportProblem`."""
 NOTES: Mapping[Note, str] = {
     "hot-set-experiment": (
         "mux loads this only if its experiment “memory-hot-set” is on. Reverie cannot detect whether it is."
@@ -277,7 +277,7 @@ NOTES: Mapping[Note, str] = {
 
 
 def reason(entry: ContextEntry) -> str:
-    """Return in a few English words why an entry is in the context or not; never empty."""
+    """Return the reason why an entry is in the context or not, in a few English words; never empty."""
     words = REASONS[entry.reason]
     if entry.reason == "unseen" and entry.detail:
         return entry.detail
@@ -305,7 +305,7 @@ def notes(part: ContextPart) -> list[str]:
 
 
 _OFF: frozenset[Note] = frozenset({"memory-off", "codex-off", "lessons-off", "loads-nothing"})
-"""Notes of a part that the agent does not load; the part shows what would be loaded."""
+"""The notes of parts that the agent does not load; the part shows the text that would be loaded."""
 _WHEN_NEEDED: frozenset[Reason] = frozenset({
     "unused", "bytes", "tokens", "items", "tries", "falls-off", "unlisted", "on-demand", "newest-only",
     "recalled", "recall-index", "recall-long",
@@ -314,7 +314,7 @@ _MOST_FIRST: tuple[LoadState, ...] = ("full", "part", "line", "listed", "needed"
 
 
 def load_state(entry: ContextEntry) -> LoadState | None:
-    """Return how much of an entry's file a new session loads; None if it never loads any of it."""
+    """Return the degree to which a new session loads an entry's file; None if it never loads it."""
     if entry.reason == "credential":
         return "full"  # the agent loads it, although Reverie does not open it
     if entry.state == "out":
@@ -325,7 +325,7 @@ def load_state(entry: ContextEntry) -> LoadState | None:
 
 
 def load_states(view: ContextView) -> dict[str, LoadState]:
-    """Return how much of each file a new session loads, omitting files that no session ever loads.
+    """Return the degree to which a new session loads each file, without files that are never loaded.
 
     The keys are memory paths, or paths on disk of files beside the memories.
     """

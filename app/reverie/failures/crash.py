@@ -108,7 +108,7 @@ def _scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def error_class_of(value: object) -> str:
-    """Return the first word of a text without characters that do not occur in error names.
+    """Return the first word of a text, without characters that do not occur in names of errors.
 
     The result is "UnknownError" if there is no word.
     """
@@ -152,7 +152,10 @@ def friction_of(value: object, *, stored: bool) -> str | None:
 
 
 def signature_of(stack: str) -> list[str]:
-    """Return the names of the first functions of a stack in any language; other lines are ignored."""
+    """Return the names of the first `FRAMES` functions in the text of a stack, in any language.
+
+    Other lines are ignored.
+    """
     found: list[str] = []
     for line in stack.splitlines():
         symbol = _symbol_of(line)
@@ -181,7 +184,7 @@ def _symbol_of(line: str) -> str:
 
 
 def _checked(name: str) -> str:
-    """Return a function name without its location; empty if the text is no function name."""
+    """Return a function name without its location; empty if the text is not a function name."""
     name = _LOCATION.sub("", name.strip(), count=1).strip()
     if name in ("anonymous", "(anonymous)"):
         return "<anonymous>"

@@ -53,7 +53,7 @@ def normalised(remote: str) -> str:
 
 
 def project_id_hash(remote: str) -> str:
-    """Return the project id of crash records: the SHA-256 of its remote in loki-mode's notation.
+    """Return the project id for crash records: the SHA-256 of the remote in loki-mode's notation.
 
     Without a remote, `no-remote` is hashed. Unlike `normalised`, this notation includes user and port of an
     address with a scheme.
@@ -79,7 +79,7 @@ def names_of(remote: str) -> tuple[str, ...]:
 
 
 def _git_directory(project: Path) -> Path:
-    """Return the directory of the repository's settings; for a worktree, that of its repository."""
+    """Return the directory with the repository's configuration; for a worktree, that of its repository."""
     git = project / ".git"
     try:
         told = read_regular(git, 4096).decode("utf-8", "replace")

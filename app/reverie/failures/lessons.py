@@ -58,7 +58,7 @@ class AsInjected(Struct, frozen=True):
 
 
 class _Closed(Exception):
-    """Raised if loki-mode would stop with an error because of a file."""
+    """Raised if loki-mode would stop with an error because of a file, and so inject nothing more."""
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(path, cause)
@@ -69,7 +69,7 @@ class _Closed(Exception):
 def as_injected(
     memory: Path, *, now_ms: int, goal: str, phase: str, prior_lines: Sequence[str], ours: str
 ) -> AsInjected:
-    """Compute the block exactly as loki-mode would inject it, and why it differs from Reverie's.
+    """Return the block exactly as loki-mode would inject it, and the difference from Reverie's.
 
     Reverie only leaves out files that it cannot read; loki-mode often stops completely. Without `index.json`
     it reads nothing, one malformed episode ends the block, some listed names are not found again, and times
@@ -114,7 +114,7 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """Return the episodes that loki-mode's retrieval finds, as far as that depends only on episodes.
+    """Return the episodes that loki-mode's retrieval finds; only rules about episodes are applied.
 
     The retrieval rewrites the time of their last use. It runs before the lessons are collected, and if it
     fails, nothing is injected; then this function raises `_Closed`. Without a goal and a phase, which
@@ -281,7 +281,7 @@ def _lines(lessons: Sequence[tuple[str, Any, Any]]) -> str:
 
 
 def _loaded(path: Path) -> Any:
-    """Return the file's content as any JSON; None if loki-mode skips it."""
+    """Return the JSON value in a file; None if loki-mode skips the file."""
     try:
         return json.loads(read_regular(path, _EPISODE_BYTES).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -354,7 +354,7 @@ class Lesson(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The lesson as it is injected."""
+        """The line by which the lesson is injected."""
         head = f"- {self.type[:TYPE_CHARS]}"
         return f"{head}: {self.message[:MESSAGE_CHARS]}" if self.message else head
 
@@ -529,9 +529,10 @@ def _pattern_line(each: AntiPattern) -> str:
 
 
 def _score(each: AntiPattern, words: list[str]) -> int:
-    """Return how well `words` match: 1 for each text of the anti-pattern with a word, 2 for `what_fails`.
+    """Return the score of an anti-pattern for `words`.
 
-    A word also matches inside of other words, as in the agent's own search.
+    Each word scores 1 for each text of the anti-pattern that contains it, and 2 for `what_fails`. A word also
+    matches inside of other words, as in the agent's own search.
     """
     what, why, prevention = each.what_fails.lower(), each.why.lower(), each.prevention.lower()
     return sum(2 * (word in what) + (word in why) + (word in prevention) for word in words)

@@ -40,7 +40,7 @@ _ACTIONS = 100
 _CONFIG_BYTES = 1 << 20
 _SWITCHED_OFF = re.compile(r"""\s*(?:export\s+)?TELEMETRY_DISABLED=(["']?)true\1\s*(?:#.*)?""")
 _DERIVED_WAIT_S = 2.0
-"""Maximum wait for files that can be derived again: a hook must not delay its agent for them."""
+"""The longest wait in seconds for derived files: a hook must not delay its agent for them."""
 
 
 class Failure(Struct, frozen=True):
@@ -79,7 +79,7 @@ def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> RecordedFailure:
-    """Store a failed iteration as an episode, unless recording is off; return the path, or why not.
+    """Store a failed iteration as an episode, unless recording is off; return its path or the reason.
 
     Raises `Unavailable` if there is no project.
     """
@@ -141,7 +141,7 @@ def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
 
 
 def _user_says_no(config: Path) -> bool:
-    """Return whether the user's own settings, in shell syntax, switch collecting off."""
+    """Return whether the user's own settings, in shell syntax, switch the collecting of crashes off."""
     try:
         lines = read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -222,7 +222,7 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Update timeline and index; return a sentence for each problem."""
+    """Update the timeline and the index with an episode; return a sentence for each problem."""
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
     )

@@ -82,11 +82,11 @@ _MARK = re.compile(r"\[REDACTED(?::[A-Z_]+)?\]?")
 _ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])|\\{1,4}u00([2-7][0-9A-Fa-f])")
 _SLASHES = re.compile(r"\\{1,4}/|(?<![:/])/(?:\.?/)+")
 _SPELLINGS = 3
-"""Maximum number of nested layers of escapes and look-alike characters that are decoded."""
+"""The maximum number of nested layers of escapes and look-alike characters that are decoded."""
 
 
 class PrivatePlaces(Struct, frozen=True):
-    """The private facts about the present machine and project.
+    """The paths and names of the present machine and project that must not be stored.
 
     These are the project's directory, the home directory, and names of the repository (its owner, its name).
     """
@@ -284,7 +284,7 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _anything_else(text: str) -> tuple[str, int]:
-    """Redact what else Reverie's own redactor recognises; return the text and the number of redactions.
+    """Redact everything that Reverie's own redactor recognises; return the text and the number of redactions.
 
     This covers, for example, keys of other providers.
     """

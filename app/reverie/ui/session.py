@@ -518,7 +518,10 @@ class HomeSession(QObject):
             )
 
     def focused(self) -> None:
-        """Compare with the disk when the window gets the focus, because events may have been missed."""
+        """Compare the home with the disk, because events may have been missed while the window had no focus.
+
+        Does nothing if the home is not watched or is not to be compared.
+        """
         if self.is_watched and self.rescan_on_focus:
             self._watch.rescan("focus")
 

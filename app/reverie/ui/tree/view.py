@@ -164,7 +164,10 @@ class MemoryTreeView(QTreeView):
         self._reveal_near_end()
 
     def _unfold(self, tree: MemoryTree) -> None:
-        """With a filter, open each folder once; without, restore the folders that the user had opened."""
+        """Open the folders of a filtered tree, each once.
+
+        Without a filter, restore the folders that the user had opened.
+        """
         is_filtered = tree.source is not None and tree.source.arrangement.show != "all"
         if not is_filtered and not self._unfolded:
             return
