@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_273,
+    "code lines": 95_264,
     "banners": 3,
     "value classes": 677,
     "forwarders": 102,

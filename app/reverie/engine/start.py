@@ -7,11 +7,10 @@ Threading: any thread. Failure: `wait` raises `Unavailable` with the output of t
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 
 from reverie.errors import Unavailable
-from reverie.files.child import own_command
+from reverie.files.child import END_S, ChildProcess, own_command
 from reverie.profile import Profile
 
 START_S = 20.0
@@ -33,28 +32,20 @@ class StartingEngine:
     def __init__(self, command: Sequence[str]) -> None:
         """Start the engine. Raises `Unavailable`."""
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._process = ChildProcess(command, keeps_errors=True, start_new_session=True)
         except OSError as error:
             raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
 
     def wait(self) -> None:
         """Wait until this engine, or another one, can be reached. Raises `Unavailable`."""
-        try:
-            _nothing, printed = self._process.communicate(timeout=START_S)
-        except subprocess.TimeoutExpired as error:
-            self._process.kill()
-            self._process.communicate()
-            raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
-        if self._process.returncode:
-            lines = printed.decode("utf-8", "replace").strip().splitlines()
+        is_late = not self._process.stop(START_S)
+        code, lines = self._process.exit_code, self._process.errors(END_S).strip().splitlines()
+        self._process.reader.close()
+        if is_late:
+            lines = [f"It did not start within {START_S:g} seconds."]
+        if is_late or code:
             raise Unavailable(
                 "Reverie's engine could not be started.",
-                cause=lines[-1] if lines else f"The engine ended with code {self._process.returncode}.",
+                cause=lines[-1] if lines else f"The engine ended with code {code}.",
                 next_step="Run `reverie engine` in a terminal to see the reason.",
             )

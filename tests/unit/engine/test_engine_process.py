@@ -27,7 +27,7 @@ from reverie import __version__
 from reverie.agents.variables import AGENT_VARIABLES
 from reverie.cli.main import main as command_line
 from reverie.clock import system_clock
-from reverie.engine import process
+from reverie.engine import process, start
 from reverie.engine.channel import PROTOCOL, Channel, ConnectionLost, Hello
 from reverie.engine.client import EngineClient, EngineGone
 from reverie.engine.engine import ProfileEngine
@@ -40,6 +40,7 @@ from reverie.engine.reach import (
     socket_places,
     stdio_channel,
 )
+from reverie.engine.start import StartingEngine
 from reverie.errors import Unavailable
 from reverie.files.locks import is_running
 from reverie.profile import Profile
@@ -383,6 +384,17 @@ def test_what_cannot_be_started_is_told(profile: Profile) -> None:
     with pytest.raises(Unavailable) as told:
         connect(profile, command=[sys.executable, "-c", ""])
     assert "The engine was started but cannot be reached." in str(told.value)
+
+
+def test_an_engine_that_does_not_start_in_time_is_told_and_ends(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "START_S", 0.2)
+    starting = StartingEngine([sys.executable, "-c", "import time; time.sleep(600)"])
+    with pytest.raises(Unavailable, match="could not be started") as told:
+        starting.wait()
+    assert told.value.cause == "It did not start within 0.2 seconds."
+    assert starting._process.exit_code == -signal.SIGKILL
 
 
 def test_a_long_runtime_directory_is_not_used(
