@@ -84,7 +84,7 @@ class Home(ABC):
     transcripts: Transcripts | None = None
     """Transcripts that can be opened."""
     sessions: Sessions | None = None
-    """The workspaces in use, whose transcripts may still grow."""
+    """The workspaces in use, with transcripts that may still grow."""
     writer: AgentWriter | None = None
     """A memory writer, and the chat that it reads turn by turn."""
     notes: AgentNotes | None = None
@@ -96,15 +96,15 @@ class Home(ABC):
     store_rules: StoreRules | None = None
     """Rules of a store that the agent rewrites itself: accepted contents, its lock, notes to the agent."""
     extraction: Extraction | None = None
-    """Threads whose memories can be extracted."""
+    """The threads from which memories can be extracted."""
     models: ModelPreferences | None = None
     """Models and services that the agent's own settings name."""
     failures: FailureStore | None = None
     """A store of failures and the lessons learnt from them."""
     orphans: OrphanedStores | None = None
-    """Stores that no project or workspace points at."""
+    """The stores that no project or workspace refers to."""
     consolidates: bool = True
-    """Whether a consolidation can change its memories."""
+    """Whether a consolidation can change the agent's memories."""
     lists_descriptions: bool = False
     """Whether the agent starts a session with a list of all memories and their descriptions."""
 
@@ -251,20 +251,20 @@ class Workspace(Struct, frozen=True):
     title: str
     path: str
     bucket: str
-    """The path of the project under which the home lists it."""
+    """The path of the project under which the home lists the workspace."""
     project_paths: tuple[str, ...]
-    """The paths of its projects; may be empty."""
+    """The paths of the workspace's projects; may be empty."""
     multi_project: bool
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
-    """The part of the bucket's project that it works in."""
+    """The part of the bucket's project in which the workspace is; None if it is not in a part."""
     updated_at: int | None = None
-    """The time at which it was last used (UTC ms); None if unknown."""
+    """The time at which the workspace was last used (UTC ms); None if unknown."""
     scratch: bool = False
-    """Whether it is a chat without a project, whose project memory belongs to its own `path`."""
+    """Whether the workspace is a chat without a project; its project memory belongs to its own `path`."""
     dreams_as: str | None = None
-    """The project that its consolidations are recorded for; see `ScopeContext.dreams_as`."""
+    """The project for which consolidations are recorded; see `ScopeContext.dreams_as`."""
 
     @property
     def label(self) -> str:
@@ -273,7 +273,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def memory_project(self) -> str | None:
-        """The path to which its project memory belongs; None if it has no project memory."""
+        """The path to which the workspace's project memory belongs; None if it has no project memory."""
         if self.multi_project:
             return None
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
@@ -285,7 +285,7 @@ class Project(Struct, frozen=True):
     path: str
     name: str
     workspaces: tuple[Workspace, ...]
-    """Its workspaces, including those of sub-projects, in the home's own order."""
+    """The project's workspaces, including those of sub-projects, in the home's own order."""
 
 
 class TitlesRead(Struct, frozen=True):
@@ -307,7 +307,7 @@ class TranscriptSource(Struct, frozen=True):
     """The title; empty if it is only known after reading the transcript."""
     project_path: str | None = None
     updated_at: int | None = None
-    """The time at which its file last changed (UTC ms)."""
+    """The time at which the file last changed (UTC ms); None if unknown."""
     size: int = 0
     """The size in bytes, from the directory entry."""
     state: str = ""
@@ -316,7 +316,7 @@ class TranscriptSource(Struct, frozen=True):
     under: str = ""
     """The id of the transcript to which this one belongs, such as a sub-agent's; empty if there is none."""
     project_name: str = ""
-    """The name that a person gave its project; empty if there is none."""
+    """The name that a person gave the project; empty if there is none."""
 
 
 LoadState = Literal["full", "part", "line", "listed", "needed"]
@@ -342,7 +342,10 @@ class LoadedNext(Struct, frozen=True):
 
 
 def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState]) -> LoadedNext:
-    """Compare the load states of files by path, and return the files newly loaded and no longer loaded."""
+    """Return the files that are loaded after, but not before, and the reverse.
+
+    `before` and `after`: path -> load state.
+    """
     was, now = (
         {path for path, state in each.items() if state in ("full", "part")} for each in (before, after)
     )
@@ -358,7 +361,10 @@ def loaded_next_from(raw: object) -> LoadedNext:
 
 
 def signed_names(change: LoadedNext) -> str:
-    """Return the names of files newly loaded and no longer loaded as text: `+ pr-checklist − deploy`."""
+    """Return the names of the files in `change` as text, such as `+ pr-checklist − deploy`.
+
+    `+` marks files that are newly loaded, `−` files that are no longer loaded.
+    """
     names = [f"+ {_short_name(path)}" for path in change.entered]
     names += [f"− {_short_name(path)}" for path in change.left]
     return "  ".join(names)
@@ -398,7 +404,7 @@ class Companion(Struct, frozen=True):
     unopened: str = ""
     """The reason why Reverie lists the file but never opens it, as a sentence; empty if it opens the file."""
     about: str = ""
-    """Its subject in a few words; empty if unknown."""
+    """The subject of the file in a few words; empty if unknown."""
 
 
 class Orphan(Struct, frozen=True):
@@ -436,24 +442,24 @@ class LostStore(Struct, frozen=True):
     directory: Path
     label: str
     scope: Scope
-    """The scope of its files."""
+    """The scope to which the files of the store belong."""
     root: ScopeRoot | None = None
     """The scope root. None, like `context`, for a store outside of the scope roots: it has no history and can
     only be read."""
     context: ScopeContext | None = None
     """The context that reaches the store as `root`."""
     name: str = ""
-    """The name of its project; empty if unknown."""
+    """The name of the store's project; empty if unknown."""
     flat: bool = False
     """Whether only the notes directly in `directory` belong to the store."""
     owner: str = ""
-    """The listed project to which it belongs, proven by its name or by the home; empty if unknown."""
+    """The listed project to which the store belongs, proven by its name or by the home; empty if unknown."""
     former_path: str = ""
-    """A former path of its project; empty if unknown."""
+    """A former path of the store's project; empty if unknown."""
     former_source: str = ""
     """The file of the home that names `former_path`."""
     checkouts: tuple[str, ...] = ()
-    """All known paths of its repository, including `former_path`."""
+    """All known paths of the project's repository, including `former_path`."""
 
 
 class Sidecars(Struct, frozen=True):
@@ -499,7 +505,7 @@ class HomeContents(Struct, frozen=True):
 
 
 class Transcripts(Protocol):
-    """Transcripts that can be opened."""
+    """Access to the transcripts that can be opened."""
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Return the transcripts of one project, or all, newest first, without opening any."""
@@ -512,13 +518,13 @@ class Transcripts(Protocol):
 
 
 class Sessions(Protocol):
-    """The workspaces in use, whose transcripts may still grow."""
+    """Access to the workspaces in use, with transcripts that may still grow."""
 
     def recencies(self) -> tuple[tuple[str, int], ...]:
         """Return `(workspace id, last user activity in ms)` in the agent's own order."""
 
     def session_place(self, workspace_id: str) -> SessionPlace | None:
-        """Return the place of a workspace's transcript (it need not exist); None: no such session.
+        """Return the place of a workspace's transcript (it need not exist); None for no such session.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -533,7 +539,7 @@ class Sessions(Protocol):
         """Return the places to watch in order to notice which sessions are in use."""
 
     def workspace(self, workspace_id: str) -> Workspace | None:
-        """Return one workspace without listing the others; None: not listed.
+        """Return one workspace without listing the others; None if the home does not list it.
 
         Raises `Unavailable` if the home's list cannot be read.
         """
@@ -546,9 +552,9 @@ class Sessions(Protocol):
         """
 
     def resolve_project(self, project_path: str) -> str:
-        """Return the path of a listed project; if only the project's transcripts name the path, read them.
+        """Return the path of the listed project that a path belongs to, reading its transcripts if necessary.
 
-        Called for a project that a person asked for. The result is stored in Reverie's cache.
+        To be called for a project that a person asked for. The result is stored in Reverie's cache.
         """
 
 
@@ -593,10 +599,10 @@ class AgentWriter(Protocol):
 
 
 class AgentNotes(Protocol):
-    """Notes that the agent keeps of each session."""
+    """Access to the notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
-        """Return the place of a session's notes; None: no such session.
+        """Return the place of a session's notes; None if there is no such session.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -615,7 +621,7 @@ class AgentNotes(Protocol):
 
 
 class AgentJobs(Protocol):
-    """The state of an agent's own background jobs."""
+    """Access to the state of an agent's own background jobs."""
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
         """Return the state of the jobs in a few lines, for a footer."""
@@ -674,7 +680,7 @@ class StoreRules(Protocol):
 
 
 class Extraction(Protocol):
-    """Threads whose memories can be extracted."""
+    """Access to the threads from which memories can be extracted."""
 
     @property
     def extracts_to_notes(self) -> bool:
@@ -717,7 +723,7 @@ class FailureStore(Protocol):
 
     @property
     def memory(self) -> Path:
-        """The memory root."""
+        """The root directory of the store's memories."""
 
     @property
     def crashes(self) -> Path:
@@ -731,7 +737,7 @@ class FailureStore(Protocol):
 
 
 class OrphanedStores(Protocol):
-    """Stores that no project or workspace points at."""
+    """Access to the stores that no project or workspace refers to."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
         """Return the stores in `contents().orphans`, and those of listed projects that are missing now.
@@ -813,7 +819,7 @@ class TroubledPlace(Struct, frozen=True):
     root: Path
     error: UserError
     silent: bool = False
-    """Whether its disk does not respond now."""
+    """Whether the disk of the place does not respond now."""
 
 
 class DiscoveredHomes(Struct, frozen=True):

@@ -40,7 +40,7 @@ class RootChange(Struct, frozen=True):
     """The changes that a consolidation made to one root, by relative path."""
 
     files: Mapping[str, ConsolidatedFile]
-    """All files that exist afterwards."""
+    """All files of the root after the consolidation."""
     gone: Mapping[str, ConsolidatedFile]
     """The files that no longer exist, in their state before the consolidation."""
     moved: Mapping[str, str]
@@ -48,7 +48,7 @@ class RootChange(Struct, frozen=True):
     merged: Mapping[str, str]
     """The path of the memory into which each merged file of `gone` went."""
     created: tuple[str, ...] = ()
-    """New files."""
+    """The new files."""
 
 
 class LockBefore(Struct, frozen=True):
@@ -97,7 +97,7 @@ class AgentCheck(Struct, frozen=True):
     """The check of one condition of the agent's jobs, for the doctor."""
 
     check: str
-    """Its name for scripts."""
+    """The name of the check for scripts."""
     title: Phrase
     state: Literal["pass", "warn", "fail"]
     evidence: Phrase
@@ -132,13 +132,13 @@ class AgentJob(Struct, frozen=True):
     id: str
     kind: str
     about: str
-    """Its subject, in words."""
+    """The subject of the job, in words."""
     state: Literal["waiting", "running", "done", "failed", "stale"]
     sentence: str = ""
     at: int | None = None
     retry_at: int | None = None
     source_id: str = ""
-    """The transcript that it works on; empty if it works on something else."""
+    """The transcript that the job works on; empty if it works on something else."""
 
 
 class MemoryKinds(Struct, frozen=True):
@@ -173,9 +173,9 @@ class NotesPlace(Struct, frozen=True):
     """The files of one session's notes; they need not exist."""
 
     root: ScopeRoot
-    """A scope root of the home."""
+    """The scope root of the home to which the notes belong."""
     rel: str
-    """The notes file below `root`."""
+    """The path of the notes file below `root`."""
     transcript: Path
     """The session's transcript."""
     template: Path
@@ -209,7 +209,7 @@ class SessionMeasure(Protocol):
         """Whether the last answer asks for tools, so that the model is in the middle of its work."""
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """Return the number of tool calls after this message; None: all; 0 for a message that is missing."""
+        """Return the number of tool calls after a message; all for None, 0 for a message that is missing."""
 
 
 class SessionMeter(Protocol):
@@ -226,7 +226,7 @@ class DumpPlaces(Struct, frozen=True):
     """The directories in which the agent leaves traces of its memory writer."""
 
     root: Path
-    """The directory above all of them; it need not exist."""
+    """The directory that contains `directories`; it need not exist."""
     directories: tuple[tuple[str, Path], ...] = ()
     """The directories that exist, each with the id of its workspace."""
 
@@ -252,12 +252,12 @@ class ModelService:
     """A model service that the agent's own settings name."""
 
     name: str
-    """The agent's name for it; without white space or a colon."""
+    """The agent's name for the service; without white space or a colon."""
     base_url: str
     wire: Literal["openai", "openai-responses"] = "openai"
-    """The wire format that it uses."""
+    """The wire format that the service uses."""
     key_env: str = ""
-    """The environment variable that holds its key; empty: none is named."""
+    """The environment variable with the service's key; empty if none is named."""
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """Headers to send with every request; their values are secrets."""
 
@@ -306,11 +306,11 @@ class Thread(Struct, frozen=True):
     memory_mode: str = ""
     git_branch: str = ""
     pinned: bool = False
-    """Whether a person pinned it in the agent's own list."""
+    """Whether a person pinned the thread in the agent's own list."""
     project: str = ""
-    """The name of the project to which it was assigned or in whose root it works; empty if there is none."""
+    """The name of the project to which the thread was assigned, or in whose root it works; empty for none."""
     section: str = ""
-    """The name of its section in the agent's list; empty for none, and for the section of pinned threads."""
+    """The name of the thread's section in the agent's list; empty for none, and for the pinned section."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -343,7 +343,7 @@ class FailedImport(Struct, frozen=True):
     label: str
     """The name of this file for people."""
     written: str
-    """The import as it is written, with the `@`."""
+    """The import as it stands in the file, with the `@`."""
     problem: ImportProblem
     line: int
-    """Its line in the file, from 1; 0 if unknown."""
+    """The line of the import in the file, from 1; 0 if unknown."""

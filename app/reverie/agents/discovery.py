@@ -115,9 +115,10 @@ KINDS: tuple[HomeKind, ...] = (
 
 
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
-    """Return the homes to offer, each real directory once; the one that an agent would use is its first.
+    """Return the homes to offer, each real directory once.
 
-    A usual path without files of the agent is left out.
+    Of the homes of one agent, the one that it would use comes first. A usual path without files of the agent
+    is left out.
     """
     return find_homes(env, home_dir).homes
 

@@ -58,7 +58,7 @@ _Shape = Mapping[str, Any]
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal to write into a store, with all evidence found in it; empty without evidence.
+    """Return one refusal to write into a store, with all its evidence; an empty tuple without evidence.
 
     `has_workspaces`: the agent's homes have workspaces, so the suggested command needs a workspace id.
     """

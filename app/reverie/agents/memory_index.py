@@ -280,7 +280,10 @@ def is_conflict_copy(rel: str) -> bool:
 
 
 def same_spelling(rel: str, there: Collection[str]) -> str | None:
-    """Return the file that has the path `rel` written with other code points (`ü` as one or two), or None."""
+    """Return the file whose path differs from `rel` only in code points (`ü` as one or two).
+
+    None if there is no such file.
+    """
     if rel in there or rel.isascii():
         return None
     wanted = unicodedata.normalize("NFC", rel)
@@ -341,11 +344,11 @@ class FileEdit(Struct, frozen=True):
 
 
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
-    """Return the index with a line for a file below its last entry, or else at the end.
+    """Return the index with a new line for a file, below the last entry or else at the end.
 
-    If the line would not be loaded at this place, it is inserted above the last loaded entry. It is no longer
-    than recommended, unless title and path alone are longer. Raises `IndexEditError` if no place in the index
-    is loaded.
+    If the line would not be loaded at this place, it is inserted above the last loaded entry. The line is no
+    longer than recommended, unless title and path alone are longer. Raises `IndexEditError` if no place in
+    the index is loaded.
     """
     entries = links(text)
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"

@@ -173,7 +173,7 @@ TailKind = Literal["message", "begun", "turn-end", "aborted", "error", "compacti
 
 
 class TailToolUse(Struct, frozen=True):
-    """One tool call of a row. `output` None: there is none (yet)."""
+    """One tool call of a row. `output` is None if there is no result (yet)."""
 
     call_id: str
     name: str

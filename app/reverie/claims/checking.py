@@ -236,9 +236,9 @@ class ClaimChecker:
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
-        """Return the results that need no history, and the commits that wrote the other claims' lines.
+        """Return the results that need no history, and the commits that wrote the lines of the other claims.
 
-        Results are by the claim's position in the note, commits by the line's text.
+        Results are by the claim's position in the note, commits by the text of the line.
         """
         fates, open_lines = dict[int, _Fate](), set[str]()
         for i, claim in enumerate(known.claims):

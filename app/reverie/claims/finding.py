@@ -42,7 +42,7 @@ class ClaimKind(StrEnum):
 
 
 class Claim(Struct, frozen=True):
-    """One statement in one line."""
+    """One statement of a note, in one line."""
 
     line: int
     """The line number, counted from 1."""
@@ -253,7 +253,8 @@ class _LineContext(Struct):
 def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
     """Return the claims of a note, in order.
 
-    `path` is the path of the note: a note whose name says that it is no fact, such as `plan.md`, has none.
+    `path` is the path of the note; if its name shows that the note states no facts, such as `plan.md`, all
+    claims are muted.
     """
     lines = text.splitlines()[:MOST_LINES]
     whole = note_is_muted(path) if path else ""
@@ -277,7 +278,7 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
 
 
 def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Yield each line with its claims and the reason for which it is muted."""
+    """Yield each line of a note with its context and its claims."""
     title = _title_of(lines)
     at, sections, parents, intro = (
         _after_front_matter(lines),

@@ -86,7 +86,7 @@ class FileDelta(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """An entry of a tree."""
+    """One entry of a git tree."""
 
     mode: int
     raw: bytes

@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class Text(Struct, frozen=True):
-    """The beginning of a file."""
+    """The beginning of a file that was read."""
 
     data: bytes | None
     """The bytes; None if the file cannot be read."""

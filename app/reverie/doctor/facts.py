@@ -111,7 +111,7 @@ class DoctorHooks(Struct, frozen=True):
 
 
 class FileFacts(Struct, frozen=True):
-    """One path on disk."""
+    """The facts about one path on disk."""
 
     path: Path
     kind: Literal["missing", "file", "directory", "other"] = "missing"

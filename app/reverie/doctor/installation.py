@@ -24,7 +24,7 @@ _PACKAGED = Path("/usr/lib/reverie")
 
 
 class Installation(Struct, frozen=True):
-    """One installation of the program."""
+    """One way in which the program is installed."""
 
     kind: Kind
     place: Path

@@ -322,7 +322,7 @@ class DirectoryEntry(Struct, frozen=True):
 
 
 class Walk(Struct, frozen=True):
-    """The result of a walk."""
+    """The entries that a walk found, and its problems."""
 
     entries: list[DirectoryEntry] = field(default_factory=list)
     """The entries, ordered by the UTF-16 code units of `rel`."""

@@ -153,7 +153,7 @@ Row = Mapping[str, Any]
 
 
 class Database:
-    """One database of an agent, in its current state."""
+    """One database of an agent, read through a copy of its current state."""
 
     def __init__(self, path: Path, cache: Path, *, otherwise: str = "") -> None:
         """Store the paths; `otherwise` ends the advice for an unreadable database and names the fallback."""

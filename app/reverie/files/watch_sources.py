@@ -256,7 +256,7 @@ class Sink(Protocol):
 
 
 class EventSource(Protocol):
-    """A set of watched directories."""
+    """A source of events for a set of watched directories."""
 
     @property
     def watches(self) -> int:

@@ -65,7 +65,7 @@ class EngineResult(Struct, frozen=True):
 
 
 class ModelClient(Struct, frozen=True):
-    """Access to one model."""
+    """Access of a job to one model."""
 
     name: str
     open_provider: Callable[[], Provider]

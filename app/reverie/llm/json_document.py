@@ -46,7 +46,7 @@ class JsonSource(Protocol):
 
 
 class MemorySource(Struct, frozen=True):
-    """A document in memory."""
+    """A document whose bytes are in memory."""
 
     data: bytes
 

@@ -46,7 +46,7 @@ Without this pause each service would open a prompt.
 
 
 class KeyStore(Protocol):
-    """Keys by provider name."""
+    """A store of keys of model services, by provider name."""
 
     def get(self, provider: str) -> str | None:
         """Return the key; None if there is none or the store cannot be read."""

@@ -50,7 +50,7 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Return the token counts that a service reported, limited to plausible values; None for None."""
+    """Return the token counts that a service reported, limited to plausible values; None if it is None."""
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))

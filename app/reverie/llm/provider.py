@@ -157,7 +157,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 class StreamProgress(Struct, frozen=True):
-    """Progress while an answer arrives."""
+    """The progress of an answer that is arriving."""
 
     text: str = ""
     """The newest piece of the answer's text."""
@@ -168,7 +168,7 @@ class StreamProgress(Struct, frozen=True):
 
 
 class Provider(Protocol):
-    """One model of one service."""
+    """One model of one service, to which requests can be sent."""
 
     @property
     def name(self) -> str:

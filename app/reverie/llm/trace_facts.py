@@ -32,7 +32,7 @@ class Call(Struct, frozen=True):
     input: Any = None
     output: Any = None
     ran: bool = False
-    """Whether it was executed."""
+    """Whether the call was executed."""
     problem: str = ""
     """The error in the call's result; empty if there is none."""
     broken_input: bool = False

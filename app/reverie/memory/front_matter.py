@@ -323,7 +323,10 @@ def _with_plain_fences(text: str) -> str:
 
 
 def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Yield candidates for the text with the description in its block, best first; some may be invalid."""
+    """Yield candidates for `text` with `value` as its description, best first; some may be invalid.
+
+    The text has a block of front matter.
+    """
     empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
         yield f"{text[: empty.end()]}description: {literal(value)}{empty[1]}{text[empty.end() :]}"
@@ -893,7 +896,7 @@ def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
 
 
 def _with(text: str, path: tuple[str, ...], value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Yield candidates for the text with the new value, best first; some may be invalid."""
+    """Yield candidates for `text` with `value` at the path of keys, best first; some may be invalid."""
     block = split(text, rules=rules)
     if block is not None:
         raw = text[block.block_start : block.block_end]

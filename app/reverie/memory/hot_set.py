@@ -65,7 +65,7 @@ class Ranked(Struct, frozen=True):
 
 
 class HotItem(Struct, frozen=True):
-    """A memory that is loaded."""
+    """A memory in the hot set, which is loaded in full."""
 
     path: str
     pinned: bool

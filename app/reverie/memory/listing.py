@@ -472,7 +472,10 @@ class ScopeScanner:
 
 
 class NameScanner(ScopeScanner):
-    """A scanner of names only, which opens and examines no file. Sizes, descriptions and times are empty."""
+    """A scanner of names only.
+
+    It opens and examines no file; sizes, descriptions and times are empty.
+    """
 
     def __init__(self, root: ScopeRoot, *, rules_of: RulesOf = no_rules) -> None:
         super().__init__(root, NO_CAPS, rules_of=rules_of)

@@ -153,11 +153,11 @@ class UsageLog:
         return f"Pins and use counts are unknown. {problem}" if problem else ""
 
     def record_read(self, key: str) -> None:
-        """Count one use."""
+        """Count one use of the memory `key`."""
         self._change(lambda entries: usage_rules.note_use(entries, key, self._clock(), write=False), [key])
 
     def record_write(self, key: str, *, own: bool = False, counts: bool = True) -> None:
-        """Record one write; `own`: by a person or Reverie, not by the agent.
+        """Record one write of the memory `key`; `own`: by a person or Reverie, not by the agent.
 
         With `counts` the write counts as a use; otherwise only its time is recorded.
         """

@@ -180,7 +180,7 @@ def _count_of(run_id: str, ms: int) -> int | None:
 
 
 class RunStore:
-    """The runs of one home."""
+    """The records of the runs of one home."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

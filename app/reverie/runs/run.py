@@ -553,7 +553,7 @@ class Run(Generic[Thought]):
         )
 
     def _observe(self, plan: Plan) -> None:
-        """Record the present content of the files to be written in the history, as it was before the run."""
+        """Record the files that are about to be written in the history, with their content before the run."""
         source, snapshots = self._job.before, self._parts.snapshots
         dirty = []
         for change in plan.changes:
@@ -694,7 +694,7 @@ class Run(Generic[Thought]):
         )
 
     def _close(self, end: RunEnd, costs: Costs) -> None:
-        """Finish the record.
+        """Save the record with the outcome of the run.
 
         If the run ended before its record was written, save that record now.
         """

@@ -53,7 +53,7 @@ _log = logging.getLogger("reverie.runs")
 
 
 def _anything(_root: ScopeRoot, _rel: str, _before: bytes | None, _after: bytes | None) -> None:
-    """Accept any content."""
+    """Accept any content; the default of `check_content`."""
 
 
 class LeaseLost(Busy):

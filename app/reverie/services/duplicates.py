@@ -317,7 +317,7 @@ class MergeSeed(Struct, frozen=True):
 
 
 class DuplicateService:
-    """The duplicates of one home."""
+    """The service that finds and merges duplicate memories of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

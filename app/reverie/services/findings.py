@@ -215,7 +215,7 @@ def _stale(claim: CheckedClaim) -> MemoryFinding:
 
 
 class FindingService:
-    """The findings of one home."""
+    """The service that finds problems in the memories of one home."""
 
     def __init__(
         self,

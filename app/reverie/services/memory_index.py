@@ -109,7 +109,7 @@ class RenamePlan(Struct, frozen=True):
 
 
 class IndexService:
-    """The indexes of one home."""
+    """The service that checks and repairs the indexes of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

@@ -180,7 +180,7 @@ class ModelServices:
 
 
 class ModelsWithoutHome(ModelServices):
-    """The models that can be chosen before any home is known."""
+    """The service for the models that can be chosen before a home is open."""
 
     def view(self, context: ScopeContext | None) -> ModelsView:
         """Return all model services, and the engine that the settings name for every home."""
@@ -228,7 +228,7 @@ class ModelChoice(Struct, frozen=True):
 
 
 class Models(ModelServices):
-    """The models of one home."""
+    """The service for the models that one home can use."""
 
     def __init__(
         self,

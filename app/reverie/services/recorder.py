@@ -69,7 +69,7 @@ class HistoryRecorder:
                 self._thread.start()
 
     def note(self, changes: Changes) -> None:
-        """Record these changes soon."""
+        """Record these changes in the history, after a short delay."""
         with self._wake:
             self._noted = changes if self._noted is None else self._noted.merged(changes)
             self._wake.notify()

@@ -102,7 +102,7 @@ class TraceEntry(Struct, frozen=True):
 
 
 class TraceSummary(Struct, frozen=True):
-    """One row of the list.
+    """One row of the list of traces.
 
     `evidence` is a sentence; `place` points to that evidence in the trace.
     """
@@ -185,7 +185,7 @@ class MissedEdit(Struct, frozen=True):
 
 
 class TraceDetail(Struct, frozen=True):
-    """One trace as it is shown, within the size limits of reading."""
+    """The content of one trace for display, within the size limits of reading."""
 
     row: TraceSummary
     facts: TraceFacts
@@ -240,7 +240,7 @@ class _ReadTrace(Struct, frozen=True):
 
 
 class TraceService:
-    """The traces of one home."""
+    """The service that lists and reads the traces of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

@@ -80,7 +80,7 @@ class TrashPage(Struct, frozen=True):
 
 
 class TrashService:
-    """The deleted files of one home."""
+    """The service that lists and restores the deleted files of one home."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -247,7 +247,7 @@ class _Facts(Struct, frozen=True):
 
 
 class _Batch(Struct, dict=True):
-    """The changes of one context."""
+    """The changes that restore the entries of one context."""
 
     changes: list[HandChange] = field(default_factory=list)
     pins: dict[str, bool] = field(default_factory=dict)

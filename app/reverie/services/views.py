@@ -65,17 +65,17 @@ class HomeFacts(Struct, frozen=True):
     takes_notes: bool = False
     """Whether a person can leave a note for the agent."""
     consolidates: bool = True
-    """Whether a consolidation can change its memories."""
+    """Whether a consolidation can change the agent's memories."""
     extracts: bool = False
-    """Whether it keeps rollouts from which memories can be extracted."""
+    """Whether the agent keeps rollouts from which memories can be extracted."""
     has_failures: bool = False
-    """Whether it records failures and the lessons from them."""
+    """Whether the agent records failures and the lessons from them."""
     keeps_session_notes: bool = False
-    """Whether it has notes of its sessions."""
+    """Whether the agent has notes of its sessions."""
     loads_pinned: bool = False
-    """Whether it has pins, and loads pinned memories before others."""
+    """Whether the agent has pins, and loads pinned memories before others."""
     may_lose_stores: bool = False
-    """Whether it has stores that can be orphaned, for which Reverie searches."""
+    """Whether the agent has stores that can be orphaned, for which Reverie searches."""
 
 
 UnseenKind = Literal["new", "changed", "deleted"]
@@ -128,11 +128,11 @@ class MemoryView(Struct, frozen=True):
 
 
 class CoverageRow(Struct, frozen=True):
-    """One row of the footer."""
+    """One row of the footer, which shows the last consolidation of a scope."""
 
     scope: Scope
     last_run_at: int | None
-    """The time of the last run in UTC ms; None together with `available` means never."""
+    """The time of the last run in UTC ms; None, if the scope is `available`, means that there was none."""
     trigger: str
     changes: int
     """The number of applied operations on memories of this scope."""
@@ -159,7 +159,7 @@ class HarvestRow(Struct, frozen=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """One run as lists show it."""
+    """The facts about one run that lists show."""
 
     id: str
     kind: str
@@ -252,7 +252,7 @@ class FileText(Struct, frozen=True):
     refusal: Refusal | None = None
     """The reason why the whole store is read-only; `read_only` has it as text."""
     convertible: bool = False
-    """Whether it is UTF-16 that `UserEdits.convert_to_utf8` can rewrite without loss."""
+    """Whether the file is UTF-16 that `UserEdits.convert_to_utf8` can rewrite without loss."""
 
 
 class ChangedFile(Struct, frozen=True):
@@ -443,7 +443,7 @@ class Undo(Struct, frozen=True):
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
-    """Build the `Undo` for the undo of a run; it applies the run again."""
+    """Build the `Undo` for a run that was undone; applying it makes the run's changes again."""
     count = len(result.applied)
     files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
     shown = result.applied[0] if result.applied else ""

@@ -137,7 +137,7 @@ class Ticket(Struct, eq=False):
     def cancel(self) -> None:
         """Ask the job to stop.
 
-        It still ends in exactly one of done, failed or cancelled.
+        The job still ends in exactly one of done, failed or cancelled.
         """
         self.control.stop()
 

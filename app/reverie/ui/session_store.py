@@ -48,7 +48,7 @@ class SessionStore(QObject):
     """
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
-        """Start restoring.
+        """Start restoring the stored state.
 
         With `place`, home and file are restored too; it is False if the command line names the homes to open.
         """

@@ -43,7 +43,7 @@ QUIET = frozenset({"prompt_snapshot", "silent_turn_reminder"})
 
 
 class LoadedFile(Struct, frozen=True):
-    """One file as the program loaded it."""
+    """One file that the program loaded, as its record describes it."""
 
     path: str
     kind: str

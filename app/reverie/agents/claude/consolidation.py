@@ -43,8 +43,10 @@ if TYPE_CHECKING:
 
 STALE_MS = HOUR_MS
 QUIET_MS = HOUR_MS // 6
-"""After this time (ms) without a change in the directory a consolidation counts as over; one takes about a
-minute."""
+"""The time without a change in the directory after which a consolidation counts as over, in ms.
+
+A consolidation takes about a minute.
+"""
 _READ_BYTES = 4096
 _TAIL_BYTES = 4 << 20
 _MOST_ENTRIES = 5000

@@ -107,8 +107,11 @@ CAPS = Caps(
     front_matter="lenient",
     undescribed=r"(?:.*/)?MEMORY\.md",
 )
-"""The agent itself only limits the prefix that it reads; the other caps keep a huge file from being treated
-as a note."""
+"""The limits of Claude Code.
+
+The agent itself only limits the prefix that it reads; the other caps keep a huge file from being treated as a
+note.
+"""
 
 _TEAM_SENTENCE = "A server synchronizes the team's memories to every machine, so a change here could be lost."
 _LOCK_SENTENCE = (

@@ -120,7 +120,10 @@ class ClaudeStores:
         return tuple(dict.fromkeys((*usual, *moved)))
 
     def moved(self) -> tuple[ScopeRoot, ...]:
-        """Return the memory roots outside of `projects/` that settings choose, of all known projects."""
+        """Return the memory roots of all known projects that are outside of `projects/`.
+
+        Settings can choose such directories.
+        """
         found = (each.directory for each in self._settings())
         return tuple({str(path): _moved_root(path) for path in found if path is not None}.values())
 
@@ -161,7 +164,7 @@ class ClaudeStores:
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:
-        """Return the directory name for a path: the existing one, or else the agent's for a new directory."""
+        """Return the name of the directory for a path: an existing one, or else the name of a new one."""
         # The limit counts UTF-16 units; a character may be two of them.
         names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
         return existing_directory(names, path)

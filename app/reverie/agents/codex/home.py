@@ -90,7 +90,10 @@ CAPS = Caps(
     view_depth=3,
     descriptions=False,
 )
-"""The agent has no caps of this kind; these keep a huge file from being treated as a note."""
+"""The limits for Codex.
+
+The agent has no caps of this kind; these keep a huge file from being treated as a note.
+"""
 
 EXTRACTION_FAILED = "extraction failed"
 _HEADER_BYTES = 4096
@@ -576,7 +579,7 @@ def _hashed(by_hash: dict[str, str], bucket: str) -> str:
 
 
 def _failed(source: TranscriptSource) -> TranscriptSource:
-    """Mark a transcript as one that Codex could not extract a memory from."""
+    """Return the transcript, marked as one from which Codex could not extract a memory."""
     return replace(source, state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
 
 

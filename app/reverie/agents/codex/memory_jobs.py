@@ -106,7 +106,7 @@ def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _by_thread(rows: Iterable[Row]) -> list[Row]:
-    """Return one extraction job for each thread: a running one first, then a failed one.
+    """Return one extraction job for each thread: its running one, else its failed one, else any.
 
     The older agent extracted a thread for each of its scopes.
     """

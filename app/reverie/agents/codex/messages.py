@@ -46,7 +46,10 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_c
 _EVENTS: Mapping[str, str] = TABLE["events"]
 _FIELDS = ("reason", "message", "num_turns")
 _TOOL_ITEMS: Mapping[str, Sequence[str]] = TABLE["tool_items"]
-"""Kind of an event's item that is a tool call -> the name for an item without one, and its request field."""
+"""The kinds of items in events that are tool calls: kind -> name of the tool, field of the request.
+
+The name applies to an item without one.
+"""
 _OUTPUTS = ("aggregated_output", "stdout", "result", "error", "content_items", "results", "failure")
 _FAILED = frozenset({"failed", "declined", "error", "errored"})
 _KNOWN_CALLS = 10_000

@@ -54,7 +54,10 @@ CAPS = Caps(
     description_prefix_bytes=4096,
     view_depth=3,
 )
-"""The agent has no caps of this kind; these keep a huge file from being treated as a note."""
+"""The limits for loki-mode.
+
+The agent has no caps of this kind; these keep a huge file from being treated as a note.
+"""
 
 HOUSEKEEPING = r"(?:.*/)?(?:[^/]*\.lock|\.[^/]*)"
 """Files that are not memories: lock files and hidden files."""
@@ -250,7 +253,7 @@ class LokiHome(Home):
 
     @property
     def memory(self) -> Path:
-        """The memory root."""
+        """The root directory of the store's memories."""
         return self._memory
 
     def _memory_root(self) -> ScopeRoot:

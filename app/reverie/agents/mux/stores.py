@@ -58,7 +58,7 @@ class MuxStores:
         return ScopeRoot(Scope.WORKSPACE, f"workspace/{name}", directory, f"workspace:{escape_key(name)}:")
 
     def project_stores(self, owners: Mapping[str, str], problems: list[str]) -> list[str]:
-        """Return the sorted names below memory/project.
+        """Return the sorted names of the directories of project memories.
 
         Dot-names without an owner belong to tools (.git) and are left out.
         """
@@ -66,7 +66,7 @@ class MuxStores:
         return [name for name in names if name in owners or not name.startswith(".")]
 
     def sessions(self, listed: set[str], problems: list[str]) -> list[str]:
-        """Return the sorted names below sessions, without those of tools."""
+        """Return the sorted names of the directories of sessions, without those of tools."""
         names = directory_names(self._root / "sessions", problems)
         return [name for name in names if name in listed or not name.startswith(".")]
 

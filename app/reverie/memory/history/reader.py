@@ -295,7 +295,7 @@ DELETIONS_COMMITS_A_PAGE = 500
 
 
 class Deletion(Struct, frozen=True):
-    """One deleted file."""
+    """One deletion of a file."""
 
     place: HistoryPlace
     blob: str
@@ -308,7 +308,7 @@ class Deletion(Struct, frozen=True):
 
 
 class DeletionPage(Struct, frozen=True):
-    """Deletions, newest first."""
+    """One page of deletions, newest first."""
 
     deletions: tuple[Deletion, ...] = ()
     next: str | None = None
@@ -333,11 +333,11 @@ class CommitSteps(Struct, frozen=True):
 
 
 class StepsPage(Struct, frozen=True):
-    """Commits, newest first."""
+    """One page of commits with their effects, newest first."""
 
     commits: tuple[CommitSteps, ...] = ()
     next: str | None = None
-    """Start of the next page; None at the beginning of the history."""
+    """The commit at which the next page begins; None at the beginning of the history."""
     head: str = ""
 
 

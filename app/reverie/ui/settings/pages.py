@@ -19,7 +19,7 @@ class SettingSpec(Struct, frozen=True):
     help: str
     unit: str = ""
     zero: str = ""
-    """The name of the value 0; empty if it has none."""
+    """The name of the value 0; empty if 0 has no name."""
     choices: tuple[tuple[str, str], ...] = ()
     """The values that have a name, as (value, name) pairs."""
 

@@ -54,7 +54,7 @@ class RowLook(NamedTuple):
     lock: str = ""
     """The icon of a row that cannot be edited."""
     cut_end: bool = False
-    """Whether to shorten the name at its end, because it is a sentence; other names lose their middle."""
+    """Whether to shorten the name at its end, because it is a sentence; other names are cut in the middle."""
     struck: bool = False
     """Whether to strike out the name, because the file was deleted."""
 

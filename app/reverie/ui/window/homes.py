@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 from reverie.ui.window.picker import Place, home_node, troubled_node
 
 AT_ONCE_S = 0.01
-"""The time in seconds for which the GUI thread waits for the disk of a place; most need a tenth of it."""
+"""The time in seconds for which the GUI thread waits for a place's disk; most disks need a tenth of it."""
 _ASK_AGAIN_MS = 50
 
 
