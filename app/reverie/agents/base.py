@@ -258,7 +258,7 @@ class Workspace(Struct, frozen=True):
     archived: bool = False
     parent_id: str | None = None
     sub_project: str | None = None
-    """The part of the bucket's project in which the workspace is; None if it is not in a part."""
+    """The path of the sub-project in which the workspace is; None if it is in none."""
     updated_at: int | None = None
     """The time at which the workspace was last used (UTC ms); None if unknown."""
     scratch: bool = False
@@ -656,7 +656,7 @@ class ConsolidationRules(Protocol):
 
 
 class StoreRules(Protocol):
-    """A store that the agent rewrites itself."""
+    """The rules of a store that the agent rewrites itself."""
 
     def check_content(self, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
         """Raise `StoreError` if the agent would not accept the new content of `rel`.

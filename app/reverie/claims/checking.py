@@ -161,7 +161,10 @@ def in_one_line(claim: CheckedClaim) -> str:
 
 
 class ClaimChecker:
-    """Checks notes against one repository; reuse it, because after `refresh` it reads only new objects."""
+    """A checker of notes against one repository.
+
+    Reuse it, because after `refresh` it reads only new objects.
+    """
 
     def __init__(self, repository: ProjectRepository, *, look_at_disk: bool = False) -> None:
         """Create a checker; with `look_at_disk` untracked files of the checkout count as present."""

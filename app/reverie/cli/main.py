@@ -417,9 +417,10 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
-    """Return a context manager that checks whether the homes of the command respond; a no-op for the window.
+    """Return a context manager that checks whether the homes of the command respond.
 
-    The window has its own check.
+    It does nothing for the window, which has its own check, and for commands that must be fast or use no
+    home.
     """
     # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own.
     if session.arguments.command in (None, "failures", "engine"):

@@ -94,7 +94,7 @@ def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
 
 
 class _TextReader:
-    """Reads files into `texts`, reusing the texts of earlier facts that are unchanged."""
+    """A reader of files into `texts`, which reuses the texts of earlier facts that are unchanged."""
 
     def __init__(self, home: Home, before: ContextFacts | None) -> None:
         self.texts: dict[str, Text] = {}

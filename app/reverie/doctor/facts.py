@@ -100,11 +100,14 @@ class DoctorHooks(Struct, frozen=True):
     model: Callable[[], ModelFacts] | None = None
     dream_model: Callable[[], ModelFacts] | None = None
     probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
-    """Sends a real request to the named model, which costs money; returns the steps of the test."""
+    """A function that sends a real request to the named model and returns the steps of the test.
+
+    The request costs money.
+    """
     run_writer: Callable[[], None] | None = None
-    """Runs the memory writer now."""
+    """A function that runs the memory writer now."""
     watch: Callable[[], WatchState | None] | None = None
-    """Returns the state of this window's watcher of the home."""
+    """A function that returns the state of this window's watcher of the home."""
     set_debug: Callable[[], None] | None = None
     log_level: str = ""
     """The log level of the calling process (see `files.log_file`); empty for that of this process."""

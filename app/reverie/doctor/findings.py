@@ -48,7 +48,10 @@ class Fix(Struct, frozen=True):
     label: Phrase
     """The text of the button."""
     apply: Callable[[], None]
-    """Applies the fix; blocks on disk and raises `UserError`. The checks must be run again afterwards."""
+    """A function that applies the fix; it blocks on disk and raises `UserError`.
+
+    The checks must be run again afterwards.
+    """
     evidence: str = ""
     """A text to which a person must agree first; empty if a click is enough."""
 

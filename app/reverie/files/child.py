@@ -165,7 +165,10 @@ class Child:
         return self._end.alive and self._process.exit_code is None
 
     def send(self, frame: bytes, within_s: float) -> None:
-        """Send a frame. Raises `ChildSilent` if the process does not accept it within `within_s` seconds."""
+        """Send a frame to the process.
+
+        Raises `ChildSilent` if the process does not accept it within `within_s` seconds.
+        """
         # In a thread, because a write to a process that does not read cannot be cancelled.
         failed: list[Exception] = []
         thread = _in_background(_write, self._process.writer, frame, failed)

@@ -45,7 +45,7 @@ class _Rules(Struct, frozen=True):
     ideas: Mapping[str, re.Pattern[str]]
     meanings: tuple[_Meaning, ...]
     near: re.Pattern[str]
-    """Finds the words that select the sentences to check.
+    """A pattern that finds the words that select the sentences to check.
 
     Of words with the same beginning the longest one matches.
     """

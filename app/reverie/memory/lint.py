@@ -71,8 +71,8 @@ def lint(
 ) -> tuple[LintFinding, ...]:
     """Return the findings of one file, in the order of its lines; empty if there are none.
 
-    `data`: its bytes, or their beginning; `size`: the total number of bytes. `rel`: its path in the scope.
-    `unseen_reason`: why the agent does not read it, from the listing.
+    `data`: the bytes of the file, or their beginning; `size`: the total number of bytes. `rel`: the path of
+    the file in the scope. `unseen_reason`: the reason in the listing why the agent does not read the file.
     """
     total = len(data) if size is None else size
     found = list(_about_the_file(data, total, caps, unseen_reason))

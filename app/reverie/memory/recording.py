@@ -52,7 +52,7 @@ AGENT = "agent"
 
 
 class ShareAssigner:
-    """Assigns the changes of one snapshot to their authors.
+    """The rules that assign the changes of one snapshot to their authors.
 
     A change is assigned to Reverie by the write log, to the agent by its transcripts, and otherwise to
     "outside". `directories`: the directory of each root's files, by root key.
@@ -175,7 +175,7 @@ _USAGE_FIELDS = fields_of(MemoryUsage)
 
 
 class Snapshots:
-    """Makes the snapshots of one home: commits its changes to the history."""
+    """The snapshots of one home: commits of its changes to the history."""
 
     def __init__(
         self,

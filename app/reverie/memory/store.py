@@ -121,7 +121,7 @@ class MemoryStore:
         return text
 
     def note_use(self, path: MemoryPath) -> None:
-        """Count one read by an agent."""
+        """Count a read of the memory at `path` by an agent."""
         parsed, root, _files = self.resolve(path)
         self._effects.read(root, parsed.rel)
 
@@ -227,7 +227,7 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Delete without retrying.
+        """Delete a file or folder without retrying.
 
         If a file was written to after the snapshot, restores the removed entries and raises
         `_OvertakenStore`.

@@ -48,7 +48,10 @@ class ReadOnlyStore(StoreError):
 
 
 class WriteGuard:
-    """Decides which stores of one home may be written. `file` stores a person's permissions."""
+    """The guard that decides which stores of one home may be written.
+
+    `file` stores a person's permissions.
+    """
 
     def __init__(
         self,

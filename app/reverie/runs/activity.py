@@ -53,7 +53,7 @@ class ActivityEntry(Struct, frozen=True):
     run_id: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     times: int = 1
-    """The number of times in a row that the gate made this decision."""
+    """The number of times in a row that this decision was made."""
     last_at: int = 0
     """The time of the last repetition, UTC ms."""
 

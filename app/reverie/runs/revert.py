@@ -254,7 +254,7 @@ REFUSED = ("agent-refuses", "read-only")
 
 
 class Reverter:
-    """Reverts runs of one home."""
+    """The means to revert runs of one home."""
 
     def __init__(self, parts: RunDependencies) -> None:
         self._parts = parts

@@ -195,7 +195,7 @@ class _HistoryContents:
 
 
 class ChangeSet:
-    """Changes several files of one home as one change."""
+    """The means to change several files of one home as one change."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

@@ -40,7 +40,7 @@ Lost = tuple[str, ...]
 
 
 class RunsByHand:
-    """Starts the runs that a person requests in one home.
+    """The runs that a person starts by a command in one home.
 
     `engine` is always `auto`, `rules` or `PROVIDER:MODEL`. The overwritten writes that the methods return are
     sentences; see `Lost`.

@@ -69,7 +69,7 @@ class HomeKey(Struct, frozen=True):
     adoptable: tuple[KnownHome, ...] = ()
     """Known homes that no longer exist at their path and may have been moved to this one."""
     require_same: Callable[[], None] = lambda: None
-    """Raises `Unavailable` if another home has taken the place of this one."""
+    """A function that raises `Unavailable` if another home has taken the place of this one."""
 
 
 class HomeContainer:

@@ -313,7 +313,7 @@ class _WatchedWrite(Struct, frozen=True):
 
 
 class SaveWatch:
-    """Remembers the latest writes of Reverie into one home, to notice when another program overwrites them.
+    """A log of the latest writes of Reverie into one home, to notice when another program overwrites them.
 
     `now`: a monotonic clock, in seconds.
     """

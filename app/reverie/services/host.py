@@ -64,7 +64,7 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
 
 
 class UsageKeeper:
-    """Calls `keep_usage` on its own thread after each `wake`.
+    """A thread that calls `keep_usage` after each `wake`.
 
     `failed` is called with each error.
     """
@@ -124,7 +124,10 @@ class HostServices(Struct, frozen=True):
     compacted: Callable[[str], object]
     archived: Callable[[str], object]
     follow: Callable[[str], bool] = lambda _workspace_id: False
-    """Handles a changed transcript; returns False if the transcript must also be read turn by turn."""
+    """A function that handles a changed transcript.
+
+    It returns False if the transcript must also be read turn by turn.
+    """
 
 
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:

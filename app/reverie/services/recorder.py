@@ -31,7 +31,7 @@ VIEWS_FIRST_S = 0.1
 
 
 class HistoryRecorder:
-    """Records the outside changes of one home in its history.
+    """A recorder of the outside changes of one home in its history.
 
     `recorded` is called once changes are in the history, with the number of pins and use counts that were
     restored and not reported before; the marks of seen memories may have changed. `overwritten` is called if

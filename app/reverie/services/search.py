@@ -132,7 +132,7 @@ class _Shelf(Struct, dict=True):
 
 
 class SearchService:
-    """Searches the homes that were added."""
+    """The search in the homes that were added to it."""
 
     def __init__(self, feed: Feed | None = None) -> None:
         """Create a service without homes.

@@ -139,7 +139,7 @@ class OnDisk(Struct, frozen=True):
     inner: str
     """The path of the file below the place."""
     blob: str
-    """The id of its content, computed as in the history."""
+    """The id of the file's content, computed as in the history."""
     sha256: str | None
 
 

@@ -92,9 +92,9 @@ class SeenLog:
             self._sidecar.update(lambda _data: {"baseline": head, "files": {}})
 
     def mark(self, root: ScopeRoot, rel: str, sha256: str) -> None:
-        """Mark a memory as seen with this content.
+        """Mark a memory as seen with the content that has this hash.
 
-        `GONE`: its deletion was seen.
+        `GONE` in place of the hash marks its deletion as seen.
         """
         name = _name(root, rel)
 

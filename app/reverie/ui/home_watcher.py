@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class HomeWatcher(QObject):
-    """Controls the watcher of one home, which runs in the engine.
+    """The controller of the watcher of one home, which runs in the engine.
 
     Does nothing unless `enabled`. A job on the scan lane starts the watcher after the first content is shown.
     If that fails, the next call retries.

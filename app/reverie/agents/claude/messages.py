@@ -34,7 +34,7 @@ _SET_UP_WITH = "Setup of the agent: "
 
 
 class ClaudeReadable:
-    """Implements `agents.transcripts.ReadableTranscript` for one transcript file, including a sub-agent's.
+    """A `ReadableTranscript` of one transcript file of Claude Code, including a sub-agent's.
 
     The lines of one answer of the model become one message. Text that nobody typed has the kind `context`,
     and a compaction is an event. A sub-agent's text is marked as `side`, text abandoned by a rewind as

@@ -88,7 +88,7 @@ def nowhere(_rollout: str) -> Path | None:
 
 
 class CodexReadable:
-    """Implements `agents.transcripts.ReadableTranscript` for one thread, given by its newest rollout file.
+    """A `ReadableTranscript` of one thread, given by its newest rollout file.
 
     `find` returns the files of earlier parts. Most rollouts hold everything twice, as a response item and as
     an event. Messages are made from response items; events add data that only they have: how a command ended,

@@ -46,14 +46,17 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the paths at which a home may be, from the environment, then the usual ones; reads no disk."""
+    """Return the paths at which a home may be: that of the environment, then the usual ones.
+
+    Reads no disk.
+    """
     explicit = _explicit(env)
     named = (Path(explicit),) if explicit else ()
     return tuple(dict.fromkeys((*named, *(home_dir / name for name in _USUAL))))
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return every home to offer: the agent's own choice first, then other usual ones that exist."""
+    """Return every home to offer: the one that the agent would use, then other usual ones that exist."""
     usual = (home_dir / name for name in _USUAL)
     found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if is_directory(path))
     return tuple(found)
@@ -94,7 +97,10 @@ def _has_entries(directory: Path) -> bool:
 
 
 def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
-    """Return the older home that a marker beside the canonical one names, if the name is a known one."""
+    """Return the older home that the marker file beside the canonical home names.
+
+    None if there is no marker, or if the name in it is not that of a known older home.
+    """
     try:
         content = read_regular(home_dir / f".xum{suffix}.legacy-fallback", _MARKER_BYTES, follow=False)
     except OSError:

@@ -31,7 +31,7 @@ _KINDS: dict[TurnKind, MessageKind] = {
 
 
 class MuxReadable:
-    """Implements `agents.transcripts.ReadableTranscript` for one session directory.
+    """A `ReadableTranscript` of one session directory of mux.
 
     Each part of a row becomes one message. Pictures and other files are named by their kind and not loaded.
     """

@@ -196,8 +196,10 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
 __all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
 
 KnownBelow = Callable[[str, str], Mapping[str, KnownVersion]]
-"""Takes the key of a root and a path; returns the known versions of files below the path
-(`FileCatalogue.versions`)."""
+"""A function that returns the known versions of files, given the key of a root and a path.
+
+It returns the files below the path (`FileCatalogue.versions`).
+"""
 # Files that distinguish a repository that lost its branch from a new one. The second is the file cache of
 # older versions.
 _BEGUN = "begun"

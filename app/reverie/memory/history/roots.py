@@ -443,9 +443,11 @@ class Share(Struct, frozen=True):
 
 
 Sharer = Callable[[Sequence[SeenChange], int | None], Sequence[Share]]
-"""Takes the changes, and the time of the last commit (UTC ms; None: there is none). Returns the changes by
-author, in the order in which they are to be committed. It is called after the scan and before the commit, so
-it gets exactly the changes that are committed."""
+"""A function that divides changes by author, in the order in which they are to be committed.
+
+It gets the changes, and the time of the last commit (UTC ms; None: there is none). It is called after the
+scan and before the commit, so it gets exactly the changes that are committed.
+"""
 
 
 def seen_changes(

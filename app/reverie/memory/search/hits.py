@@ -32,11 +32,14 @@ class _Wanted(Struct, frozen=True):
     terms: tuple[tuple[tuple[str, ...], bool], ...]
     """The folded words of each term, and whether its last word may be a prefix."""
     plain: re.Pattern[str]
-    """Finds, in folded ASCII text, the first word of any term, up to the end of the word that contains it."""
+    """A pattern that finds, in folded ASCII text, the first word of any term.
+
+    A match ends at the end of the word that contains it.
+    """
     shaped: re.Pattern[str]
-    """Like `plain`, for a text whose characters were replaced by `_Shapes`."""
+    """A pattern like `plain`, for a text with its characters replaced by `_Shapes`."""
     longest: int
-    """Number of words in the longest term."""
+    """The number of words in the longest term."""
 
 
 def term_hits(text: str, terms: Sequence[Term]) -> Ranges:

@@ -654,7 +654,7 @@ class MainWindow(QMainWindow):
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
     def shut_down(self) -> None:
-        """Stop watchers, then lanes; idempotent."""
+        """Stop the watchers of the window, then its lanes; repeated calls do nothing."""
         if self._closed:
             return
         self._closed = True

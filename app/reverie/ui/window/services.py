@@ -39,7 +39,7 @@ class HostLabel(Struct, frozen=True):
 
 
 class HostControl(QObject):
-    """Controls where the background services of the open homes are hosted.
+    """The controller of where the background services of the open homes are hosted.
 
     The engine runs (hosts) the services of a home while a window requests it and the services are switched
     on. The request is sent only after the home is open and painted. A lease decides which process hosts; if
@@ -176,9 +176,10 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """Connects the hosts of the services with the consolidation and, once it is built, with the Traces tab.
+    """The connection of the hosts of the services with the consolidation and the Traces tab.
 
-    `log` and `checks`, the controllers of two views of that tab, exist after `show_in`.
+    The tab is connected once it is built; `log` and `checks`, the controllers of two of its views, exist
+    after `show_in`.
 
     Signals:
         changed(): The set of enabled actions may have changed.
