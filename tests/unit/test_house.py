@@ -21,10 +21,10 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_264,
+    "code lines": 95_120,
     "banners": 3,
-    "value classes": 677,
-    "forwarders": 102,
+    "value classes": 670,
+    "forwarders": 101,
     "late imports": 196,
 }
 """Measures of the source tree that may only fall: lower them with the numbers.

@@ -54,8 +54,9 @@ from reverie.errors import UserError
 from reverie.files.log_file import level_in_words
 from reverie.jobs.consolidate.run import dream_lease_name
 from reverie.jobs.consolidate.triggers import counts, tokens_of
-from reverie.jobs.single_file.writer_service import writer_lease_name
-from reverie.jobs.single_file.writer_turns import PROJECT_MEMORY, interval_of
+from reverie.jobs.single_file.service import lease_name
+from reverie.jobs.single_file.writer import PROJECT_MEMORY
+from reverie.jobs.single_file.writer_turns import interval_of
 from reverie.runs.record import started_of
 from reverie.settings import Settings, load_settings
 from reverie.text.summaries import some
@@ -117,7 +118,7 @@ def gather(
         activity_damage=damage,
         lease_problem=lease_problem(parts.leases),
         host=holder(parts.leases, f"host:{parts.home_id}"),
-        writer=holder(parts.leases, writer_lease_name(parts.home_id, workspace_id or "")),
+        writer=holder(parts.leases, lease_name("writer", parts.home_id, workspace_id or "")),
         dream=holder(parts.leases, dream_lease_name(parts.home_id)),
         watch=hooks.watch() if hooks.watch is not None else None,
         free_bytes=free_bytes(home.root),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable
 
 from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.run import dream_lease_name
-from reverie.jobs.single_file.writer_service import writer_lease_name
+from reverie.jobs.single_file.service import lease_name
 from reverie.runs.activity import ActivityEntry
 from reverie.services.container import HomeContainer
 from reverie.values import Struct, replace
@@ -54,7 +54,7 @@ class ActivityService:
         """Return the runs in progress that hold a lease of the home or of one of these workspaces."""
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
-        names += [(writer_lease_name(parts.home_id, id_), id_) for id_ in workspaces]
+        names += [(lease_name("writer", parts.home_id, id_), id_) for id_ in workspaces]
         held = [(name, parts.leases.holder(name), id_) for name, id_ in names]
         found = [RunningWork(name, holder, id_) for name, holder, id_ in held if holder is not None]
         # A writer takes the home's lease for a moment, too; it is one run all the same.

@@ -37,15 +37,16 @@ from reverie.jobs.extraction.state import (
 )
 from reverie.jobs.single_file.notes import ModelNotes, NotesEngine, RulesNotes
 from reverie.jobs.single_file.notes_service import (
-    NotesBook,
     NotesDependencies,
     NotesOutcome,
     NotesService,
     NotesStanding,
+    NotesState,
 )
+from reverie.jobs.single_file.service import StateTable
 from reverie.jobs.single_file.writer import ModelWriter, RulesWriter, WriterEngine, corrections
 from reverie.jobs.single_file.writer_service import WriterDependencies, WriterService
-from reverie.jobs.single_file.writer_turns import OwnMarks
+from reverie.jobs.single_file.writer_turns import StateMarks
 from reverie.llm.trace_store import Dumps
 from reverie.memory.recording import AGENT
 from reverie.memory.write_log import OUTSIDE
@@ -160,7 +161,7 @@ def writer_dependencies(
     return WriterDependencies(
         run=parts.run_dependencies,
         dumps=Dumps(parts.home.root, parts.own_sidecar("writer-dumps.json"), require),
-        marks=OwnMarks(parts.own_sidecar("writer-marks.json")),
+        marks=StateTable(parts.own_sidecar("writer-marks.json"), "workspaces", StateMarks),
         sidecar_for=sidecar_of,
         lock_place=parts.own_sidecars,
         settings=lambda: parts.read_settings().system1,
@@ -296,7 +297,7 @@ def open_notes(
     return NotesService(
         NotesDependencies(
             run=parts.run_dependencies,
-            book=NotesBook(parts.own_sidecar("session-notes.json")),
+            book=StateTable(parts.own_sidecar("session-notes.json"), "sessions", NotesState),
             settings=lambda: parts.read_settings().notes,
             engine_for=engines.engine,
             is_ours=is_ours,

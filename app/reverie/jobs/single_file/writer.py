@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.agents.base import Workspace
+from reverie.agents.base import Home, Workspace
 from reverie.agents.capabilities import WriterPlace
+from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.agents.transcripts import TailEvent
 from reverie.errors import UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, sweep_temporaries
@@ -27,16 +28,17 @@ from reverie.jobs.single_file.job import (
     SingleFileJob,
 )
 from reverie.jobs.single_file.writer_events import Events
-from reverie.jobs.single_file.writer_turns import WriterTarget
 from reverie.llm.prompts import between, prompt_words
 from reverie.llm.provider import ToolOutcome
 from reverie.llm.tools import FunctionTool, tool_spec
+from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage, written
 from reverie.resources import resource_table
 from reverie.runs.record import RunRecord
 from reverie.runs.run import Plan, RunEnd
 from reverie.text.redact import find_secrets
+from reverie.values import Struct
 
 REMARKS = resource_table("remarks.toml")
 
@@ -108,6 +110,52 @@ class MemoryDraft(FileDraft):
                 f"The memory file would hold {size:,} bytes; at most {self._max_bytes:,} are kept.",
                 "Shorten what is in it first.",
             )
+
+
+PROJECT_MEMORY = "system-1.md"
+
+
+class WriterTarget(Struct, frozen=True):
+    """The file that the writer changes.
+
+    `rel` is its path below `root`, `path` its path as people see it.
+    """
+
+    root: ScopeRoot
+    rel: str
+    path: str
+    memory_id: str
+
+    @property
+    def file(self) -> Path:
+        """The absolute path of the file."""
+        return self.root.directory / self.rel
+
+    @property
+    def is_companion(self) -> bool:
+        """Whether the file is the agent's own file per project, not a memory."""
+        return self.root.key == COMPANIONS
+
+
+def target_of(home: Home, context: ScopeContext, place: WriterPlace, setting: str) -> WriterTarget:
+    """Return the file that `setting` selects: "project-file" (the agent's own) or "project-memory".
+
+    Raises `ScopeUnavailable`.
+    """
+    root = home.scope_root(context, Scope.PROJECT)
+    if setting == "project-memory":
+        return WriterTarget(
+            root, PROJECT_MEMORY, str(memory_path(Scope.PROJECT, PROJECT_MEMORY)), place.memory_id
+        )
+    if place.memory_file is None:
+        raise ScopeUnavailable(
+            Scope.PROJECT,
+            None,
+            "There is no memory file here.",
+            cause="This workspace belongs to no project.",
+        )
+    rel = place.memory_file.relative_to(home.root).as_posix()
+    return WriterTarget(ScopeRoot(Scope.PROJECT, COMPANIONS, home.root, None), rel, rel, place.memory_id)
 
 
 class WriterTask(FileTask, frozen=True, kw_only=True):

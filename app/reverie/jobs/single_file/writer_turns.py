@@ -1,30 +1,33 @@
-"""The writer's state file, one per workspace, in the agent's own format (formats/mux.md section 14).
+"""The turns of the memory writer's workspaces: their state files, their counting, and when a run is due.
 
-It holds the turns since the last run, the times when that run started and completed, and the message that
-triggered it. Invalid values are replaced as the agent does. The file is written through `files.sidecar`,
-which preserves unknown fields. `OwnMarks`, in Reverie's own directory, stores per workspace what the state
-file has no field for: the hash of the bytes that Reverie wrote last (different bytes were written by the
-agent), the turns that were counted last (so that no process counts a turn twice), and the position from which
-to read again after a failed run.
+A state file, one per workspace, is in the agent's own format (formats/mux.md section 14). It holds the turns
+since the last run, the times when that run started and completed, and the message that triggered it. Invalid
+values are replaced as the agent does. The file is written through `files.sidecar`, which preserves unknown
+fields. `StateMarks`, in Reverie's own directory, store what the state file has no field for: the hash of the
+bytes that Reverie wrote last (different bytes were written by the agent), the turns counted last (so
+that no process counts a turn twice), and the position from which to read again after a failed run.
 
 Threading: blocking; any thread but the GUI's. Failure: `UserError`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-from reverie.agents.base import Home
-from reverie.agents.capabilities import WriterPlace
-from reverie.agents.reading import as_object, as_text, texts_of
-from reverie.agents.scopes import COMPANIONS, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
+from reverie.agents.reading import as_text
+from reverie.agents.transcripts import Turn
+from reverie.files.lease import Lease, LeaseHeld
+from reverie.files.locks import file_lock
 from reverie.files.sidecar import Sidecar, stringify
-from reverie.memory.paths import memory_path
+from reverie.jobs.single_file.service import Gate, NoRun, StateTable, lease_name
 from reverie.memory.scope_files import sha256_of_bytes
-from reverie.values import Struct, columns, field, replace
+from reverie.runs.run import RunDependencies
+from reverie.values import Struct, field, replace
 
 _RECENT_TURNS = 256
 
@@ -115,27 +118,20 @@ class StateMarks(Struct, frozen=True):
     processed: str | None = None
     """The last message that a run before the failed one processed; None if there is none."""
 
-    def has_counted(self, message_id: str, sequence: int, timestamp: int | None) -> bool:
-        """Return whether this turn was counted: its id is known, or it is not newer than the newest one.
+    def has_counted(self, turn: Turn) -> bool:
+        """Return whether `turn` was counted: its id is known, or it is not newer than the newest one.
 
         After the history is cleared, sequence numbers start again, but the timestamps are later.
         """
-        if message_id in self.turns:
+        if turn.id in self.turns:
             return True
-        return sequence <= self.sequence and (timestamp or 0) <= self.timestamp
+        return turn.sequence <= self.sequence and (turn.timestamp or 0) <= self.timestamp
 
-    def counting(self, message_id: str, sequence: int, timestamp: int | None) -> StateMarks:
-        """Return marks with this turn as the newest; only the last 256 ids are stored."""
-        turns = (*self.turns, message_id)[-_RECENT_TURNS:]
-        return replace(self, sequence=sequence, timestamp=max(self.timestamp, timestamp or 0), turns=turns)
-
-    def having_written(self, sha256: str | None) -> StateMarks:
-        """Return marks with `sha256` as the state file's hash."""
-        return replace(self, written=sha256)
-
-    def with_tail(self, tail: Mapping[str, Any]) -> StateMarks:
-        """Return marks with `tail` as the position in the transcript."""
-        return replace(self, tail=tail)
+    def counting(self, turn: Turn) -> StateMarks:
+        """Return marks with `turn` as the newest; only the last 256 ids are stored."""
+        turns = (*self.turns, turn.id)[-_RECENT_TURNS:]
+        timestamp = max(self.timestamp, turn.timestamp or 0)
+        return replace(self, sequence=turn.sequence, timestamp=timestamp, turns=turns)
 
     def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
         """Return the marks after a run, which `message_id` triggered.
@@ -152,53 +148,6 @@ class StateMarks(Struct, frozen=True):
         return self.processed if self.failed and self.failed == state.message_id else state.message_id
 
 
-class OwnMarks:
-    """The marks of all workspaces of one home, in Reverie's own directory."""
-
-    def __init__(self, sidecar: Sidecar) -> None:
-        self._sidecar = sidecar
-
-    def of(self, workspace_id: str) -> StateMarks:
-        """Return the marks of one workspace, or empty marks."""
-        return _marks(as_object(self._sidecar.read().data.get("workspaces")).get(workspace_id))
-
-    def change(self, workspace_id: str, make: Callable[[StateMarks], StateMarks]) -> StateMarks:
-        """Replace the marks of one workspace; return the new ones. `make` may be called more than once."""
-        made: list[StateMarks] = []
-
-        def change(data: dict[str, Any]) -> dict[str, Any]:
-            table = as_object(data.get("workspaces"))
-            made.append(make(_marks(table.get(workspace_id))))
-            return {**data, "workspaces": {**table, workspace_id: _marks_data(made[-1])}}
-
-        self._sidecar.update(change)
-        return made[-1]
-
-
-def _marks(kept: object) -> StateMarks:
-    data = as_object(kept)
-    written = data.get("written")
-    return StateMarks(
-        written if isinstance(written, str) else None,
-        _whole(data.get("sequence"), -1),
-        _whole(data.get("timestamp"), 0),
-        texts_of(data.get("turns")),
-        as_object(data.get("tail")),
-        as_text(data.get("failed")),
-        as_text(data.get("processed")) or None,
-    )
-
-
-def _marks_data(marks: StateMarks) -> dict[str, Any]:
-    return {
-        **columns(marks, "written sequence timestamp"),
-        "turns": list(marks.turns),
-        "tail": dict(marks.tail),
-        "failed": marks.failed,
-        "processed": marks.processed,
-    }
-
-
 def _finite(value: object) -> int | None:
     """Return a finite JSON number rounded down, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -206,28 +155,7 @@ def _finite(value: object) -> int | None:
     return math.floor(value)
 
 
-def _whole(value: object, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
-
-
 LEAST_INTERVAL, MOST_INTERVAL, DEFAULT_INTERVAL = 1, 50, 2
-
-Gate = Literal[
-    "disabled",
-    "unknown-workspace",
-    "child-workspace",
-    "invalid-interval",
-    "not-completed",
-    "counted",
-    "stood-down",
-    "in-flight",
-    "not-due",
-    "no-target",
-    "unknown-layout",
-    "not-in-use",
-    "model-unavailable",
-    "error",
-]
 
 
 class Interval(Struct, frozen=True):
@@ -309,47 +237,170 @@ def completing(state: WriterState, *, started_at: int, now: int) -> WriterState:
     return replace(state, completed_at=max(now, started_at))
 
 
-PROJECT_MEMORY = "system-1.md"
+class RunStart(Struct, frozen=True):
+    """A run that may start: its lease is held, and its start is recorded in the state file."""
+
+    lease: Lease
+    started_at: int
+    message_id: str
+    since: str | None
+    """The last message that an earlier run processed; None to read all messages."""
+    crashed: bool
+    """Whether the previous run was killed before its end."""
 
 
-class WriterTarget(Struct, frozen=True):
-    """The file that the writer changes.
+class TurnCounter:
+    """Counts the completed turns of one workspace.
 
-    `rel` is its path below `root`, `path` its path as people see it.
+    The lock with the name of `lock_file` serialises the counting of all processes; nothing is written there.
+    A run holds a lease, which ends with the process; thus a killed run can be distinguished from an active
+    one. If the state file differs from what Reverie wrote last, the agent itself runs its writer, and Reverie
+    skips that turn.
     """
 
-    root: ScopeRoot
-    rel: str
-    path: str
-    memory_id: str
+    def __init__(
+        self,
+        workspace_id: str,
+        run: RunDependencies,
+        marks: StateTable[StateMarks],
+        sidecar: Sidecar,
+        lock_file: Path,
+    ) -> None:
+        self._id = workspace_id
+        self._run = run
+        self._marks = marks
+        self._lock_file = lock_file
+        self._lease = lease_name("writer", run.home_id, workspace_id)
+        self.file = StateFile(sidecar)
+        """The state file of the workspace."""
 
-    @property
-    def file(self) -> Path:
-        """The absolute path of the file."""
-        return self.root.directory / self.rel
+    def in_flight(self) -> bool:
+        """Return whether a run of this workspace is active in any process."""
+        return self._run.leases.holder(self._lease) is not None
 
-    @property
-    def is_companion(self) -> bool:
-        """Whether the file is the agent's own file per project, not a memory."""
-        return self.root.key == COMPANIONS
+    def advanced_by_others(self) -> bool:
+        """Return whether the state file differs from what Reverie wrote last."""
+        return _is_foreign(self._marks.of(self._id), self.file.read())
+
+    def count(self, turn: Turn, interval: int) -> RunStart:
+        """Count one completed turn, and start a run if one is due. Raises `NoRun` if none is."""
+        with self._alone():
+            marks = self._marks.of(self._id)
+            if marks.has_counted(turn):
+                raise NoRun("counted", "The turn was already counted.", turn.id, level=None)
+            found = self.file.read()
+            # The turn first: if this process dies here, the turn is lost, which beats counting it twice.
+            marks = marks.counting(turn)
+            foreign = _is_foreign(marks, found)
+            if foreign:
+                marks = replace(marks, written=found.sha256)
+            self._marks.change(self._id, lambda _old: marks)
+            if foreign:
+                text = "the agent itself has updated the writer's state since Reverie last did."
+                raise NoRun("stood-down", f"Reverie did not run: {text}", turn.id)
+
+            def decide(state: WriterState, in_flight: bool) -> TurnDecision:
+                now = self._run.clock()
+                return on_turn(state, interval=interval, in_flight=in_flight, message_id=turn.id, now=now)
+
+            return self._started(turn.id, interval, decide)
+
+    def catch_up(self, turns: Sequence[Turn], interval: int, *, force: bool) -> RunStart:
+        """Count the turns that no process has counted; start a run if one is due or `force` is set.
+
+        `turns` are at least one turn, oldest first. Raises `NoRun` if no run is due.
+        """
+        newest = turns[-1]
+        with self._alone():
+            marks = self._marks.of(self._id)
+            new = _uncounted(turns, marks, self.file.read().state)
+            for turn in new:
+                marks = marks.counting(turn)
+            self._marks.change(self._id, lambda _old: marks)
+
+            def decide(state: WriterState, in_flight: bool) -> TurnDecision:
+                counted = replace(state, turns=state.turns + len(new))
+                crashed = state.unfinished and not in_flight
+                if in_flight:
+                    return TurnDecision(counted, "in-flight")
+                if force or counted.turns >= interval or (crashed and new):
+                    return TurnDecision(starting(newest.id, self._run.clock()), None, crashed)
+                return TurnDecision(counted, "not-due", crashed)
+
+            return self._started(newest.id, interval, decide)
+
+    def complete(self, start: RunStart, *, succeeded: bool) -> None:
+        """Record the end of a run.
+
+        If the agent wrote the state file meanwhile, the file stays marked as foreign, so that the next turn
+        notices it.
+        """
+
+        def ended(marks: StateMarks) -> StateMarks:
+            return marks.having_run(start.message_id, start.since, succeeded=succeeded)
+
+        with self._alone():
+            # First: if this process dies here, the run counts as crashed, and everything is read again.
+            self._marks.change(self._id, ended)
+            foreign, now = self.advanced_by_others(), self._run.clock()
+            sha256 = self.file.change(lambda state: completing(state, started_at=start.started_at, now=now))
+            if not foreign:
+                self._marks.change(self._id, lambda marks: replace(marks, written=sha256))
+
+    def _started(
+        self, message_id: str, interval: int, decide: Callable[[WriterState, bool], TurnDecision]
+    ) -> RunStart:
+        """Write the decision of `decide` into the state file; return the run that starts, with its lease.
+
+        `decide` gets the state, and whether a run is active. Raises `NoRun` if no run starts.
+        """
+        in_flight, lease = self.in_flight(), None
+        if not in_flight and decide(self.file.read().state, False).gate is None:
+            with contextlib.suppress(LeaseHeld):
+                lease = self._run.leases.acquire(self._lease, purpose=f"memory writer ({self._id})")
+            in_flight = lease is None
+        made: list[tuple[WriterState, TurnDecision]] = []
+
+        def change(state: WriterState) -> WriterState:
+            made.append((state, decide(state, in_flight)))
+            return made[-1][1].state
+
+        with contextlib.ExitStack() as held:
+            if lease is not None:
+                held.push(lease)
+            sha256 = self.file.change(change)
+            self._marks.change(self._id, lambda marks: replace(marks, written=sha256))
+            before, decision = made[-1]
+            started_at = decision.state.started_at
+            if decision.gate is None and lease is not None and started_at is not None:
+                held.pop_all()
+                since = self._marks.of(self._id).since(before)
+                return RunStart(lease, started_at, message_id, since, decision.crashed)
+        if decision.gate == "not-due":
+            raise NoRun("not-due", f"Not due: {decision.state.turns} of {interval} turns.", message_id)
+        raise NoRun("in-flight", "The memory writer is already running in this workspace.", message_id)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Context manager: lock the counters of this workspace."""
+        return file_lock(self._run.guard.lock_dir, self._lock_file)
 
 
-def target_of(home: Home, context: ScopeContext, place: WriterPlace, setting: str) -> WriterTarget:
-    """Return the file that `setting` selects: "project-file" (the agent's own) or "project-memory".
+def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
+    """Return whether another program wrote the state file since Reverie did.
 
-    Raises `ScopeUnavailable`.
+    A missing or damaged file is not foreign; turns then count from zero.
     """
-    root = home.scope_root(context, Scope.PROJECT)
-    if setting == "project-memory":
-        return WriterTarget(
-            root, PROJECT_MEMORY, str(memory_path(Scope.PROJECT, PROJECT_MEMORY)), place.memory_id
-        )
-    if place.memory_file is None:
-        raise ScopeUnavailable(
-            Scope.PROJECT,
-            None,
-            "There is no memory file here.",
-            cause="This workspace belongs to no project.",
-        )
-    rel = place.memory_file.relative_to(home.root).as_posix()
-    return WriterTarget(ScopeRoot(Scope.PROJECT, COMPANIONS, home.root, None), rel, rel, place.memory_id)
+    if marks.written is None or found.sha256 is None or found.problem:
+        return False
+    return found.sha256 != marks.written
+
+
+def _uncounted(turns: Sequence[Turn], marks: StateMarks, state: WriterState) -> list[Turn]:
+    """Return the completed turns that no process has counted.
+
+    If Reverie has counted none yet, these are the turns after the last run.
+    """
+    if marks.turns:
+        return [turn for turn in turns if not marks.has_counted(turn)]
+    last = next((at for at, turn in enumerate(turns) if turn.id == state.message_id), -1)
+    return list(turns[last + 1 :])

@@ -17,7 +17,8 @@ from helpers.notes_home import notes_file, notes_parts, parts_of, session_path, 
 from reverie.errors import StoreError
 from reverie.jobs.single_file.notes import NotesDraft, NotesTask, RulesNotes
 from reverie.jobs.single_file.notes_sections import default_template
-from reverie.jobs.single_file.notes_service import NotesService, notes_lease_name
+from reverie.jobs.single_file.notes_service import NotesService
+from reverie.jobs.single_file.service import lease_name
 from reverie.jobs.single_file.writer import corrections
 from reverie.llm.client import EngineResult
 from reverie.services.background import open_notes
@@ -176,8 +177,8 @@ def test_a_manual_update_knows_no_thresholds_and_moves_no_counting_point(desk: D
     outcome = desk.notes.update_now(SESSION)
     assert outcome.as_json() == {"success": True, "memoryPath": str(desk.file)}
     state = desk.notes._parts.book.of(SESSION)
-    assert (state.counters.begun, state.counters.counting_from, state.counters.tokens) == (False, None, 500)
-    assert state.counters.summarised == desk.chat.last
+    assert (state.begun, state.counting_from, state.tokens) == (False, None, 500)
+    assert state.summarised == desk.chat.last
     # Nothing was said since: a model need not be asked, unless a person insists.
     assert desk.notes.update_now(SESSION).gate == "nothing-new"
     assert desk.notes.update_now(SESSION).succeeded
@@ -297,7 +298,7 @@ def test_what_a_person_changed_in_reverie_is_nobody_elses_keeping(desk: Desk) ->
 
 def test_one_update_at_a_time_and_a_run_that_fails_is_tried_at_the_next_break(desk: Desk) -> None:
     desk.turn(12_000)
-    with desk.parts.leases.acquire(notes_lease_name("home-1", SESSION), purpose="test"):
+    with desk.parts.leases.acquire(lease_name("notes", "home-1", SESSION), purpose="test"):
         assert desk.notes.on_change(SESSION).gate == "in-flight"
     desk.engine.act = editing("# Learnings\n", "")
     assert desk.notes.on_change(SESSION).outcome == "failed"

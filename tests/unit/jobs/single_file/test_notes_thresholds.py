@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from helpers.claude_transcripts import SESSION, Chat, use
 from helpers.profiles import examples
 from reverie.agents.claude.session_counts import SessionFacts, SessionScan
-from reverie.jobs.single_file.notes_service import Measured, SessionCounters, Thresholds, decide, succeeded
+from reverie.jobs.single_file.notes_service import Measured, NotesState, decide, succeeded
+from reverie.settings import NotesSettings, load_settings
 
 DUE = "due"
 
 
-def measured(facts: SessionFacts, counters: SessionCounters) -> Measured:
+def measured(facts: SessionFacts, counters: NotesState) -> Measured:
     return Measured(
         facts.messages,
         facts.context_tokens,
@@ -33,9 +34,9 @@ def measured(facts: SessionFacts, counters: SessionCounters) -> Measured:
     )
 
 
-def play(tmp_path: Path, steps: str) -> tuple[str, SessionCounters]:
+def play(tmp_path: Path, steps: str) -> tuple[str, NotesState]:
     """What the last step came to, and the counters then. After each step it is looked once."""
-    path, chat, counters = tmp_path / f"{SESSION}.jsonl", Chat(), SessionCounters()
+    path, chat, counters = tmp_path / f"{SESSION}.jsonl", Chat(), NotesState()
     path.write_text("", encoding="utf-8")
     scan, seen, gate = SessionScan(path), Measured(0, 0, 0, True), "no-messages"
     for number, step in enumerate(steps.split()):
@@ -63,8 +64,8 @@ def play(tmp_path: Path, steps: str) -> tuple[str, SessionCounters]:
         if step.endswith("m"):
             counters, gate = succeeded(counters, seen), "by hand"
             continue
-        decision = decide(counters, seen, Thresholds())
-        counters, gate = decision.counters, decision.gate or DUE
+        decision = decide(counters, seen, NotesSettings())
+        counters, gate = decision.state, decision.gate or DUE
         if gate == DUE and step.endswith("!"):
             counters = succeeded(counters, measured(facts, counters))
     return gate, counters
@@ -157,10 +158,11 @@ def test_a_counting_point_that_is_gone_means_no_calls() -> None:
     assert (facts.tool_calls_since("gone"), facts.tool_calls_since(None)) == (0, 9)
 
 
-def test_a_threshold_counts_only_above_zero() -> None:
-    assert Thresholds().overridden(start_tokens=0, growth_tokens=-5, tool_calls=7) == Thresholds(
-        10_000, 5_000, 7
-    )
+def test_a_threshold_counts_only_above_zero(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[notes]\nstart_tokens = 0\ngrowth_tokens = -5\ntool_calls = 7\n", encoding="utf-8")
+    notes = load_settings(file)[0].notes
+    assert (notes.start_tokens, notes.growth_tokens, notes.tool_calls) == (10_000, 5_000, 7)
 
 
 @given(st.integers(0, 40_000), st.integers(0, 40_000), st.integers(0, 9), st.booleans(), st.booleans())
@@ -169,7 +171,7 @@ def test_nothing_is_ever_due_without_growth(
     tokens: int, before: int, calls: int, at_break: bool, begun: bool
 ) -> None:
     seen = Measured(5, tokens, calls, at_break, "u")
-    due = decide(SessionCounters(begun, before), seen, Thresholds()).gate is None
+    due = decide(NotesState(begun, before), seen, NotesSettings()).gate is None
     assert due == ((begun or tokens >= 10_000) and tokens - before >= 5_000 and (calls >= 3 or at_break))
 
 

@@ -18,6 +18,7 @@ from reverie.agents.transcripts import TailEvent, TailPosition
 from reverie.errors import StoreError
 from reverie.jobs.single_file.writer import MemoryDraft, WriterTask
 from reverie.jobs.single_file.writer_service import WriterOutcome, WriterService
+from reverie.jobs.single_file.writer_turns import TurnCounter
 from reverie.llm.client import Account, EngineResult
 from reverie.memory.scope_files import sha256_of_text
 from reverie.runs import run
@@ -97,6 +98,11 @@ class Desk:
 
     def turn(self, said: str = "Go on.", **metadata: Any) -> WriterOutcome:
         return self.writer.on_turn_end(ACME, self.event(said, **metadata))
+
+    @property
+    def counter(self) -> TurnCounter:
+        state_file = self.root / "sessions" / ACME / "system1-memory-writer-state.json"
+        return self.writer.counter(ACME, state_file)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -247,7 +253,7 @@ def test_a_bug_is_raised_and_leaves_no_run_stuck(desk: Desk) -> None:
     with pytest.raises(ZeroDivisionError):
         desk.turn()
     assert "lastRunCompletedAt" in desk.state
-    assert not desk.writer.in_flight(ACME)
+    assert not desk.counter.in_flight()
 
 
 # Standing gates
@@ -726,10 +732,10 @@ def test_looking_at_a_writer_changes_nothing(desk: Desk) -> None:
     from helpers.samples import snapshot
 
     before = snapshot(desk.root)
-    assert desk.writer.standing(ACME).gate is None
-    assert desk.writer.state(ACME).sha256 is None
-    assert not desk.writer.in_flight(ACME)
-    assert not desk.writer.advanced_by_others(ACME)
+    assert desk.writer.gate(ACME) is None
+    assert desk.counter.file.read().sha256 is None
+    assert not desk.counter.in_flight()
+    assert not desk.counter.advanced_by_others()
     assert snapshot(desk.root) == before
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from reverie.agents.transcripts import Turn
 from reverie.clock import fixed_clock
 from reverie.files.sidecar import Sidecar
+from reverie.jobs.single_file.service import StateTable
 from reverie.jobs.single_file.writer_turns import (
-    OwnMarks,
     StateFile,
     StateMarks,
     WriterState,
@@ -19,6 +20,7 @@ from reverie.jobs.single_file.writer_turns import (
     coerced,
 )
 from reverie.memory.scope_files import sha256_of_bytes
+from reverie.values import replace
 
 
 @pytest.mark.parametrize(
@@ -86,22 +88,31 @@ def test_completing_keeps_what_there_is() -> None:
     assert "lastRunCompletedAt" not in as_data(WriterState(1), {"lastRunCompletedAt": 9})
 
 
+def table(path: Path) -> StateTable[StateMarks]:
+    sidecar = Sidecar(path, lock_dir=path.parent / "locks", clock=fixed_clock(1))
+    return StateTable(sidecar, "workspaces", StateMarks)
+
+
+def turn(message_id: str, sequence: int, timestamp: int) -> Turn:
+    return Turn(message_id, "assistant", "", sequence, timestamp)
+
+
 def test_marks_know_the_turns_that_were_counted(tmp_path: Path) -> None:
-    marks = OwnMarks(Sidecar(tmp_path / "marks.json", lock_dir=tmp_path / "locks", clock=fixed_clock(1)))
+    marks = table(tmp_path / "marks.json")
     assert marks.of("w") == StateMarks()
-    marks.change("w", lambda old: old.counting("m1", 5, 100).having_written("abc"))
+    marks.change("w", lambda old: replace(old.counting(turn("m1", 5, 100)), written="abc"))
     found = marks.of("w")
     assert found.written == "abc"
-    assert found.has_counted("m1", 99, 999), "by its name"
-    assert found.has_counted("m0", 4, 90), "an older one, seen late"
-    assert not found.has_counted("m2", 6, 100), "a newer one"
-    assert not found.has_counted("m3", 0, 200), "of a history that was cleared"
+    assert found.has_counted(turn("m1", 99, 999)), "by its name"
+    assert found.has_counted(turn("m0", 4, 90)), "an older one, seen late"
+    assert not found.has_counted(turn("m2", 6, 100)), "a newer one"
+    assert not found.has_counted(turn("m3", 0, 200)), "of a history that was cleared"
     assert marks.of("other") == StateMarks()
 
 
 def test_damaged_marks_are_none(tmp_path: Path) -> None:
     path = tmp_path / "marks.json"
-    marks = OwnMarks(Sidecar(path, lock_dir=tmp_path / "locks", clock=fixed_clock(1)))
+    marks = table(path)
     for text in ('{"workspaces": []}', '{"workspaces": {"w": {"turns": 3, "written": 4, "tail": []}}}', "x"):
         path.write_text(text)
         assert marks.of("w") == StateMarks()
