@@ -1,4 +1,4 @@
-"""Reads untrusted repositories in a separate process.
+"""Readers of untrusted repositories in a separate process.
 
 A repository may lie on a network share that hangs, have a pipe in place of a file of git, crash libgit2, or
 expand to more than fits into memory; and libgit2 holds the GIL while it waits. A thread that opens such a

@@ -1,4 +1,4 @@
-"""Checks whether the claims of notes hold, are gone, have moved or changed, and finds the commit responsible.
+"""The check whether the claims of notes hold, are gone, have moved or changed, and since which commit.
 
 A claim is stale only if it held when its line was written and does not hold now. A line counts as written in
 the commit that added it to the note or, for a note outside the repository, in the last commit before the line

@@ -1,4 +1,4 @@
-"""Finds statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
+"""Statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
 
 They are found in code spans, fences, directory trees and prose, whatever the language of the prose. The
 search is liberal, because a token that was never true of the repository causes no alarm later. A statement

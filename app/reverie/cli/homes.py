@@ -1,4 +1,4 @@
-"""Chooses the home and context of a command, and lists homes; an ambiguous call lists the choices (exit 2).
+"""The home and context of a command, and the list of homes; an ambiguous call lists the choices (exit 2).
 
 A home that cannot be read, or whose disk hangs, is named on stderr, and the command continues with the
 others.

@@ -1,4 +1,4 @@
-"""Checks whether the homes of a command respond, so that Ctrl+C works even if a network share hangs.
+"""The check whether the homes of a command respond, so that Ctrl+C works even if a network share hangs.
 
 Threading: a second thread checks the homes. This module imports little, because each command starts it.
 """

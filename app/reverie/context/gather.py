@@ -1,4 +1,4 @@
-"""Reads the facts from which the context of an agent is assembled (`context.facts`).
+"""The reading of the facts from which the context of an agent is assembled (`context.facts`).
 
 A file is read again only if its stamp changed.
 

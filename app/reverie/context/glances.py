@@ -1,4 +1,4 @@
-"""Glances: what changed in a context since a person last looked at it.
+"""Glances: records of a context, to show what has changed in it since a person last looked.
 
 A glance stores which files were in which part, in what state and size: paths and sizes only, in Reverie's own
 data, one glance for each scope context.

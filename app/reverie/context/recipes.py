@@ -1,4 +1,4 @@
-"""Assembles the context of each agent from the facts that `context.gather` read: one recipe per agent.
+"""The recipe of each agent: how its context is assembled from the facts that `context.gather` read.
 
 A recipe reproduces word for word the text that its agent loads; an agent without a recipe gets a view without
 parts. A memory that an agent loads only if it fits the question is represented at the start by its line in

@@ -1,4 +1,4 @@
-"""Reads what the transcripts of Claude Code record about a session and its project.
+"""Facts about a session and its project that the transcripts of Claude Code record.
 
 Threading: blocking; any thread but the GUI's. Failure: a transcript that cannot be read counts as missing.
 """

@@ -1,4 +1,4 @@
-"""Finds out why the writer or a consolidation did not run: checks every condition (gate) in its order.
+"""The examination why the writer or a consolidation did not run: every condition (gate) in its order.
 
 A finding has evidence and may have a fix. `gather` reads the facts of a workspace, and `judge` runs the
 checks, which are pure functions of the facts. The first failure is the cause: later ones may only follow from

@@ -1,4 +1,4 @@
-"""Where the history stores companions.
+"""The paths at which the history stores companions.
 
 Pure; any thread.
 """

@@ -118,7 +118,7 @@ class ReportCard(Struct, frozen=True):
 
     @property
     def counts(self) -> CardCounts:
-        """The figures for a display of one line."""
+        """The counts of the report, for a display of one line."""
         return CardCounts(
             self.facts,
             self.kept,

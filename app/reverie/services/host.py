@@ -64,7 +64,7 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
 
 
 class UsageKeeper:
-    """A thread that calls `keep_usage` after each `wake`.
+    """A loop that calls `keep_usage` after each `wake`, for a thread of its own.
 
     `failed` is called with each error.
     """

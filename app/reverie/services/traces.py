@@ -199,7 +199,7 @@ class TraceDetail(Struct, frozen=True):
     """The first `MOST_EVENTS` messages of the conversation around the run."""
     event_count: int
     tried: str
-    """A diff between the memory and the memory after the writes that fit it."""
+    """A diff from the memory now to the memory after those writes of the trace that still fit."""
     missed: tuple[MissedEdit, ...]
     no_replay: str
     """The reason why the run cannot be replayed; empty if it can."""

@@ -1,7 +1,7 @@
-"""The memory store of Codex: the version in use, write rules, and the parts that go into a prompt.
+"""The memory store of Codex: the version in use, and the rules for changing its files.
 
-Covers the rules for content that Codex accepts, memories beside the store, files about a project, and
-instructions (formats/codex.md sections 3, 4 and 10).
+Describes also the role of each file in a consolidation, the path of a new note to Codex, and the content that
+Codex accepts (formats/codex.md sections 3, 4 and 10).
 
 `[memories] version` in config.toml decides if set; else version 1 if the path `<home>/memories` exists at
 all, and version 2 otherwise. So a program that creates `memories/` in a current home would switch the
@@ -9,14 +9,8 @@ person's memory off. Therefore nothing is ever written into a version that is no
 yet. After a consolidation Codex refuses a store with a summary that breaks its rules; `refuse_content`
 refuses such a text.
 
-About 2,500 tokens (of four bytes) of `memory_summary.md`, trimmed, are loaded; in a longer summary a marker
-with the removed amount replaces the middle. A summary that is not valid UTF-8 is not loaded at all. The
-instructions are the home's own file, trimmed, followed by one file of each directory from the root of the
-project down to the working directory, unchanged, up to a budget in bytes. In these, bytes that are not UTF-8
-become U+FFFD.
-
 Threading: any thread but the GUI's. Failure: `StoreError` for content to write; unreadable settings count as
-none, directories that cannot be listed are left out, and building a prompt accepts any content.
+none, and directories that cannot be listed are left out.
 """
 
 from __future__ import annotations
@@ -137,7 +131,7 @@ def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
 
 
 def file_rule(version: Version, rel: str) -> FileRule:
-    """Return the rule of whether a file of the store may be changed."""
+    """Return whether a file of the store may be changed, and the reason if not."""
     first, _, below = rel.partition("/")
     if first.lower() == ".git" or first == ".codex-baseline":
         return FileRule("read-only", _BASELINE)

@@ -33,8 +33,7 @@ _OLD_PROJECT_STORES = "project-memory"
 class MuxStores:
     """The memory stores of one home (formats/mux.md sections 2, 3, 8, 9 and 14).
 
-    Only reads. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: as
-    `agents.base` says; a directory that cannot be listed adds a sentence to `problems`.
+    A directory that cannot be listed adds a sentence to `problems`.
     """
 
     def __init__(self, root: Path) -> None:

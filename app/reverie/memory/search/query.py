@@ -44,7 +44,7 @@ class Changed(Struct, frozen=True):
     """A filter by time of modification."""
 
     newer: bool
-    """Whether the filter selects files modified within the last `span_ns` nanoseconds, or those before."""
+    """Whether to select files modified within the last `span_ns` ns; False: files modified before."""
     span_ns: int
 
 
