@@ -134,8 +134,9 @@ class System1Settings(_Section):
     traces: Literal["never", "failures", "always"] = "failures"
     """The runs of which a trace is stored in `debug_obj`: none, failed ones, or all."""
     keep_count: Annotated[int, Field(ge=1, le=100_000)] = 200
+    """The largest number of stored traces; only traces that Reverie wrote are ever removed."""
     keep_bytes: Annotated[int, Field(ge=1_000_000, le=100_000_000_000)] = 100_000_000
-    """Limits on stored traces, by number and by size; only traces that Reverie wrote are ever removed."""
+    """The largest size of all stored traces together, in bytes."""
 
 
 class NotesSettings(_Section):

@@ -58,7 +58,7 @@ _Shape = Mapping[str, Any]
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal to write into a store, with all its evidence; an empty tuple without evidence.
+    """Return one refusal to write into a store, with all its `evidence`; an empty tuple without evidence.
 
     `has_workspaces`: the agent's homes have workspaces, so the suggested command needs a workspace id.
     """
@@ -140,7 +140,10 @@ _CODEX_COLUMNS: Mapping[str, frozenset[str]] = {
 
 
 def codex_memories(home: Path) -> tuple[str, ...]:
-    """Return evidence about all memory roots: names of generations, and the version in the settings."""
+    """Return evidence of an unknown layout among all memory roots of a Codex home.
+
+    Checks the names of generations, and the version in the settings.
+    """
     found: list[str] = []
     for name in sorted(entry.name for entry in entries_in(home)):
         generation, database = _CODEX_GENERATION.fullmatch(name), _CODEX_DATABASE.fullmatch(name)
@@ -159,7 +162,10 @@ def codex_memories(home: Path) -> tuple[str, ...]:
 
 
 def codex_root(directory: Path) -> tuple[str, ...]:
-    """Return evidence in one memory root: the mark of the summary, and the version of the baseline."""
+    """Return evidence of an unknown layout in one memory root of Codex.
+
+    Checks the mark of the summary, and the version of the baseline.
+    """
     found: list[str] = []
     first = _first_line(directory / "memory_summary.md")
     if re.fullmatch(r"v\d+", first) and first != "v1":
@@ -173,7 +179,7 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 
 
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
-    """Return evidence in the databases of memory jobs.
+    """Return evidence of an unknown layout in Codex's databases of memory jobs.
 
     `elsewhere`: see `codex.databases.database_places`.
     """
@@ -209,7 +215,7 @@ _FRONT_VERSION = re.compile(r"^(?:memory|format|schema)_version:[ \t]*(\S.*?)[ \
 
 
 def claude_root(directory: Path) -> tuple[str, ...]:
-    """Return evidence in one memory directory."""
+    """Return evidence of an unknown layout in one memory directory of Claude Code."""
     found = [*_foreign_parts(directory, "", "Markdown files with MEMORY.md as their index")]
     index, lock = directory / "MEMORY.md", directory / ".consolidate-lock"
     if is_directory(index):
@@ -250,7 +256,7 @@ _LOKI_SCHEMA = "1"
 
 
 def loki_root(memory: Path) -> tuple[str, ...]:
-    """Return evidence in the files of one store."""
+    """Return evidence of an unknown layout in the files of one store of loki-mode."""
     found: list[str] = []
     for name, types in _LOKI_FILES.items():
         found += _version(memory / name, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=name)
@@ -267,7 +273,7 @@ def loki_root(memory: Path) -> tuple[str, ...]:
 
 
 def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
-    """Return evidence in the database beside the files."""
+    """Return evidence of an unknown layout in the database beside the files of a store of loki-mode."""
     path = memory / _LOKI_DATABASE
     if cache is None or not is_file(path):
         return ()

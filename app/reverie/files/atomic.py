@@ -502,7 +502,7 @@ def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> 
 
 
 def _is_other(directory: Directory, temp: str, ours: int) -> bool:
-    """Return whether the file called `temp` has another inode than `ours`; False if there is no such file."""
+    """Return whether the file `temp` has another inode than `ours`; False if there is no such file."""
     try:
         return directory.lstat(temp).st_ino != ours
     except FileNotFoundError:

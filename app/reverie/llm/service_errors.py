@@ -78,7 +78,7 @@ class ServiceRefusal(Exception):
 
 
 class Malformed(Exception):
-    """Raised if an answer violates the wire format; the text (ours) describes the violation."""
+    """Raised if an answer violates the wire format; its text, written by Reverie, describes the violation."""
 
 
 class ServiceProblem(Exception):

@@ -173,9 +173,9 @@ def _no_number(_name: str) -> None:
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """Return the members in an order in which large, unimportant ones come last.
+    """Return the members in the order in which to read them: large, unimportant ones last.
 
-    If they are read in this order, these do not use up the limit.
+    So the unimportant members are cut first when the limit is reached.
     """
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 

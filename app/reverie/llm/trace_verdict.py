@@ -70,7 +70,7 @@ class RunEvidence(Struct, frozen=True):
     """The id of the tool call; empty if there is none."""
     tool: str = ""
     quote: Phrase = NOTHING
-    """The text at that place."""
+    """The text of the trace at this place."""
 
     def sentence(self) -> Phrase:
         """Return the evidence as a sentence.

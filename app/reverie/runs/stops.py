@@ -26,7 +26,7 @@ class TimedOut(Exception):
 
 
 STOPS = (Cancelled, TimedOut, UserError)
-"""The exceptions that end a run in an expected way; any other is a bug of ours or an interruption."""
+"""The exceptions that end a run in an expected way; any other is a bug of Reverie or an interruption."""
 
 
 class StopCheck:

@@ -285,7 +285,7 @@ def _own_theme(tokens: _Tokens) -> Theme:
 def _foreign_theme(
     base: QColor, window: QColor, text: QColor, window_text: QColor, highlight: QColor
 ) -> Theme:
-    """Return the theme of a palette that is not ours.
+    """Return the theme of a palette that does not come from Reverie.
 
     Such a palette is the system's high contrast one, or one that the user has set.
     """

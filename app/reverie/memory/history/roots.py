@@ -402,7 +402,7 @@ def key_of(name: bytes) -> str:
 
 
 def rel_of(names: Names) -> str:
-    """Return the path of a file below its root from the names of its trees and its own."""
+    """Return a file's path below its root; `names` are the names of its trees and of the file."""
     return unescape_rel(names)
 
 

@@ -282,7 +282,7 @@ class ModelForm(SettingsPage):
         self._say_known()
 
     def _say_known(self) -> None:
-        """Set the placeholder texts, which show the values that empty fields stand for."""
+        """Set the placeholder texts, which show the values that are used for empty fields."""
         known = self._known.get(self._shown)
         address = self.fields[f"{_PREFIX}base_url"].widget
         assert isinstance(address, QLineEdit)
