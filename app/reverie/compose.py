@@ -141,7 +141,7 @@ def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
         outcome = open_writer(parts, by_hand=True).run_now(workspace_id or "", force=True)
         if not outcome.succeeded:
             raise StoreError(
-                "The memory writer could not run.", cause=outcome.text, next_step=outcome.next_step
+                "The memory writer could not run.", cause=outcome.summary, next_step=outcome.next_step
             )
 
     return DoctorHooks(

@@ -117,9 +117,9 @@ def test_a_model_updates_the_file_after_every_second_turn(
         with_model(server, profile, wire)
         told = take_turns(home, profile, chat, 4, "We use pnpm.")
         assert [(outcome.gate, outcome.outcome) for outcome in told] == [
-            ("not-due", None),
+            ("not-due", "skipped"),
             (None, "completed"),
-            ("not-due", None),
+            ("not-due", "skipped"),
             (None, "unchanged"),
         ]
         request = server.requests[0]
@@ -294,7 +294,7 @@ def test_a_remote_model_is_not_asked_before_somebody_agreed(home: Path, profile:
     )
     outcome = take_turns(home, profile, chat, 2)[-1]
     assert outcome.gate == "model-unavailable"
-    assert "Nothing was sent" in outcome.text
+    assert "Nothing was sent" in outcome.summary
 
 
 def test_without_a_model_the_rules_write_what_was_said_outright(

@@ -140,7 +140,7 @@ def _write(parts: HomeContainer) -> str:
     engine_for = lambda _context, _wishes, _model: _Writer()  # noqa: E731
     service = WriterService(replace(writer_dependencies(parts), engine_for=engine_for))
     told = service.run_now(WORKSPACE, force=True)
-    return told.outcome or str(told.gate)
+    return str(told.gate or told.outcome)
 
 
 class _Notes:
@@ -175,7 +175,7 @@ def _note(parts: HomeContainer) -> str:
     made = open_notes(parts)
     service = NotesService(replace(made._parts, engine_for=lambda _context: _Notes()))
     told = service.update_now(SESSION)
-    return told.outcome or str(told.gate)
+    return str(told.gate or told.outcome)
 
 
 def _rollouts(directory: Path) -> None:

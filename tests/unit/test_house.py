@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_120,
+    "code lines": 95_085,
     "banners": 3,
-    "value classes": 670,
+    "value classes": 669,
     "forwarders": 101,
     "late imports": 196,
 }

@@ -12,10 +12,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reverie.errors import Ambiguous, UserError, user_error_from_os
 from reverie.values import columns
+
+if TYPE_CHECKING:
+    from reverie.runs.record import RunResult
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -104,15 +107,28 @@ def with_next_step(summary: str, next_step: str) -> str:
     return summary if next_step in summary else f"{summary} {next_step}"
 
 
-def ended(*, succeeded: bool, text: str, next_step: str) -> int:
-    """Return the exit code for the end of a run.
+class EndedRun(Protocol):
+    """The end of a run or of an extraction."""
 
-    After a failure, print the reason `text` and the next step on stderr.
-    """
-    if succeeded:
-        return DONE
-    trouble(with_next_step(text, next_step))
-    return FAILED
+    @property
+    def succeeded(self) -> bool: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def next_step(self) -> str: ...
+
+
+def ended(*runs: EndedRun) -> int:
+    """Return the exit code for the end of runs; print the summary and next step of each failure on stderr."""
+    failed = [run for run in runs if not run.succeeded]
+    for run in failed:
+        trouble(with_next_step(run.summary, run.next_step))
+    return FAILED if failed else DONE
+
+
+def run_words(result: RunResult, more: str = "") -> str:
+    """Return the summary of a run and, on a second line, its id and outcome; `more` follows the outcome."""
+    return f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}{more}."
 
 
 def printable(text: str) -> str:

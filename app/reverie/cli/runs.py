@@ -112,14 +112,9 @@ def harvest(session: Invocation) -> int:
         )
     elif consolidation is not None:
         print_table(answers.ops_rows((*result.ops, *consolidation.ops)))
-        print_text(f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}.")
-        print_text(
-            f"{printable(consolidation.summary)}\nRun {consolidation.run_id}: {consolidation.outcome}."
-        )
-    troubled = [each for each in (result, consolidation) if each is not None and not each.succeeded]
-    for each in troubled:
-        answers.trouble(answers.with_next_step(each.summary, each.next_step))
-    return FAILED if troubled else DONE
+        print_text(answers.run_words(result))
+        print_text(answers.run_words(consolidation))
+    return answers.ended(result, *([] if consolidation is None else [consolidation]))
 
 
 def _harvest_json(result: RunResult) -> dict[str, Any]:
@@ -208,8 +203,8 @@ def consolidate(session: Invocation) -> int:
     elif result.succeeded:
         print_table(answers.ops_rows(result.ops))
         print_text(
-            f"{'Preview, nothing is written yet. ' if dry_run else ''}{printable(result.summary)}\n"
-            f"Run {result.run_id}: {result.outcome}{', dry run' if dry_run else ''}. "
+            f"{'Preview, nothing is written yet. ' if dry_run else ''}"
+            f"{answers.run_words(result, ', dry run' if dry_run else '')} "
             f"{answers.spent_words(engine, result.usage, result.cost_usd)}"
         )
         if change := loaded_next_from(result.details.get("loadedNext")):
@@ -217,7 +212,7 @@ def consolidate(session: Invocation) -> int:
     card = card_from_json(result.details.get("card"))
     if card is not None and card.facts and not session.as_json:
         print_text(f"Facts: {sentence(card.counts)}.")
-    return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
+    return answers.ended(result)
 
 
 def show_runs(session: Invocation) -> int:
@@ -340,8 +335,8 @@ def write(session: Invocation) -> int:
     if session.as_json:
         print_json(outcome.as_json())
     elif outcome.ran:
-        print_text(f"{printable(outcome.text)}\nRun {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
-    return answers.ended(succeeded=outcome.succeeded, text=outcome.text, next_step=outcome.next_step)
+        print_text(answers.run_words(outcome, f", {outcome.model}"))
+    return answers.ended(outcome)
 
 
 UNREAD = "Current Claude Code does not read session notes, and deletes them with their transcript."
@@ -361,13 +356,13 @@ def notes(session: Invocation) -> int:
     if session.as_json:
         print_json(outcome.as_json())
     elif outcome.succeeded:
-        print_text(printable(outcome.text))
+        print_text(printable(outcome.summary))
         if outcome.path is not None:
             print_text(printable(str(outcome.path)))
         if outcome.ran:
             print_text(f"Run {outcome.run_id}: {outcome.outcome}, {outcome.model}.")
         print_text(UNREAD)
-    return answers.ended(succeeded=outcome.succeeded, text=outcome.text, next_step=outcome.next_step)
+    return answers.ended(outcome)
 
 
 def _only_session(parts: HomeContainer) -> str:
@@ -413,7 +408,7 @@ def extract(session: Invocation) -> int:
         )
         if result.succeeded:
             print_text(printable(result.summary))
-    return answers.ended(succeeded=result.succeeded, text=result.summary, next_step=result.next_step)
+    return answers.ended(result)
 
 
 def _print_candidates(found: tuple[ExtractCandidate, ...], *, as_json: bool, to_notes: bool) -> None:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from reverie.clock import Clock
-from reverie.errors import StoreError, UserError
+from reverie.errors import UserError
 from reverie.llm.loop import AgentEvent, AgentLimits, AgentResult, run_agent
 from reverie.llm.provider import Provider, TokenUsage, UserMessage
 from reverie.llm.tools import Tool
@@ -131,14 +131,7 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
     """
     if result.outcome in ("completed", "time-limit", "cancelled"):
         return EngineResult(result.outcome, None, account, attempts)
-    error: UserError | None = result.error
-    if error is None:
-        limit = f"{max_steps} steps" if result.outcome == "step-limit" else "the maximum length of a run"
-        error = StoreError(
-            f"The model did not finish within {limit}.",
-            next_step="Open the trace of the run, or try another model.",
-            reason="model",
-        )
+    error = result.error or no_end(result.outcome, max_steps)
     return EngineResult("failed", error, account, attempts)
 
 

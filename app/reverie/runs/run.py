@@ -173,24 +173,7 @@ class Plan(Struct, frozen=True):
     """Additional details for the record."""
 
 
-CANCELLED = Plan("Cancelled; nothing was changed.", outcome="cancelled", reason="cancelled")
 SWITCHED_OFF = Plan("Turned off while it ran; nothing was changed.", outcome="cancelled", reason="disabled")
-
-
-def out_of_time(limit_s: float) -> Plan:
-    """Return the plan that ends a run whose model exceeded the time limit."""
-    return Plan(
-        f"The time limit of {limit_s:g} s was reached; nothing was changed.",
-        outcome="failed",
-        reason="timeout",
-        next_step="Choose a faster model, or raise the time limit in the settings.",
-    )
-
-
-def failed_by(error: UserError) -> Plan:
-    """Return the plan that ends a run whose engine failed."""
-    why = " ".join(part for part in (error.title, error.cause) if part)
-    return Plan(why, outcome="failed", reason=error.reason, next_step=error.next_step)
 
 
 class RunContext(Struct, frozen=True):

@@ -27,7 +27,6 @@ from reverie.llm.trace import Trace, TraceHead
 from reverie.llm.vault import Vault
 from reverie.runs.record import RunKind, RunRecord
 from reverie.runs.run import (
-    CANCELLED,
     SWITCHED_OFF,
     Costs,
     Job,
@@ -35,9 +34,8 @@ from reverie.runs.run import (
     RunContext,
     RunDependencies,
     RunEnd,
-    failed_by,
-    out_of_time,
 )
+from reverie.runs.stops import TimedOut
 from reverie.text.redact import in_texts, redact
 from reverie.values import Struct, field, replace
 
@@ -291,17 +289,19 @@ class SingleFileJob(Job[Draft], Generic[Draft, Task]):
         return Plan(self.nothing_new, outcome="unchanged")
 
     async def think(self, run: RunContext) -> Draft | Plan:
-        """Run the engine on a new draft; return the draft, or a plan without changes."""
+        """Run the engine on a new draft; return the draft, or a plan without changes.
+
+        Raises the reason why the engine stopped.
+        """
         draft = self.draft = self.new_draft()
         task = replace(self.task, run_id=run.id, deadline=run.limits.deadline)
         end = self._end = await self._engine.edit(task, draft, run.limits.cancelled)
-        if run.limits.cancelled() or end.outcome == "cancelled":
-            return CANCELLED
+        run.limits.check()
         if not (draft.changed and self.keeps_part):
             if self.timed_out:
-                return out_of_time(self.time_limit_s)
+                raise TimedOut
             if end.error is not None:
-                return failed_by(end.error)
+                raise end.error
         if not draft.changed:
             return self.without_edits(draft)
         return draft if self._still_wanted() else SWITCHED_OFF

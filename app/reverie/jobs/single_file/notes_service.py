@@ -140,7 +140,7 @@ class NotesOutcome(FileOutcome, frozen=True, kw_only=True):
         """Return the output of `reverie notes --json` (design.md section 5)."""
         if not self.succeeded:
             refused = self.gate in ("unknown-layout", "not-in-use")
-            return {"success": False, "error": self.text, **({"reason": self.reason} if refused else {})}
+            return {"success": False, "error": self.summary, **({"reason": self.reason} if refused else {})}
         return {"success": True, **({} if self.path is None else {"memoryPath": str(self.path)})}
 
 
@@ -478,16 +478,7 @@ class NotesService(FileService[NotesOutcome]):
         )
         self._last_gates.pop(session_id, None)
         exists = end.succeeded and self._bytes(session.place) is not None
-        return NotesOutcome(
-            text=end.summary,
-            workspace_id=session_id,
-            outcome=end.outcome,
-            run_id=end.run_id,
-            model=engine.name,
-            reason=end.reason,
-            next_step=end.next_step,
-            path=session.place.file if exists else None,
-        )
+        return replace(end, path=session.place.file) if exists else end
 
     def _store(self, session: _Session, end: RunResult, job: NotesJob) -> None:
         """Store the state after a successful update, unless another update came later."""

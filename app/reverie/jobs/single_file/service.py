@@ -22,7 +22,7 @@ from reverie.files.lease import LeaseHeld
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.single_file.job import SingleFileJob
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.record import SUCCEEDED, Outcome, RunResult
+from reverie.runs.record import SUCCEEDED, RunResult
 from reverie.runs.run import Run, RunDependencies
 from reverie.runs.stops import StopCheck
 from reverie.text.redact import redact
@@ -74,20 +74,14 @@ class NoRun(Exception):
         self.next_step = next_step
 
 
-class FileOutcome(Struct, frozen=True, kw_only=True):
-    """The result of handling new messages or a person's request."""
+class FileOutcome(RunResult, frozen=True, kw_only=True):
+    """The result of handling new messages or a person's request: that of the run, or why there was none."""
 
     gate: Gate | None = None
-    """The reason why no run started; None if one did, and `outcome` is its end."""
-    text: str
-    """A sentence for people."""
+    """The reason why no run started; None if one did."""
     workspace_id: str
     message_id: str = ""
-    outcome: Outcome | None = None
-    run_id: str = ""
     model: str = ""
-    reason: str = ""
-    next_step: str = ""
 
     @property
     def ran(self) -> bool:
@@ -205,18 +199,27 @@ class FileService(Generic[Found]):
             self.log(logging.DEBUG, f"skipped ({gate}): {text}", workspace_id, message_id)
             self.note(gate, text, workspace_id, level=level)
         return self.outcome(
+            "",
+            "skipped",
+            text,
+            gate,
+            next_step=next_step,
             gate=gate,
-            text=text,
             workspace_id=workspace_id,
             message_id=message_id,
-            reason=gate,
-            next_step=next_step,
         )
 
-    def run(self, job: SingleFileJob[Any, Any]) -> RunResult:
-        """Run a job to its end; its engine enforces the time limit."""
+    def run(self, job: SingleFileJob[Any, Any]) -> Found:
+        """Run a job to its end and return the outcome; the engine enforces the time limit."""
         limits = StopCheck(self._cancel, threading.Event(), job.time_limit_s, enforce_deadline=False)
-        return asyncio.run(Run(self._dependencies, job, limits=limits).go())
+        end = asyncio.run(Run(self._dependencies, job, limits=limits).go())
+        task = job.task
+        return self.outcome(
+            **msgspec.structs.asdict(end),
+            workspace_id=task.workspace_id,
+            message_id=task.message_id,
+            model=job.engine,
+        )
 
     def note(
         self,

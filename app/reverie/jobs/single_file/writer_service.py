@@ -41,7 +41,7 @@ from reverie.jobs.single_file.writer_turns import (
 )
 from reverie.llm.trace_store import Dumps
 from reverie.memory.write_guard import ReadOnlyStore
-from reverie.runs.record import SUCCEEDED, RunResult
+from reverie.runs.record import SUCCEEDED
 from reverie.runs.run import RunDependencies
 from reverie.values import Struct, columns, replace
 
@@ -52,18 +52,19 @@ if TYPE_CHECKING:
 class WriterOutcome(FileOutcome, frozen=True, kw_only=True):
     """The result of handling a turn or a person's request."""
 
-    wrote: bool = False
     timed_out: bool = False
     dump: Path | None = None
+
+    @property
+    def wrote(self) -> bool:
+        """Whether the memory file was changed."""
+        return bool(self.applied)
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as `reverie write --json` prints it."""
         return {
-            "runId": self.run_id,
-            "outcome": self.outcome or "skipped",
-            "gate": self.gate,
-            "reason": self.reason or self.gate or "",
-            **columns(self, "summary=text workspace_id triggerMessageId=message_id wrote timed_out model"),
+            **columns(self, "run_id outcome gate reason summary workspace_id"),
+            **columns(self, "triggerMessageId=message_id wrote timed_out model"),
             "dump": None if self.dump is None else str(self.dump),
         }
 
@@ -296,23 +297,12 @@ class WriterService(FileService[WriterOutcome]):
         )
         end = self.run(job)
         dump, trouble = self._kept(ready, job, end)
-        text = f"{end.summary} {trouble}".strip()
-        self._report(job, end, text)
-        return WriterOutcome(
-            text=text,
-            workspace_id=workspace_id,
-            message_id=message_id,
-            outcome=end.outcome,
-            run_id=end.run_id,
-            model=engine.name,
-            reason=end.reason,
-            next_step=end.next_step,
-            wrote=bool(end.applied),
-            timed_out=job.timed_out,
-            dump=dump,
-        )
+        summary = f"{end.summary} {trouble}".strip()
+        end = replace(end, summary=summary, timed_out=job.timed_out, dump=dump)
+        self._report(job, end)
+        return end
 
-    def _kept(self, ready: _Ready, job: WriterJob, end: RunResult) -> tuple[Path | None, str]:
+    def _kept(self, ready: _Ready, job: WriterJob, end: WriterOutcome) -> tuple[Path | None, str]:
         """Write the dump into the agent's directory if the settings require it.
 
         Returns its path (None if there is none) and a sentence about errors.
@@ -333,7 +323,7 @@ class WriterService(FileService[WriterOutcome]):
             return None, f"The trace could not be saved: {error}"
         return dump, ""
 
-    def _report(self, job: WriterJob, end: RunResult, text: str) -> None:
+    def _report(self, job: WriterJob, end: WriterOutcome) -> None:
         """Report the end of a run, after its attempts and their tool calls, which are read from its trace.
 
         As in the agent's own log, a run that wrote nothing has its own event name instead of "completed".
@@ -348,11 +338,11 @@ class WriterService(FileService[WriterOutcome]):
         elif end.reason == "no-write":
             event = "exited-without-updating"
         level = logging.INFO if end.applied else logging.DEBUG
-        line = f"{event}: {text}"
+        line = f"{event}: {end.summary}"
         self.log(level, line, task.workspace_id, task.message_id, model, timed_out=job.timed_out)
         self.note(
             event,
-            text,
+            end.summary,
             task.workspace_id,
             level="info" if end.outcome in SUCCEEDED else "warning",
             run_id=end.run_id,

@@ -220,7 +220,7 @@ class NotesControl(QObject):
             self.state_changed.emit()
 
         def done(outcome: NotesOutcome) -> None:
-            ended(" ".join(part for part in (outcome.text, outcome.next_step) if part))
+            ended(" ".join(part for part in (outcome.summary, outcome.next_step) if part))
 
         def failed(error: UserError) -> None:
             ended(str(error))

@@ -270,7 +270,7 @@ def test_the_agents_own_switch_counts(desk: Desk) -> None:
     desk.config(agentAiDefaults={"system1_memory_writer": {"enabled": False}})
     outcome = desk.turn()
     assert outcome.gate == "disabled"
-    assert "agent's own settings" in outcome.text
+    assert "agent's own settings" in outcome.summary
 
 
 def test_the_agents_own_interval_counts(desk: Desk) -> None:
@@ -283,7 +283,7 @@ def test_an_interval_that_is_none_stops_the_writer_and_says_where_it_stands(desk
     desk.config(taskSettings={"memoryWriterIntervalMessages": 0})
     outcome = desk.turn()
     assert outcome.gate == "invalid-interval"
-    assert "config.json" in outcome.text
+    assert "config.json" in outcome.summary
 
 
 def test_a_sub_agents_workspace_is_left_out(desk: Desk) -> None:
@@ -297,7 +297,7 @@ def test_a_sub_agents_workspace_is_left_out(desk: Desk) -> None:
 def test_a_workspace_of_several_projects_has_no_file_to_write(desk: Desk) -> None:
     outcome = desk.writer.on_turn_end(MULTI, desk.event())
     assert outcome.gate == "no-target"
-    assert "several projects" in outcome.text
+    assert "several projects" in outcome.summary
 
 
 def test_an_unknown_workspace_is_told(desk: Desk) -> None:
@@ -424,7 +424,7 @@ def test_what_somebody_else_wrote_down_meanwhile_is_not_an_update(desk: Desk) ->
     desk.turn()
     outcome = desk.turn()
     assert (outcome.outcome, outcome.wrote) == ("unchanged", False)
-    assert outcome.text == f"{MEMORY} already contains this."
+    assert outcome.summary == f"{MEMORY} already contains this."
 
 
 def test_the_first_write_of_a_project_makes_its_file(desk: Desk) -> None:
