@@ -159,7 +159,10 @@ class AppearanceControl(QObject):
             self._use_palette("system")
 
     def _use_palette(self, theme: str) -> None:
-        """Set our light or dark palette, as `theme` says; in a high contrast system, keep the system's."""
+        """Set Reverie's light or dark palette for `theme`.
+
+        With "system", a high contrast palette of the system is kept, and otherwise the system decides.
+        """
         self._application.setPalette(QPalette())  # the system's own
         system = self._application.palette()
         colours = [system.color(role) for role in (_ROLE.Base, _ROLE.Window, _ROLE.Text)]
