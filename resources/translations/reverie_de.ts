@@ -8630,6 +8630,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation><numerusform>%n Gruppe gleicher Einträge zusammengeführt</numerusform><numerusform>%n Gruppen gleicher Einträge zusammengeführt</numerusform></translation>
     </message>
     <message numerus="yes">
+        <source>merged %n memories that others contain</source>
+        <translation type="unfinished"><numerusform></numerusform><numerusform></numerusform></translation>
+    </message>
+    <message numerus="yes">
         <source>merged %n near-duplicates</source>
         <translation><numerusform>%n Beinahe-Doppel zusammengeführt</numerusform><numerusform>%n Beinahe-Doppel zusammengeführt</numerusform></translation>
     </message>

@@ -21,11 +21,11 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 95_085,
+    "code lines": 94_181,
     "banners": 3,
-    "value classes": 669,
+    "value classes": 664,
     "forwarders": 101,
-    "late imports": 196,
+    "late imports": 195,
 }
 """Measures of the source tree that may only fall: lower them with the numbers.
 

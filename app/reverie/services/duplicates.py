@@ -1,8 +1,7 @@
 """Notes with the same content, which the user can review and merge.
 
-They are found in three steps: equal bodies by their folded text; then likely pairs, without comparing every
-pair (`jobs.consolidate.rules.similarity`); then the judgement of a consolidation. Pairs that share most words
-but differ in a number, a name or a version are listed as "alike", with the reason. A merge is one `ChangeSet`
+Equal bodies are found by their folded text; other pairs by `jobs.consolidate.relations`. Pairs that differ in
+a number, a name or a version are listed as "alike", with the reason. A merge is one `ChangeSet`
 of kind "merge": one file is written, the others are deleted, and one `Undo` reverts it. It applies only to
 files that still have the hashes that were shown.
 
@@ -14,29 +13,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import StoreError, Unavailable
+from reverie.jobs.consolidate.relations import ComparedText, Difference, TextIndex, compare
 from reverie.jobs.consolidate.rules.merge import merge
-from reverie.jobs.consolidate.rules.reading import NoteReading, read_note
-from reverie.jobs.consolidate.rules.similarity import (
-    SplitText,
-    candidate_pairs,
-    compare,
-    folded_body,
-    may_be_alike,
-    said_lines,
-    split_text,
-)
 from reverie.memory.listing import NameScanner, no_check, read_rel
 from reverie.memory.paths import memory_path, parse_memory_path, utf16_key
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.union import lost_lines, union
 from reverie.memory.usage_rules import UNUSED
-from reverie.runs.retention import line_key
+from reverie.runs.card import What
 from reverie.services.changes import ChangeSet
 from reverie.services.container import Contexts, HomeContainer, rooted_files, roots_of
 from reverie.services.views import HandChange, Undo
@@ -47,11 +37,9 @@ if TYPE_CHECKING:
 
 
 GroupKind = Literal["exact", "near", "alike"]
-ALIKE = 0.75
-# Shared words do not distinguish notes with fewer words than this.
-_FEW_WORDS = 6
-# A line in more notes than this is boilerplate.
-_COMMON = 3
+# The least share of a note that another one has, if both state the same, or if they differ.
+_NEAR = 0.8
+_ALIKE = 0.5
 _TURN_S = 0.004
 _KINDS: tuple[GroupKind, ...] = ("exact", "near", "alike")
 
@@ -116,6 +104,23 @@ class _Link(Struct, frozen=True):
     reason: str
 
 
+_DIFFERENCES: dict[What, str] = {
+    "number": "a number",
+    "version": "a version",
+    "name": "a name",
+    "negation": "a negation",
+    "certainty": "what is done, certain or still valid",
+    "place": "the heading above",
+    "merged": "the order of the words",
+    "generalised": "a detail",
+}
+
+
+def _reason(difference: Difference) -> str:
+    first, second = difference.first, difference.second
+    return f"lines {first.line} and {second.line} differ in {_DIFFERENCES[difference.what]}"
+
+
 class DuplicateFinder:
     """One search over notes that were read before.
 
@@ -128,61 +133,40 @@ class DuplicateFinder:
         self._notes = notes
         self._progress = progress
         self._check = check
-        self._lines: Counter[str] = Counter()
-        self._readings: dict[int, NoteReading] = {}
-        self._words: dict[int, Counter[str]] = {}
-        self._said: dict[int, frozenset[str]] = {}
+        self._texts = [ComparedText(note.path, note.text) for note in notes]
 
     def groups(self) -> Iterator[DuplicateGroup]:
         """Yield all groups: the surest kind first, then the most similar notes."""
         same = self._same_bodies()
         # One note represents all that are equal to it.
-        speakers = [members[0] for members in same]
-        near, alike = self._judged(speakers)
-        found = [*self._joined(same, near), *self._alike(same, alike)]
+        near, alike = self._judged([members[0] for members in same])
+        found = [*self._joined(same, near), *self._alike(alike)]
         return iter(sorted(found, key=lambda group: (_KINDS.index(group.kind), -group.similarity,
                                                      utf16_key(group.files[0].path))))  # fmt: skip
 
     def _same_bodies(self) -> list[list[int]]:
         same: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for number, note in enumerate(self._notes):
+        for number, text in enumerate(self._texts):
             self._check()
-            body = folded_body(note.text)
             # Notes without words are equal to none.
-            same[(body, -1) if body else ("", number)].append(number)
+            same[(text.body, -1) if text.body else ("", number)].append(number)
         return list(same.values())
 
     def _judged(self, speakers: Sequence[int]) -> tuple[list[_Link], list[_Link]]:
-        for number in speakers:
-            self._check()
-            self._lines.update({line_key(line) for line in self._notes[number].text.split("\n")})
         self._progress(DuplicateProgress("pair", 0, 1))
-        pairs = self._pairs([split_text(self._notes[number].text, self._is_common) for number in speakers])
+        pairs = list(TextIndex((self._notes[each].text for each in speakers), self._check).related_pairs())
         near: list[_Link] = []
         alike: list[_Link] = []
         for done, (one, other) in enumerate(pairs):
             if done % 16 == 0:
                 self._progress(DuplicateProgress("judge", done, len(pairs)))
             first, second = speakers[one], speakers[other]
-            shared = self._shared_words(first, second)
-            if shared < ALIKE and not self._may_be_alike(first, second, shared):
-                continue
-            verdict = compare(self._reading(first), self._reading(second), self._check)
-            if verdict.duplicate:
-                near.append(_Link(first, second, verdict.score, ""))
-                continue
-            if shared >= ALIKE:
-                alike.append(_Link(first, second, shared, "; ".join(verdict.reasons[:1])))
+            relation = compare(self._texts[first], self._texts[second], self._check)
+            if relation.differences and relation.score >= _ALIKE and relation.kind != "exact":
+                alike.append(_Link(first, second, relation.score, _reason(relation.differences[0])))
+            elif not relation.differences and relation.score >= _NEAR:
+                near.append(_Link(first, second, relation.score, ""))
         return near, alike
-
-    def _pairs(self, texts: Sequence[SplitText]) -> list[tuple[int, int]]:
-        """Return all pairs to judge, as indexes of two texts, in one list.
-
-        They are the pairs that a consolidation would judge, and those that it skips because their numbers
-        differ. A person may want to see that two notes are the same except for a number.
-        """
-        found = candidate_pairs(texts, self._check, other_numbers=True)
-        return [(pair.first, pair.second) for pair in found]
 
     def _joined(self, same: Sequence[Sequence[int]], near: Sequence[_Link]) -> Iterator[DuplicateGroup]:
         """Yield groups of identical notes, and groups of notes that are connected by near-duplicate links."""
@@ -208,7 +192,7 @@ class DuplicateFinder:
                 kind: GroupKind = "near" if top in least else "exact"
                 yield DuplicateGroup(kind, self._ordered(members), least.get(top, 1.0))
 
-    def _alike(self, same: Sequence[Sequence[int]], alike: Sequence[_Link]) -> Iterator[DuplicateGroup]:
+    def _alike(self, alike: Sequence[_Link]) -> Iterator[DuplicateGroup]:
         for link in alike:
             files = self._ordered((link.first, link.second))
             yield DuplicateGroup("alike", files, link.similarity, link.reason)
@@ -229,40 +213,6 @@ class DuplicateFinder:
             )
         )
 
-    def _reading(self, number: int) -> NoteReading:
-        found = self._readings.get(number)
-        if found is None:
-            found = self._readings[number] = read_note(self._notes[number], self._check, self._is_common)
-        return found
-
-    def _may_be_alike(self, first: int, second: int, shared: float) -> bool:
-        texts = self._notes[first].text, self._notes[second].text
-        return may_be_alike(*texts, (self._lines_of(first), self._lines_of(second)), shared)
-
-    def _lines_of(self, number: int) -> frozenset[str]:
-        found = self._said.get(number)
-        if found is None:
-            found = self._said[number] = said_lines(self._notes[number].text)
-        return found
-
-    def _is_common(self, line: str) -> bool:
-        return self._lines[line_key(line)] > _COMMON
-
-    def _shared_words(self, first: int, second: int) -> float:
-        """Return the share of words that two notes have in common; 0 if one of them is too short."""
-        one, other = self._counted(first), self._counted(second)
-        total = one.total() + other.total()
-        if min(one.total(), other.total()) < _FEW_WORDS:
-            return 0.0
-        return 2 * (one & other).total() / total
-
-    def _counted(self, number: int) -> Counter[str]:
-        found = self._words.get(number)
-        if found is None:
-            body = folded_body(self._notes[number].text).casefold()
-            found = self._words[number] = Counter(_words(body))
-        return found
-
 
 class Patient:
     """A check that also lets other threads run, so that a window in the same process stays responsive."""
@@ -278,14 +228,6 @@ class Patient:
             self._check()
             time.sleep(min(now - self._last, 0.01) / 2)
             self._last = time.monotonic()
-
-
-def _words(text: str) -> Iterator[str]:
-    for word in text.split():
-        plain = word.strip(".,;:!?()[]{}\"'`*_#<>-")
-        if plain:
-            # Scripts without spaces are compared in pairs of characters.
-            yield from (plain,) if plain.isascii() else (plain[at : at + 2] for at in range(len(plain)))
 
 
 def _deletion(file: DuplicateFile) -> HandChange:

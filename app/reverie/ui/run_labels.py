@@ -89,6 +89,7 @@ _CLAUSES = (
     plural("merged 1 group of similar records", "merged %n groups of similar records", 0),
     plural("merged 1 exact duplicate", "merged %n exact duplicates", 0),
     plural("merged 1 near-duplicate", "merged %n near-duplicates", 0),
+    plural("merged 1 memory that another one contains", "merged %n memories that others contain", 0),
     plural(
         "updated the paths of moved files in 1 memory", "updated the paths of moved files in %n memories", 0
     ),

@@ -110,7 +110,7 @@ def merged_text(pair: VersionPair) -> str | None:
     notes = [Note(path, text, at_ms=day) for day, (path, text) in enumerate(texts.items(), 1)]
     made = plan(notes, budget=8, caps=CAPS)
     for group in made.groups:
-        if group.kind in ("near", "exact"):
+        if group.kind in ("contained", "exact"):
             (gone,) = [each.path for each in group.operations if each.command == "delete"]
             stays = names[gone == names[0]]
             edit = next((each for each in group.operations if each.command == "str_replace"), None)

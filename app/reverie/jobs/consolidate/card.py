@@ -17,34 +17,35 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from reverie.claims.checking import CheckedClaim, in_one_line
 from reverie.claims.finding import find_claims
 from reverie.jobs.consolidate.facts import (
     VALUES,
+    WHOLE,
     Compared,
     Contradictions,
     Fact,
     FactIndex,
+    FactMatcher,
+    FactPartner,
     are_crossed,
+    are_excluding,
     are_versions,
     compare,
     front_matter_lines,
     is_generalised,
     read_facts,
+    words_left,
 )
-from reverie.jobs.consolidate.rules.wording import WordToken, excludes, read_wording
 from reverie.runs.card import BeforeAfter, BrokenLink, ChangedFact, PlacedFact, ReportCard, What
 from reverie.text.patterns import pattern_of
 from reverie.text.summaries import estimate_tokens
 
 _SOURCES = 4
 _SOURCED = 0.6
-_WHOLE = 0.95
 _REWRITTEN = 0.7
-_FEW_WORDS = 2.0
 _IS_TIME = pattern_of(r"(?:last[-_ ]?)?(?:modified|updated|changed)(?:[-_ ]?at)?")
 # The weight of new words from which a fact counts as invented: if it extends a fact, and if it rewords one.
 _ADDED = 2.0
@@ -98,13 +99,6 @@ def _placed(fact: Fact) -> PlacedFact:
     return PlacedFact(fact.path, fact.line, fact.text)
 
 
-class _Partner(NamedTuple):
-    """A fact on the other side that may be a rewording of a fact, with the comparison of both."""
-
-    fact: Fact
-    compared: Compared
-
-
 class _Grader:
     """Searches each fact of the changed files: its exact words, then rewordings, then all other files."""
 
@@ -133,7 +127,7 @@ class _Grader:
         self.lost: list[Fact] = []
         self.invented: list[Fact] = []
         self._changes: dict[tuple[Fact, Fact], What] = {}
-        self._partners: dict[int, list[_Partner]] = defaultdict(list)
+        self._partners: dict[int, list[FactPartner]] = defaultdict(list)
 
     def run(self) -> None:
         """Compare all facts; fill `lost`, `invented` and the changes for `changed`."""
@@ -212,13 +206,13 @@ class _Grader:
                 continue
             places = {fact.place.casefold() for fact in facts}
             for fact in facts:
-                if all(_excluding(fact.place, each.place) for each in now):
+                if all(are_excluding(fact.place, each.place) for each in now):
                     self._change(fact, now[0], "place")
             for each in now:
                 if (
                     each.place.casefold() not in places
-                    and all(_excluding(each.place, fact.place) for fact in facts)
-                    and not all(_excluding(fact.place, other.place) for fact in facts for other in now)
+                    and all(are_excluding(each.place, fact.place) for fact in facts)
+                    and not all(are_excluding(fact.place, other.place) for fact in facts for other in now)
                 ):
                     self._change(facts[0], each, "place")
 
@@ -228,7 +222,7 @@ class _Grader:
         everywhere: FactIndex | None = None
         for fact in missing:
             self._check()
-            matcher, alike = _Matcher(fact), among_new.like(fact)
+            matcher, alike = FactMatcher(fact), among_new.like(fact)
             partner = matcher.best(alike)
             if not fact.counts or (partner is not None and self._is_edited(fact, partner)):
                 if partner is not None and not matcher.is_split(alike):
@@ -243,14 +237,14 @@ class _Grader:
             elif not self._names.is_entry_of_gone(fact):
                 self.lost.append(fact)
 
-    def _is_edited(self, fact: Fact, partner: _Partner) -> bool:
+    def _is_edited(self, fact: Fact, partner: FactPartner) -> bool:
         """Return whether the fact was rewritten in place, so that other places need not be searched."""
         compared = partner.compared
         if compared.is_contained or self._names.heir(fact.path) != partner.fact.path:
             return compared.is_contained
         return _is_version(compared) or compared.of_first >= _REWRITTEN
 
-    def _judge(self, fact: Fact, partner: _Partner) -> None:
+    def _judge(self, fact: Fact, partner: FactPartner) -> None:
         compared, other = partner.compared, partner.fact
         self._partners[id(other)].append(partner._replace(fact=fact))
         if compared.what:
@@ -268,7 +262,7 @@ class _Grader:
         for fact in new:
             self._check()
             partners = self._partners.get(id(fact), [])
-            left = _left(fact, [each.fact for each in partners])
+            left = words_left(fact, [each.fact for each in partners])
             if not left and len(partners) < 2:
                 continue
             # New facts use the present names of memories, so their sources have to use them as well.
@@ -290,7 +284,7 @@ class _Grader:
                 else:
                     self._change(version, fact, compare(version, fact).what or "number")
 
-    def _mixes(self, fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
+    def _mixes(self, fact: Fact, partners: Sequence[FactPartner], sources: Sequence[Fact]) -> bool:
         """Return whether the fact mixes values of two facts as if they were one; if so, record the change."""
         found = False
         for number, partner in enumerate(partners):
@@ -312,86 +306,14 @@ def _by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
     return found
 
 
-def _comparable(fact: Fact, other: Fact) -> bool:
-    return (fact.kind == "label") == (other.kind == "label") and (fact.kind == "code") == (
-        other.kind == "code"
-    )
-
-
-def _excluding(place: str, other: str) -> bool:
-    """Return whether two places (headings) have words that exclude each other, such as opposites."""
-    if place.casefold() == other.casefold() or not place or not other:
-        return False
-    return excludes(read_wording(place).seen, read_wording(other).seen)
-
-
 def _is_version(compared: Compared) -> bool:
     """Return whether two facts are the same except for a number."""
-    return compared.what in ("number", "version") and compared.context >= _WHOLE
+    return compared.what in ("number", "version") and compared.context >= WHOLE
 
 
-class _Matcher:
-    """One fact and its comparisons with others, each made only once."""
-
-    def __init__(self, fact: Fact) -> None:
-        self.fact = fact
-        self._known: dict[int, Compared] = {}
-
-    def to(self, other: Fact) -> Compared:
-        """Return the comparison with `other`, which is cached.
-
-        `other` must not be deleted before this object.
-        """
-        known = self._known.get(id(other))
-        if known is None:
-            known = self._known[id(other)] = compare(self.fact, other)
-        return known
-
-    def best(self, candidates: Iterable[Fact]) -> _Partner | None:
-        """Return the candidate that preserves most of the fact; None if no candidate has the same subject."""
-        partners = [_Partner(each, self.to(each)) for each in candidates if _comparable(self.fact, each)]
-        return max(
-            (each for each in partners if each.compared.is_about_the_same),
-            key=lambda each: (
-                each.compared.is_contained,
-                each.compared.of_first + each.compared.of_second,
-                not each.compared.what,
-            ),
-            default=None,
-        )
-
-    def stands_in(self, other: Fact) -> bool:
-        """Return whether `other` has all of the fact.
-
-        A fact of few words must be in `other` word for word.
-        """
-        if self.fact.wording.weight < _FEW_WORDS:
-            return self.fact.key in other.key
-        compared = self.to(other)
-        return compared.is_contained and compared.of_first >= _WHOLE
-
-    def is_split(self, candidates: Iterable[Fact]) -> bool:
-        """Return whether several candidates have all of the fact only together, each one part of it."""
-        candidates = list(dict.fromkeys(candidates))
-        rest = self.fact.key
-        for key in sorted({each.key for each in candidates}, key=len, reverse=True):
-            rest = rest.replace(key, "", 1)
-        if len(rest) <= (1 - _WHOLE) * len(self.fact.key):
-            return True
-        compared = ((each, self.to(each)) for each in candidates)
-        pieces = [each for each, found in compared if found.of_second >= _WHOLE and not found.what]
-        return len(pieces) > 1 and not _left(self.fact, pieces)
-
-
-def _left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
-    """Return the tokens of a fact that none of the sources has, not counting weak words."""
-    canons = set[str]().union(*(each.wording.canons for each in sources))
-    return [each for each in fact.wording.tokens if each.canon not in canons and each.kind != "weak"]
-
-
-def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fact]) -> bool:
+def _is_invented(fact: Fact, partners: Sequence[FactPartner], sources: Sequence[Fact]) -> bool:
     """Return whether a fact states more than its known sources do."""
-    left = _left(fact, (*(each.fact for each in partners), *sources))
+    left = words_left(fact, (*(each.fact for each in partners), *sources))
     paired = {id(each) for partner in partners for each in partner.compared.more_second}
     left = [each for each in left if not partners or id(each) in paired]
     if any(each.kind in ("number", "identifier") for each in left):
@@ -399,7 +321,7 @@ def _is_invented(fact: Fact, partners: Sequence[_Partner], sources: Sequence[Fac
     if fact.kind == "label" or not left:
         return False
     weight = sum(each.weight for each in left)
-    adds = any(each.compared.of_first >= _WHOLE for each in partners)
+    adds = any(each.compared.of_first >= WHOLE for each in partners)
     return weight > (1 - _SOURCED) * fact.wording.weight or weight >= (_ADDED if adds else _REWORDED)
 
 

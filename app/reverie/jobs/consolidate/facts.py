@@ -16,8 +16,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from reverie.jobs.consolidate.rules.matching import WordingMatch, match_wordings, polarity_differs
 from reverie.jobs.consolidate.rules.reading import (
     BULLET,
     Passage,
@@ -27,7 +28,6 @@ from reverie.jobs.consolidate.rules.reading import (
     split_sentences,
     table_cells,
 )
-from reverie.jobs.consolidate.rules.statements import WordingMatch, match_wordings, polarity_differs
 from reverie.jobs.consolidate.rules.wording import (
     ANTONYM_PREFIXES,
     FUNCTION_WORDS,
@@ -296,6 +296,9 @@ _CONTAINED = 0.85
 _SAME_CONTEXT = 0.65
 _LEAST_SHARED = 1.2
 _MUCH = 0.34
+WHOLE = 0.95
+"""The share of a fact, by weight, from which another one has all of it."""
+_FEW_WORDS = 2.0
 
 
 class Compared(Struct, frozen=True):
@@ -384,6 +387,8 @@ def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[Wor
     """Return whether one of the statements negates the other."""
     if not polarity_differs(a, b, match):
         return False
+    if a.negative != b.negative:
+        return True
     new = any(token.kind != "weak" for token in more_b)
     paired = {one for one, _other in match.pairs}
     as_many = len(a.negations) == len(b.negations)
@@ -434,6 +439,85 @@ def _opposite(a: Wording, b: Wording, more_a: Sequence[WordToken], more_b: Seque
         any(prefix + each in left_b for each in left_a) or any(prefix + each in left_a for each in left_b)
         for prefix in ANTONYM_PREFIXES
     )
+
+
+class FactPartner(NamedTuple):
+    """A fact on the other side that may be a rewording of a fact, with the comparison of both."""
+
+    fact: Fact
+    compared: Compared
+
+
+def _comparable(fact: Fact, other: Fact) -> bool:
+    return (fact.kind == "label") == (other.kind == "label") and (fact.kind == "code") == (
+        other.kind == "code"
+    )
+
+
+def are_excluding(place: str, other: str) -> bool:
+    """Return whether two places (headings) have words that exclude each other, such as opposites."""
+    if place.casefold() == other.casefold() or not place or not other:
+        return False
+    return excludes(read_wording(place).seen, read_wording(other).seen)
+
+
+class FactMatcher:
+    """One fact and its comparisons with others, each made only once."""
+
+    def __init__(self, fact: Fact) -> None:
+        self.fact = fact
+        self._known: dict[int, Compared] = {}
+
+    def to(self, other: Fact) -> Compared:
+        """Return the comparison with `other`, which is cached.
+
+        `other` must not be deleted before this object.
+        """
+        known = self._known.get(id(other))
+        if known is None:
+            known = self._known[id(other)] = compare(self.fact, other)
+        return known
+
+    def best(self, candidates: Iterable[Fact]) -> FactPartner | None:
+        """Return the candidate that preserves most of the fact; None if no candidate has the same subject."""
+        partners = [FactPartner(each, self.to(each)) for each in candidates if _comparable(self.fact, each)]
+        return max(
+            (each for each in partners if each.compared.is_about_the_same),
+            key=lambda each: (
+                each.compared.is_contained,
+                each.compared.of_first + each.compared.of_second,
+                not each.compared.what,
+            ),
+            default=None,
+        )
+
+    def stands_in(self, other: Fact) -> bool:
+        """Return whether `other` has all of the fact.
+
+        A fact of few words must be in `other` word for word.
+        """
+        if self.fact.wording.weight < _FEW_WORDS:
+            return self.fact.key in other.key
+        compared = self.to(other)
+        return compared.is_contained and compared.of_first >= WHOLE
+
+    def is_split(self, candidates: Iterable[Fact]) -> bool:
+        """Return whether several candidates have all of the fact only together, each one part of it."""
+        candidates = list(dict.fromkeys(candidates))
+        rest = self.fact.key
+        for key in sorted({each.key for each in candidates}, key=len, reverse=True):
+            rest = rest.replace(key, "", 1)
+        if len(rest) <= (1 - WHOLE) * len(self.fact.key):
+            return True
+        compared = ((each, self.to(each)) for each in candidates)
+        pieces = [each for each, found in compared if found.of_second >= WHOLE and not found.what]
+        return len(pieces) > 1 and not words_left(self.fact, pieces)
+
+
+def words_left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
+    """Return the tokens of a fact that none of the sources has, not counting weak words."""
+    canons = set[str]().union(*(each.wording.canons for each in sources))
+    return [each for each in fact.wording.tokens if each.canon not in canons and each.kind != "weak"]
 
 
 def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:

@@ -5,10 +5,9 @@
 - `contradiction`: another number, version, name or state for the same thing
 - `superseded`: an older note relies on something that a newer note calls removed, replaced, renamed or done
 
-A finding is a hint for a person and never changes a note, so it needs less proof than a merge
-(`rules.similarity`). It quotes a line of every note that it is based on. Lists of similar things, logs and
-templates are frequent in notes; so a value only counts beside the same subject, and a word only if few notes
-have it.
+A finding is a hint for a person and never changes a note, so it needs less proof than a merge. It quotes a
+line of every note that it is based on. Lists of similar things, logs and templates are frequent in notes; so
+a value only counts beside the same subject, and a word only if few notes have it.
 
 Pure: no clock, no disk; the result does not depend on the order of the notes. `check` is called for each note
 and each pair and may raise to stop.
@@ -29,8 +28,8 @@ from typing import Literal
 
 from reverie.jobs.consolidate.facts import Fact, compare, fact_key, read_facts, signature
 from reverie.jobs.consolidate.rules.reading import name_words, without_managed
-from reverie.jobs.consolidate.rules.similarity import no_check
 from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
+from reverie.memory.listing import no_check
 from reverie.memory.paths import utf16_key
 from reverie.resources import load_table
 from reverie.text.patterns import pattern_of

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.jobs.consolidate.rules.plan import Note, candidates_of, is_empty, without_noise
-from reverie.jobs.consolidate.rules.reading import code_among, fold_line, read_note, split_passages
-from reverie.jobs.consolidate.rules.similarity import words_of
+from reverie.jobs.consolidate.relations import ComparedText, TextIndex
+from reverie.jobs.consolidate.rules.plan import candidates_of, is_empty, without_noise
+from reverie.jobs.consolidate.rules.reading import code_among, fold_line, split_passages
 
 
 def kinds(text: str) -> list[str]:
@@ -66,9 +66,10 @@ def test_a_hostile_line_costs_no_more_than_its_length(pattern: str) -> None:
         brackets="[a](" * (size // 4),
     )
     assert not is_empty(text)
-    for function in (split_passages, without_noise, words_of, candidates_of):
+    for function in (split_passages, without_noise, candidates_of):
         function(text)
-    assert read_note(Note("/memories/global/a.md", text)).weight >= 0
+    assert ComparedText("/memories/global/a.md", text).weight >= 0
+    assert TextIndex([text, text]).pairs() == [(0, 1)]
 
 
 @pytest.mark.parametrize(

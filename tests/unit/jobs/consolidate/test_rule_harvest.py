@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reverie.jobs.consolidate.rules.plan import KnownTexts, candidates_of
-from reverie.jobs.consolidate.rules.similarity import no_check
+from reverie.memory.listing import no_check
 
 HEAD = (
     "---\ndescription: Harvested memory candidates for compaction 1\n---\n\n# Harvest inbox: compaction 1\n\n"

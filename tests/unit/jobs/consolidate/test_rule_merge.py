@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.profiles import examples
 from reverie.agents.scopes import Caps
-from reverie.jobs.consolidate.rules.merge import ends_in_code, merge, merged_body, would_double
+from reverie.jobs.consolidate.rules.merge import ends_in_code, merge, merged_body
 from reverie.jobs.consolidate.rules.reading import split_passages
 from reverie.values import replace
 
@@ -81,28 +80,6 @@ def test_the_opening_of_another_block_closes_none() -> None:
     assert ends_in_code("text\n```sh\nls\n```py")
     assert not ends_in_code("text\n```sh\nls\n```")
     assert merge("a\n\n```sh\nls\n```py\n", "b\n", CAPS) is None
-
-
-def test_two_notes_of_one_line_over_and_over_are_left_to_a_person_in_time() -> None:
-    text = "- the same line\n" * 20_000
-    begun = time.monotonic()
-    assert would_double(text, text + "- and another one\n")
-    assert time.monotonic() - begun < 10
-
-
-@pytest.mark.parametrize(("common", "count"), [("the same line", 900), ("the same line {number}", 10_000)])
-def test_two_notes_with_every_second_line_in_common_are_compared_in_time(common: str, count: int) -> None:
-    def note(own: str) -> str:
-        return "".join(f"- {common.format(number=number)}\n- {own} {number}\n" for number in range(count))
-
-    begun = time.monotonic()
-    assert would_double(note("one"), note("other"))
-    assert time.monotonic() - begun < 5
-
-
-def test_two_long_notes_with_the_same_lines_are_compared() -> None:
-    text = "".join(f"- line {number}\n" for number in range(2_000))
-    assert not would_double(text, text)
 
 
 def test_code_that_is_never_closed_stops_a_merge() -> None:

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Sequence
 
 from reverie.agents.scopes import Caps
 from reverie.jobs.consolidate.rules.reading import (
@@ -31,7 +30,6 @@ from reverie.jobs.consolidate.rules.reading import (
     split_passages,
     table_cells,
 )
-from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.runs.retention import folded_lines, folded_words, missing_lines
@@ -87,97 +85,6 @@ def missing_passages(target: str, source: str) -> set[int]:
     """Return the numbers of the source's passages that the target lacks."""
     there = _Index(split_passages(target))
     return {number for number, passage in enumerate(split_passages(source)) if there.find(passage) is None}
-
-
-# The share of common words from which one passage counts as another wording of the other.
-_WORDED_ALIKE = 0.5
-_LEAST_WORDS = 3
-_STEM = 5
-# About a second of comparing. Beyond that, as with two logs that repeat one line, the comparison would take
-# too long, and the notes are not merged.
-_MOST_STEPS = 20_000_000
-_MOST_PAIRS = 1_000_000
-"""The largest number of pairs of passages that are compared word by word."""
-
-
-def would_double(target: str, source: str) -> bool:
-    """Return whether merging two notes would repeat something in two versions.
-
-    Only a person knows which of the two versions is valid. The result is True if, between the same
-    neighbours, the notes have different lines; if an additional passage of one note is a rewording of a
-    passage of the other; if each note has its own title; or if the comparison would take too long.
-    """
-    one, other = split_passages(_body(target)), split_passages(_body(source))
-    if len({_folded(each, each.lines[0]) for each in (*_titles(one), *_titles(other))}) > 1:
-        return True
-    lines = [[fold_line(line) for each in passages for line in each.lines] for passages in (one, other)]
-    folded = [[line for line in of_one if line] for of_one in lines]
-    if _most_steps(*folded) > _MOST_STEPS:
-        return True
-    opcodes = SequenceMatcher(None, folded[0], folded[1], autojunk=False).get_opcodes()
-    if any(tag == "replace" for tag, *_places in opcodes):
-        return True
-    more_one = [one[number] for number in missing_passages(_body(source), _body(target))]
-    more_other = [other[number] for number in missing_passages(_body(target), _body(source))]
-    if len(more_one) * len(other) + len(more_other) * len(one) > _MOST_PAIRS:
-        return True
-    return any(
-        _any_worded_alike(more, there) or _any_code_alike(more, there)
-        for more, there in ((more_one, other), (more_other, one))
-    )
-
-
-def _most_steps(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the largest number of steps that comparing two lists of lines may take.
-
-    After each match the comparison may go through the remaining lines again, and it visits each pair of equal
-    lines at least once.
-    """
-    counts, more = Counter(one), Counter(other)
-    pairs = sum(count * more[line] for line, count in counts.items())
-    matches = sum(min(count, more[line]) for line, count in counts.items())
-    return matches * (pairs + len(one))
-
-
-def _titles(passages: Sequence[Passage]) -> Iterator[Passage]:
-    return (each for each in passages if each.kind == "heading" and each.level == 1)
-
-
-def _any_worded_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
-    """Return whether a passage of `more` is a rewording of one of `there`."""
-    known = [words for each in there if len(words := _words_of(each)) >= _LEAST_WORDS]
-    for each in more:
-        words = _words_of(each)
-        if len(words) >= _LEAST_WORDS and any(
-            2 * len(words & other) >= _WORDED_ALIKE * (len(words) + len(other)) for other in known
-        ):
-            return True
-    return False
-
-
-def _any_code_alike(more: Sequence[Passage], there: Sequence[Passage]) -> bool:
-    """Return whether merging would repeat code that differs only in a few lines or its language name."""
-    known = [lines for each in there if (lines := _lines_of_code(each))]
-    return any(
-        2 * len(lines & other) >= _WORDED_ALIKE * (len(lines) + len(other))
-        for each in more
-        if (lines := _lines_of_code(each))
-        for other in known
-    )
-
-
-def _lines_of_code(passage: Passage) -> frozenset[str]:
-    if passage.kind != "code":
-        return frozenset()
-    lines = (line.strip() for line in passage.lines)
-    return frozenset(line for line in lines if line and not line.startswith(("```", "~~~")))
-
-
-def _words_of(passage: Passage) -> frozenset[str]:
-    if passage.kind in ("code", "rule", "heading"):
-        return frozenset()
-    words = (word for line in passage.lines for word in folded_words(line).split())
-    return frozenset(word[:_STEM] for word in words if word not in FUNCTION_WORDS)
 
 
 # The place of a passage that goes to the end of the note.

@@ -1,12 +1,15 @@
 """The plan of a consolidation by rules: takes notes and returns groups of memory commands.
 
-The rules use up the budget in this order: exact duplicates, near-duplicates, paths of files that were moved,
-harvest inboxes that other notes contain, empty files, descriptions, noise. A group of commands is carried out
-completely or not at all. A group that does not fit the budget is left for the next run, while a later,
-cheaper group may still fit. Every command is valid on the text that results from the commands before it.
-Notes of different scopes are never merged, and protected notes are never deleted; a merge preserves both
-wordings, and bodies never grow in total (`merge`). Planning repeatedly on the result ends with "no changes
-needed".
+The rules use up the budget in this order: exact duplicates, notes that another note contains, paths of files
+that were moved, harvest inboxes that other notes contain, empty files, descriptions, noise. A group of
+commands is carried out completely or not at all. A group that does not fit the budget is left for the next
+run, while a later, cheaper group may still fit. Every command is valid on the text that results from the
+commands before it.
+
+Only notes that repeat another one are merged (`relations`); pairs that overlap in another way are for a
+person to decide. Notes of different scopes are never merged, and protected notes are never deleted; a merge
+preserves every line, and bodies never grow in total (`merge`). Planning repeatedly on the result ends with
+"no changes needed".
 
 Pure: no clock, no disk. The result depends on the notes only, not on their order. `check` is called every few
 milliseconds of work and may raise to cancel.
@@ -24,30 +27,26 @@ from reverie.agents.scopes import Caps
 from reverie.claims.checking import CheckedClaim, ClaimState, fixed
 from reverie.claims.finding import ClaimKind
 from reverie.errors import PathRuleError
-from reverie.jobs.consolidate.rules.merge import merge, would_double
+from reverie.jobs.consolidate.relations import (
+    UNSPACED,
+    ComparedText,
+    Relation,
+    TextIndex,
+    compare,
+    folded_body,
+)
+from reverie.jobs.consolidate.rules.merge import merge
 from reverie.jobs.consolidate.rules.reading import (
     CONTRADICTION,
-    NoteReading,
     Passage,
     code_among,
     heading_text,
     name_words,
     passages_of,
     read_keys,
-    read_note,
     split_passages,
     split_sentences,
     table_cells,
-)
-from reverie.jobs.consolidate.rules.similarity import (
-    UNSPACED,
-    candidate_pairs,
-    compare,
-    folded_body,
-    may_be_alike,
-    no_check,
-    said_lines,
-    split_text,
 )
 from reverie.jobs.consolidate.rules.wording import (
     FUNCTION_WORDS,
@@ -62,8 +61,9 @@ from reverie.jobs.consolidate.rules.wording import (
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.memory.lint import conflict_lines, is_placeholder
+from reverie.memory.listing import no_check
 from reverie.memory.paths import parse_memory_path, utf16_key
-from reverie.runs.retention import INBOX, folded_words, line_key
+from reverie.runs.retention import INBOX, folded_words
 from reverie.text.patterns import pattern_of
 from reverie.text.redact import find_secrets
 from reverie.text.summaries import cut_utf16, utf16_length, with_pairs
@@ -460,11 +460,11 @@ def _with_one_end(body: str, *, has_block: bool) -> str:
 
 NO_CHANGES = "no changes needed"
 
-GroupKind = Literal["exact", "near", "moved", "harvest", "empty", "description", "noise"]
-# A line in more notes than this is boilerplate, so sharing it is no evidence for duplicates.
-_COMMON = 3
+GroupKind = Literal["exact", "contained", "moved", "harvest", "empty", "description", "noise"]
 # The largest share of a note's lines that counts as a few removed lines; more is a different text.
 _FEW_LINES = 0.25
+# Pairs are worth a look if one has this share of the other.
+_ALIKE = 0.5
 _MOVED = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR)
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mdx"})
 # Only these files are compared by meaning and edited, because others may hold data that an edit would break.
@@ -519,10 +519,7 @@ class RulesPlan(Struct, frozen=True):
 
     groups: tuple[PlannedGroup, ...]
     left_over: int
-    """The number of groups that did not fit the budget.
-
-    Once the budget is used up, near-duplicates are not searched for, so there may be more of those.
-    """
+    """The number of groups that did not fit the budget."""
     summary: str
     alike: int = 0
     """The number of pairs with common content that no rule can merge without loss; they stay unchanged."""
@@ -542,7 +539,7 @@ def plan(
     """
     planner = _Planner(notes, budget, caps, check)
     planner.exact()
-    planner.near()
+    planner.contained()
     planner.moved(stale)
     for rule in (planner.harvest, planner.empty, planner.describe, planner.tidy):
         rule()
@@ -561,23 +558,10 @@ class _Planner:
         self._stale: dict[str, set[str]] = defaultdict(set)
         self._caps = caps
         self._check = check
-        self._readings: dict[str, tuple[str, NoteReading]] = {}
-        self._folded: dict[str, tuple[str, frozenset[str]]] = {}
-        self._line_keys: dict[str, str] = {}
-        self._line_counts = self._count_lines()
+        self._compared: dict[str, tuple[str, ComparedText]] = {}
         self.groups: list[PlannedGroup] = []
         self.left_over = 0
         self.alike: set[frozenset[str]] = set()
-
-    def _count_lines(self) -> Counter[str]:
-        """Return for each line the number of notes that have it."""
-        counts: Counter[str] = Counter()
-        for note in self._notes.values():
-            self._check()
-            keys = {line: self._line_keys.get(line) or line_key(line) for line in set(note.text.split("\n"))}
-            self._line_keys.update(keys)
-            counts.update(set(keys.values()))
-        return counts
 
     def exact(self) -> None:
         """Plan merges of notes with the same body except for white space.
@@ -588,30 +572,34 @@ class _Planner:
             target, *others = sorted(paths, key=self._target_order)
             for path in others:
                 self._check()
-                self._merge(target, path, "exact")
+                if not _is_prose(target):
+                    may_be_one = self._notes[target].text == self._notes[path].text
+                else:
+                    may_be_one = self._relation(target, path).is_repetition
+                if may_be_one:
+                    self._merge(target, path, "exact")
                 # The target itself was deleted if only the opposite merge was possible without loss.
                 target = target if target in self._notes else path
 
-    def near(self) -> None:
-        """Plan merges of notes with the same content in different words, into the better-named note."""
+    def contained(self) -> None:
+        """Plan merges of notes whose statements another note has, into the better-named note.
+
+        Pairs that overlap in another way are only counted.
+        """
         for scope_paths in self._by_scope():
-            if self._remaining < 1:
-                return
             paths = [path for path in scope_paths if _is_prose(path) and not self._is_empty(path)]
-            texts = []
-            for path in paths:
+            index = TextIndex((self._notes[path].text for path in paths), self._check)
+            for one, other in index.related_pairs():
                 self._check()
-                texts.append(split_text(self._notes[path].text, self._is_common))
-            for pair in candidate_pairs(texts, self._check):
-                self._check()
-                if self._remaining < 1:
-                    return
-                first, second = paths[pair.first], paths[pair.second]
-                if first not in self._notes or second not in self._notes:
+                first, second = sorted((paths[one], paths[other]), key=self._target_order)
+                if first not in self._notes or second not in self._notes or self._of_two_kinds(first, second):
                     continue
-                if self._may_be_alike(first, second, pair.shared) and self._is_duplicate(first, second):
-                    target, other = sorted((first, second), key=self._target_order)
-                    self._merge(target, other, "near")
+                relation = self._relation(first, second)
+                small, large = (first, second) if relation.small == 0 else (second, first)
+                if relation.is_repetition and not self._took_lines_out(small, large):
+                    self._merge(first, second, "contained")
+                if {first, second} <= self._notes.keys() and relation.score >= _ALIKE:
+                    self.alike.add(frozenset((first, second)))
 
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
         """Plan to correct the paths of files and directories that were moved to another directory.
@@ -694,7 +682,7 @@ class _Planner:
         for scope_paths in self._by_scope():
             for path in scope_paths:
                 self._check()
-                body = folded_body(self._notes[path].text)
+                body = self._compared_text(path).body
                 if body:
                     kind = "" if _is_prose(path) else _suffix(path)
                     same[path.split("/")[2], kind, body].append(path)
@@ -709,13 +697,6 @@ class _Planner:
             _is_prose(path) and not _is_inbox(path) and not text.startswith("#!") and not self._is_empty(path)
         )
 
-    def _is_duplicate(self, first: str, second: str) -> bool:
-        if self._notes[first].protected and self._notes[second].protected:
-            return False
-        if self._of_two_kinds(first, second):
-            return False
-        return compare(self._reading(first), self._reading(second), self._check).duplicate
-
     def _comparable(self, path: str) -> ComparableText:
         note = self._notes[path]
         return note.essence(note.text)
@@ -725,27 +706,16 @@ class _Planner:
         kinds = {self._comparable(first).kind, self._comparable(second).kind} - {""}
         return len(kinds) > 1
 
-    def _reading(self, path: str) -> NoteReading:
+    def _relation(self, one: str, other: str) -> Relation:
+        return compare(self._compared_text(one), self._compared_text(other), self._check)
+
+    def _compared_text(self, path: str) -> ComparedText:
         note = self._notes[path]
-        known = self._readings.get(path)
+        known = self._compared.get(path)
         if known is None or known[0] != note.text:
-            essential = replace(note, text=note.essence(note.text).text)
-            known = self._readings[path] = note.text, read_note(essential, self._check, self._is_common)
+            compared = ComparedText(path, note.essence(note.text).text)
+            known = self._compared[path] = note.text, compared
         return known[1]
-
-    def _may_be_alike(self, first: str, second: str, words: float) -> bool:
-        texts = self._notes[first].text, self._notes[second].text
-        return may_be_alike(*texts, (self._lines_of(first), self._lines_of(second)), words)
-
-    def _lines_of(self, path: str) -> frozenset[str]:
-        text = self._notes[path].text
-        known = self._folded.get(path)
-        if known is None or known[0] != text:
-            known = self._folded[path] = text, said_lines(text)
-        return known[1]
-
-    def _is_common(self, line: str) -> bool:
-        return self._line_counts[self._line_keys.get(line) or line_key(line)] > _COMMON
 
     def _target_order(self, path: str) -> tuple[object, ...]:
         """Return a sort key for choosing the target of a merge; the target sorts first.
@@ -769,44 +739,33 @@ class _Planner:
             utf16_key(path),
         )
 
-    def _merge(self, target: str, other: str, kind: Literal["exact", "near"]) -> None:
+    def _merge(self, target: str, other: str, kind: Literal["exact", "contained"]) -> None:
         """Plan to merge `other` into `target`, or `target` into `other` if only that loses nothing."""
-        if kind == "exact" and (self._of_two_kinds(target, other) or not self._may_be_one(target, other)):
+        if self._of_two_kinds(target, other):
             return
         for stays, goes in ((target, other), (other, target)):
             if self._notes[goes].protected:
                 continue
             before, more = self._notes[stays].text, self._comparable(goes).text
-            if kind == "near" and (would_double(before, more) or self._took_lines_out(target, other)):
-                self.alike.add(frozenset((target, other)))
-                return
             after = merge(before, more, self._caps)
             if after is None or (after != before and not _is_prose(stays)):
                 continue
+            if folded_body(after) not in (self._compared_text(stays).body, self._compared_text(goes).body):
+                continue  # Something would be repeated, such as a block of code with another language.
             edits = () if after == before else (_edit(stays, before, after),)
-            said = "has the same text as" if kind == "exact" else "has the same meaning as"
-            reason = f"{_short(goes)} {said} {_short(stays)} and is merged into it."
+            why = "both have the same text" if kind == "exact" else "one of them has all of the other"
+            reason = f"{_short(goes)} is merged into {_short(stays)}, because {why}."
             self._propose(kind, reason, (*edits, _delete(goes)), {stays: after, goes: None})
             return
 
-    def _took_lines_out(self, one: str, other: str) -> bool:
+    def _took_lines_out(self, small: str, large: str) -> bool:
         """Return whether the later note is the earlier one without a few of its lines.
 
         A merge would restore lines that were removed on purpose.
         """
-        notes = sorted((self._notes[one], self._notes[other]), key=lambda note: note.at_ms)
-        if notes[0].at_ms == notes[1].at_ms:
-            return False
-        earlier, later = (self._lines_of(note.path) for note in notes)
-        return later < earlier and len(earlier - later) <= _FEW_LINES * len(earlier)
-
-    def _may_be_one(self, target: str, other: str) -> bool:
-        """Return whether two notes with the same body may be merged."""
-        if self._remaining < 1:
-            return True
-        if not _is_prose(target):
-            return self._notes[target].text == self._notes[other].text
-        return compare(self._reading(target), self._reading(other), self._check, same_body=True).duplicate
+        later, earlier = self._notes[small].at_ms, self._notes[large].at_ms
+        less, more = (self._compared_text(path).weight for path in (small, large))
+        return later > earlier and less >= (1 - _FEW_LINES) * more
 
     def _propose(
         self,
@@ -904,7 +863,10 @@ def _count(number: int, one: str, many: str) -> str:
 
 _DONE: dict[GroupKind, tuple[str, str]] = {
     "exact": ("merged {} exact duplicate", "merged {} exact duplicates"),
-    "near": ("merged {} near-duplicate", "merged {} near-duplicates"),
+    "contained": (
+        "merged {} memory that another one contains",
+        "merged {} memories that others contain",
+    ),
     "moved": (
         "updated the paths of moved files in {} memory",
         "updated the paths of moved files in {} memories",

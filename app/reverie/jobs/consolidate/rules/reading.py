@@ -1,32 +1,22 @@
-"""The parts of a note that the rules compare: name, description, headings, statements and subject markers.
+"""The parts of a note: the words of its name, front matter keys, passages and sentences.
 
-`read_note` is pure and takes time linear in the text; `check` is called every few statements, so that reading
-a long note can be cancelled.
+Pure; takes time linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from reverie.jobs.consolidate.rules.wording import (
     CONTRADICTION_CUES,
-    ENVIRONMENT_MARKERS,
-    HEDGES,
-    LOADED_HEADINGS,
     MONTHS,
-    PLACEHOLDERS,
-    PRONOUNS,
-    STATUS_MARKERS,
-    Wording,
-    read_wording,
-    word,
 )
 from reverie.memory import yaml12
 from reverie.memory.front_matter_rules import block_of
 from reverie.text.patterns import pattern_of
-from reverie.values import Struct, replace
+from reverie.values import Struct
 
 Kind = Literal["heading", "item", "prose", "head", "row", "code", "rule"]
 
@@ -395,85 +385,8 @@ def _lines(raw: str) -> tuple[str, ...]:
     return tuple(line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")) if raw else ()
 
 
-class NoteLike(Protocol):
-    """A text with a memory path, or a path below a scope."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-
-
-class Statement(Struct, frozen=True):
-    """One sentence, list entry, table row or line of code."""
-
-    wording: Wording
-    line: int
-    """The line number in the whole text, from 1."""
-    kind: str
-    section: str
-    parent: str = ""
-    state: str = ""
-    """`open` or `done` for a task; else empty."""
-    ordered: bool = False
-    key: frozenset[str] = frozenset()
-    """The tokens before a colon or a similar sign, or those of the first cell of a row."""
-    table: str = ""
-    contradiction: bool = False
-    """Whether it says that something is outdated or contradicted."""
-    anaphoric: bool = False
-    """Whether it begins with a pronoun."""
-    common: bool = False
-    """Whether many notes have this line, so that it says nothing about the subject of the note."""
-
-
-class NoteReading(Struct, frozen=True):
-    """A note, converted to the form in which the rules compare it."""
-
-    name: tuple[str, ...]
-    """The words of the file name, not stemmed."""
-    folders: tuple[str, ...]
-    """The words of the folder names, not stemmed."""
-    description: str | None
-    titles: tuple[Wording, ...]
-    statements: tuple[Statement, ...]
-    head: frozenset[str]
-    """The folded words of name, folders, description and title."""
-    everything: frozenset[str]
-    """All folded words of the note."""
-    markers: dict[str, frozenset[str]]
-    body_markers: dict[str, frozenset[str]]
-    bigrams: frozenset[str]
-    keys: Mapping[str, object] | None
-    doubted: bool
-    """Whether the front matter says that something is outdated or contradicted."""
-    described_state: frozenset[str]
-    """The words of the description that express doubt or say that something is outdated."""
-    weight: float
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """The tokens of all statements.
-
-        Two notes are sorted by these, so that the result does not depend on the order of the notes.
-        """
-        return tuple(token.canon for each in self.statements for token in each.wording.tokens)
-
-    @property
-    def loaded(self) -> frozenset[str]:
-        """The words of the head that change the meaning of everything below, such as "pitfalls"."""
-        return (self.head | set(self.name)) & LOADED_HEADINGS - {"todo"}
-
-    @property
-    def is_placeholder(self) -> bool:
-        """Whether the note has only words such as TODO, so that equal notes are not duplicates."""
-        return all(statement.wording.seen <= PLACEHOLDERS for statement in self.statements)
-
-
 _NAME_WORD = pattern_of(r"v\d+(?:\.\d+)*|\d+(?:\.\d+)+|\d+|[^\W\d_]+\d+|[^\W\d_]+", re.IGNORECASE)
-_UNSPACED = pattern_of("[\u3400-\u9fff\u30a0-\u30ff\uac00-\ud7af]{2,}")
 _CAMEL = pattern_of(r"(?<=[a-z])(?=[A-Z])")
-_CHECKBOX = pattern_of(r"^\[([ xX-])\]\s+")
 BULLET = pattern_of(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _SENTENCES = pattern_of(
     r"(?<=[.!?;])[)\"'»”’*_]*\s+(?!\d)|(?<=[^\d][.!?;])[)\"'»”’*_]*\s+|(?<=[。！？；])\s*|<br ?/?>"
@@ -483,68 +396,11 @@ _ORDINAL = pattern_of(r"\b\d{1,2}\.$")
 _LONGEST_ENDING = 12
 """The number of characters at the end of a text that are searched for an abbreviation or ordinal."""
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
-_KEY = pattern_of(r"^(\S.{0,60}?)\s*(?:[:：=]|->|→|=>)\s+(?=\S)|^([\w.-]{1,40})\s*=\s*(?=\S)")
 CONTRADICTION = pattern_of(CONTRADICTION_CUES, re.IGNORECASE)
-_VERSION = pattern_of(r"^v\d+(?:\.\d+)*$")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
-_YEAR = pattern_of(r"^(?:19|20)\d{2}$")
 _MID_CAPITAL = pattern_of(r"(?<=[\w,] )[^\W\d_][^\W_]{2,}")
 _LONGEST = 1000
 _CAPITAL_SHARE = 0.35
-
-
-def read_note(
-    note: NoteLike,
-    check: Callable[[], None] = lambda: None,
-    is_common: Callable[[str], bool] = lambda line: False,
-) -> NoteReading:
-    """Convert a note to the form in which the rules compare it.
-
-    `is_common` returns whether many notes have a line.
-    """
-    block = block_of(note.text)
-    start = block.body_start if block is not None else 0
-    body = note.text[start:].removeprefix("\ufeff")
-    keys = read_keys(note.text)
-    description = keys.description if keys is not None else None
-    capital_nouns = has_capital_nouns(body)
-    offset = note.text.count("\n", 0, start) + 1
-    doubts = CONTRADICTION if CONTRADICTION.search(body) else None
-    titles: list[Wording] = []
-    statements: list[Statement] = []
-    for passage in split_passages(body):
-        check()
-        if passage.kind == "heading":
-            titles.append(read_wording(heading_text(passage.lines[0]), capital_nouns=capital_nouns))
-        else:
-            found = _statements(passage, offset, capital_nouns, doubts)
-            common = is_common(passage.lines[0])
-            statements += (replace(each, common=True) for each in found) if common else found
-    name, folders = name_words(note.path)
-    said = [each for each in statements if each.wording.tokens]
-    described = read_wording(description or "", capital_nouns=capital_nouns)
-    head = {word(each) for each in (*name, *folders)} | described.seen
-    for title in titles[:1]:
-        head |= title.seen
-    head |= _split_words(head)
-    inside = set[str]().union(*(each.wording.seen for each in said), *(each.seen for each in titles))
-    body_canons = [token.canon for each in said for token in each.wording.tokens]
-    return NoteReading(
-        name=name,
-        folders=folders,
-        description=description,
-        titles=tuple(titles),
-        statements=tuple(said),
-        head=frozenset(head),
-        everything=frozenset(head | inside | _split_words(inside)),
-        markers=_head_markers(name, folders, described, titles),
-        body_markers=_markers(body_canons),
-        bigrams=bigrams(f"{note.path}\n{note.text}"),
-        keys=None if keys is None else keys.meanings(),
-        described_state=described.seen & (STATUS_MARKERS | HEDGES),
-        doubted=bool(CONTRADICTION.search(note.text[:start].replace("_", " "))),
-        weight=sum(each.wording.weight for each in said),
-    )
 
 
 def name_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -568,122 +424,11 @@ def _name_words(text: str) -> Iterator[str]:
         yield found.casefold()
 
 
-def bigrams(text: str) -> frozenset[str]:
-    """Return the pairs of neighbouring characters in scripts that are written without spaces."""
-    return frozenset(
-        run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(len(run) - 1) if len(run) > 1
-    )
-
-
-def _split_words(canons: set[str]) -> set[str]:
-    """Return the words inside identifiers such as `retry_limit` or `deploy.yml`.
-
-    Thus the words of a file name are found in identifiers of the other text.
-    """
-    parts: set[str] = set()
-    for canon in canons:
-        if any(mark in canon for mark in "_./:-"):
-            parts.update(word(part) for part in re.split(r"[_./:@-]+", canon) if part)
-    return parts
-
-
-def _head_markers(
-    name: tuple[str, ...], folders: tuple[str, ...], described: Wording, titles: list[Wording]
-) -> dict[str, frozenset[str]]:
-    """Return the markers in the note's name, folders, description and first title."""
-    canons = [*name, *folders, *described.seen]
-    canons += [
-        token.canon + (f"-{token.unit}" if token.canon[0] == "@" else "") for token in described.tokens
-    ]
-    for title in titles[:1]:
-        canons += [*title.seen, *(token.canon for token in title.tokens)]
-    found = _markers(canons)
-    status = frozenset(each for each in (*name, *folders) if each in STATUS_MARKERS)
-    status |= (
-        described.seen & STATUS_MARKERS & {"old", "legacy", "deprecated", "obsolete", "outdated", "draft"}
-    )
-    return {**found, "status": status}
-
-
-def _markers(canons: list[str]) -> dict[str, frozenset[str]]:
-    """Return the versions, environments, dates and years among the tokens, by kind."""
-    return {
-        "version": frozenset(canon for canon in canons if _VERSION.match(canon)),
-        "environment": frozenset(
-            ENVIRONMENT_MARKERS[canon] for canon in canons if canon in ENVIRONMENT_MARKERS
-        ),
-        "date": frozenset("-".join(canon[1:].split("-")[:2]) for canon in canons if canon.startswith("@")),
-        "year": frozenset(canon.lstrip("#") for canon in canons if _YEAR.match(canon.lstrip("#"))),
-    }
-
-
 def has_capital_nouns(body: str) -> bool:
     """Return whether capital letters do not mark names in this text, as in German."""
     middle = _MID_CAPITAL.findall(body)
     capitals = [each for each in middle if each[0].isupper()]
     return len(capitals) >= 3 and len(capitals) > _CAPITAL_SHARE * len(middle)
-
-
-def _statements(
-    passage: Passage, offset: int, capital_nouns: bool, doubts: re.Pattern[str] | None
-) -> Iterator[Statement]:
-    """Yield the statements of a passage; `offset` is the number of the body's first line in the text."""
-    line = offset + passage.first
-    if passage.kind == "code":
-        for number, code in enumerate(passage.lines):
-            if code.strip() and not code.lstrip().startswith(("```", "~~~")):
-                wording = read_wording(code, code=True)
-                yield Statement(wording, line + number, "code", passage.section, passage.parent)
-    elif passage.kind == "row":
-        yield _row(passage, line, capital_nouns, doubts)
-    elif passage.kind in ("item", "prose"):
-        text = " ".join(each.strip().lstrip(">").strip() for each in passage.lines)
-        text = BULLET.sub("", text, count=1) if passage.kind == "item" else text
-        box = _CHECKBOX.match(text)
-        state = "" if box is None else ("open" if box[1] == " " else "done")
-        text = text[box.end() :] if box else text
-        for sentence in split_sentences(text):
-            yield _sentence(sentence, line, passage, state, capital_nouns, doubts)
-
-
-def _row(passage: Passage, line: int, capital_nouns: bool, doubts: re.Pattern[str] | None) -> Statement:
-    """Return a table row as a statement."""
-    cells = table_cells(passage.lines[0])
-    wording = read_wording(": ".join(cells), capital_nouns=capital_nouns)
-    key = read_wording(cells[0], capital_nouns=capital_nouns).canons
-    contradiction = doubts is not None and bool(doubts.search(passage.lines[0]))
-    return Statement(
-        wording,
-        line,
-        "row",
-        passage.section,
-        passage.parent,
-        key=key,
-        table=passage.table,
-        contradiction=contradiction,
-    )
-
-
-def _sentence(
-    text: str, line: int, passage: Passage, state: str, capital_nouns: bool, doubts: re.Pattern[str] | None
-) -> Statement:
-    """Return a sentence as a statement."""
-    key = _KEY.match(text)
-    canons = frozenset[str]()
-    if key is not None and len(key[0].split()) <= 6:
-        canons = read_wording(key[1] or key[2], capital_nouns=capital_nouns).canons
-    return Statement(
-        read_wording(text, capital_nouns=capital_nouns),
-        line,
-        passage.kind,
-        passage.section,
-        passage.parent,
-        state=state,
-        ordered=passage.ordered,
-        key=canons,
-        contradiction=doubts is not None and bool(doubts.search(text)),
-        anaphoric=text.split(" ", 1)[0].strip("*_'`").casefold() in PRONOUNS,
-    )
 
 
 def split_sentences(text: str) -> list[str]:

@@ -62,6 +62,7 @@ FUNCTION_WORDS = ENGLISH_FUNCTION_WORDS | _words("foreign_function_words")
 WEAK_WORDS = _words("weak_words")
 STATUS_MARKERS = _words("status_markers")
 ENTITY_FOLDERS = _words("entity_folders")
+ENVIRONMENTS = _words("environments")
 FILLER_NAME_WORDS = _words("filler_name_words")
 POOR_NAME_WORDS = _words("poor_name_words")
 NOTE_NAME_WORDS = _words("note_name_words")
@@ -81,26 +82,20 @@ HEDGES = _words("hedges")
 NEGATING = _words("negating")
 STRONG_MODALS = _words("strong_modals")
 WEAK_MODALS = _words("weak_modals")
-GERMAN_ARTICLES = _words("german_articles")
 LOADED_HEADINGS = HEDGES | STATUS_MARKERS | _words("more_loaded_headings")
 SEQUENCE = _words("sequence")
 QUALIFIERS = _words("qualifiers")
 UNIVERSALS = _words("universals")
 HOLDING = _words("holding")
-PRONOUNS = _words("pronouns")
 NEGATED_PERMISSION = _words("negated_permission")
 BOUNDARIES = _words("boundaries")
-RELATIONS = _words("relations")
 PASSIVE_BY = _words("passive_by")
-PREPOSITIONS = RELATIONS | _words("more_prepositions")
+PREPOSITIONS = _words("relations") | _words("more_prepositions")
 PRESENT_WORDS = _words("present_words")
 ANTONYM_PREFIXES = tuple(_TABLE["words"]["antonym_prefixes"].split())
 
 SYNONYMS = _groups("synonyms")
 EXCLUSIVE = _groups("exclusive")
-_OPPOSITES = _groups("opposite_relations")
-OPPOSITE_RELATIONS = tuple(zip(_OPPOSITES[::2], _OPPOSITES[1::2], strict=True))
-ENVIRONMENT_MARKERS = _by_word("environments")
 NUMBER_WORDS = _by_word("numbers")
 UNITS = _by_word("units")
 MONTHS = {
@@ -205,24 +200,13 @@ def _numbers_by_word() -> dict[str, tuple[int, ...]]:
 _GROUPS_OF = _numbers_by_word()
 
 
-def excludes(a: frozenset[str], b: frozenset[str], *, strict: bool = False) -> bool:
+def excludes(a: frozenset[str], b: frozenset[str]) -> bool:
     """Return whether each side has a word that excludes a word of the other side.
 
-    Words of one group exclude each other. With `strict`, both sides must have the same words of a group of
-    more than three (days, systems) if both have any.
+    Words of one group exclude each other.
     """
     of_a, of_b = _members(a), _members(b)
-    for group in of_a.keys() & of_b.keys():
-        if of_a[group] - of_b[group] and of_b[group] - of_a[group]:
-            return True
-        if strict and len(EXCLUSIVE[group]) > 3 and of_a[group] != of_b[group]:
-            return True
-    return False
-
-
-def excluding_words(seen: frozenset[str]) -> frozenset[str]:
-    """Return the words of `seen` that exclude any other word, in folded form."""
-    return frozenset(word(each) for each in seen if each in _GROUPS_OF or word(each) in _GROUPS_OF)
+    return any(of_a[group] - of_b[group] and of_b[group] - of_a[group] for group in of_a.keys() & of_b.keys())
 
 
 def _members(seen: frozenset[str]) -> dict[int, set[str]]:
@@ -235,15 +219,6 @@ def _members(seen: frozenset[str]) -> dict[int, set[str]]:
 
 
 TokenKind = Literal["word", "weak", "number", "identifier", "name", "character"]
-# The reason shown for two statements that differ in a mark, by the mark's first word.
-MARKS = {
-    "question": "whether it is a question or a statement",
-    "hedge": "how certain it is",
-    "future": "whether it is present or future",
-    "former": "whether it is past or present",
-    "holding": "how long it is valid",
-    "negating": "a word that retracts something",
-}
 _WEIGHTS: dict[TokenKind, float] = {
     "word": 1.0,
     "weak": 0.3,
@@ -299,7 +274,7 @@ class Wording(Struct, frozen=True):
     negative: bool = False
     """Whether it has a negation of unknown scope; this applies to Chinese, Japanese and Korean."""
     marks: frozenset[str] = frozenset()
-    """Other properties of the whole statement (see `MARKS`)."""
+    """Whether the whole statement is a question, in doubt, in the future or past, or retracted."""
     passive: bool = False
     past: bool = False
     """Whether a verb is in a past tense."""
