@@ -15,6 +15,7 @@ import hashlib
 import random
 import re
 from collections import Counter
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,7 +50,8 @@ class Tally:
 
 
 async def _awaited(work: Any) -> Any:
-    return await (work if isinstance(work, Request) else work(None))
+    begun = work if isinstance(work, Request) else work(None)
+    return await begun if isinstance(begun, Request | Coroutine) else begun
 
 
 def done_at_once(work: Any) -> Any:
@@ -76,6 +78,30 @@ class _AtOnce:
             failed(error)
         else:
             done(found)
+
+
+class LateLane(_AtOnce):
+    """A lane that compares versions only when it is told to; a newer job replaces the older of its group."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[str, Any, Any]] = []
+
+    def submit(self, name: str, work: Any, *, done: Any, failed: Any = None, **others: Any) -> None:
+        if name != "compare versions":
+            super().submit(name, work, done=done, failed=failed)
+            return
+        group = others["group"]
+        self.waiting = [job for job in self.waiting if not group or job[0] != group]
+        self.waiting.append((group, work, done))
+
+    def deliver(self) -> int:
+        """Do all that waits, also what begins meanwhile, and give the number of jobs."""
+        count = 0
+        while self.waiting:
+            _group, work, done = self.waiting.pop(0)
+            done(done_at_once(work))
+            count += 1
+        return count
 
 
 class _Desk:
@@ -105,12 +131,16 @@ class _Desk:
 class CoTypists:
     """One file, both of its writers, and the ledger."""
 
-    def __init__(self, seed: int, directory: Path, tally: Tally, theme: Any) -> None:
+    def __init__(
+        self, seed: int, directory: Path, tally: Tally, theme: Any, lane: _AtOnce | None = None
+    ) -> None:
         from reverie.ui.editor.buffers import Buffers
 
         self.keep_ledger(seed, directory / "a.md", tally)
         self.session: Any = SimpleNamespace(
-            info=SimpleNamespace(id="home"), lanes=SimpleNamespace(scan=_AtOnce()), workbench=_Desk(self.path)
+            info=SimpleNamespace(id="home"),
+            lanes=SimpleNamespace(scan=lane or _AtOnce()),
+            workbench=_Desk(self.path),
         )
         self.buffers = Buffers(theme)
         ref = FileRef.memory("home", "global", "a.md")
@@ -237,6 +267,7 @@ class CoTypists:
         index = self.random.randrange(len(self.file.conflicts))
         conflict, side = self.file.conflicts[index], self.random.choice(("mine", "theirs", "both"))
         self.buffers.decide(self.file, index, side)  # type: ignore[arg-type]
+        self.settle()
         if side == "mine":
             self._dismiss(conflict.theirs)
         elif side == "theirs":
@@ -253,6 +284,7 @@ class CoTypists:
         if self.random.random() < 0.5:
             before = WORD.findall(self.file.text)
             self.buffers.take_theirs(self.file)
+            self.settle()
             self.dismissed.update(before)
         elif not buffer.disk.read_only:
             self.buffers.keep_mine(self.file)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from PySide6.QtGui import QPalette
 from ui_windows import Driver, Windows
 
-from helpers.co_typists import CoTypists, Tally, run_co_typists
+from helpers.co_typists import WORD, CoTypists, LateLane, Tally, run_co_typists
 from helpers.isolation import TEST_PROFILE
 from reverie.ui.appearance import theme_of
 from reverie.ui.editor import buffer as state
+from reverie.ui.editor import merge_steps
 from reverie.ui.editor.documents import OpenFile
 
 WINDOW_ROUNDS = 400 if TEST_PROFILE == "campaign" else 12
@@ -51,6 +54,46 @@ def test_hundreds_of_rounds_lose_no_word_without_a_shown_conflict(qapp: object, 
     )
 
 
+class Late(CoTypists):
+    """The same two, with versions compared in jobs whose results come while the person goes on typing."""
+
+    def __init__(self, seed: int, directory: Path, tally: Tally) -> None:
+        self.lane = LateLane()
+        super().__init__(seed, directory, tally, theme_of(QPalette()), self.lane)
+
+    def settle(self) -> None:
+        self.tally.events["delivered"] += self.lane.deliver()
+
+    def _step(self, act: Any) -> None:
+        if self.random.random() < 0.5:
+            before = set(WORD.findall(self.file.text))
+            self.settle()
+            gone = (self.unsaved & before) - set(WORD.findall(self.file.text))
+            if gone:
+                self.tally.problems.append(f"seed {self.seed}: a late result took {sorted(gone)}")
+        super()._step(act)
+
+    def _check(self, act: str, before: set[str]) -> None:
+        if not self.lane.waiting:
+            super()._check(act, before)
+
+
+def test_rounds_with_late_comparisons_lose_no_word(
+    qapp: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_steps, "CHARS_AT_ONCE", -1)
+    tally = Tally()
+    for seed in range(ROUNDS // 25):
+        pair = Late(seed, tmp_path, tally)
+        while tally.rounds < 25 * (seed + 1) and not tally.problems:
+            pair.round()
+        pair.settle()
+        pair.close()
+    assert not tally.problems, "\n".join(tally.lines())
+    assert min(tally.events[each] for each in ("saved", "decide", "conflicts shown")) > ROUNDS / 20
+    assert tally.events["delivered"] > ROUNDS
+
+
 def test_rounds_in_a_real_window_lose_no_word(windows: Windows, home: Path) -> None:
     (home / REL).write_bytes(b"")
     driver, tally = windows.open(home), Tally()
@@ -76,7 +119,7 @@ def test_a_draft_of_a_half_decided_text_asks_about_the_rest_again(qapp: object, 
     base, content, disk = file.buffer.base, file.content, file.buffer.disk
     assert content == "1t\r\n2\r\n3t\r\n4\r\n5m\r\n"
     blank = state.Buffer(file.buffer.ref, file.buffer.address, base, disk)
-    again = OpenFile(blank, theme_of(QPalette()), buffers)
+    again = OpenFile(blank, theme_of(QPalette()), buffers, lambda _group, work, done: done(work()))
     again.retype(content)
     again.buffer = state.from_draft(blank, base, base, disk)
     again.recheck()

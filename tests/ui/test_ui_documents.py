@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +19,7 @@ from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.documents import SHOWN_CHARS, OpenFile
 from reverie.ui.editor.foreign_edits import MOST_EDITS
+from reverie.ui.editor.merge_steps import MergeStep
 from reverie.values import replace
 
 LINE = "x" * 99 + "\n"
@@ -36,8 +38,19 @@ def found(content: str, cap: int | None = None) -> FileText:
 
 def opened(content: str, cap: int | None = None) -> tuple[OpenFile, QObject]:
     owner = QObject()
-    file = OpenFile(state.opened(REF, ADDRESS, found(content, cap)), theme_of(QPalette()), owner)
+    file = OpenFile(state.opened(REF, ADDRESS, found(content, cap)), theme_of(QPalette()), owner, _ready)
     return file, owner
+
+
+def _ready(_group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]) -> None:
+    done(work())
+
+
+def follow(file: OpenFile, content: str) -> None:
+    """The file has another content on disk, and nothing was typed."""
+    after, effect = state.seen_on_disk(file.buffer, found(content), file.content)
+    if effect == "follow":
+        file.follow(after, "", lambda: None)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
@@ -52,9 +65,7 @@ def test_a_text_comes_back_as_it_was_or_is_read_only(qapp: object, content: str)
 @given(st.text("ab\r\n\u2028é\U0001f600", max_size=12), st.text("ab\r\né", max_size=12))
 def test_following_the_disk_ends_with_its_text(qapp: object, old: str, new: str) -> None:
     file, _owner = opened(old)
-    before = file.buffer
-    file.buffer, _ = state.seen_on_disk(before, found(new), file.content)
-    file.follow(before)
+    follow(file, new)
     assert file.content == new
     assert not file.document.isModified()
 
@@ -92,9 +103,7 @@ def test_following_touches_only_what_changed(qapp: object) -> None:
     file, _owner = opened("one\ntwo\U0001f600\nthree\n")
     cursor = QTextCursor(file.document)
     cursor.setPosition(len("one\ntwo") + 2 + 3)
-    before = file.buffer
-    file.buffer, _ = state.seen_on_disk(before, found("ONE!\ntwo\U0001f600\nthree\n"), file.content)
-    file.follow(before)
+    follow(file, "ONE!\ntwo\U0001f600\nthree\n")
     assert cursor.block().text() == "three"
     assert file.document.isUndoAvailable(), "what was there can be had back"
 
@@ -102,9 +111,7 @@ def test_following_touches_only_what_changed(qapp: object) -> None:
 def test_a_file_that_others_write_all_day_keeps_the_last_of_their_versions_only(qapp: object) -> None:
     file, _owner = opened("0\n")
     for version in range(1, 3 * MOST_EDITS):
-        before = file.buffer
-        file.buffer, _ = state.seen_on_disk(before, found(f"{version}\n"), file.content)
-        file.follow(before)
+        follow(file, f"{version}\n")
     assert len(file._foreign._edits) <= MOST_EDITS
     assert file.document.availableUndoSteps() < 5 * MOST_EDITS
     file.document.undo()
@@ -114,15 +121,11 @@ def test_a_file_that_others_write_all_day_keeps_the_last_of_their_versions_only(
 def test_what_was_typed_can_be_had_back_however_much_others_wrote(qapp: object) -> None:
     file, _owner = opened("0\n")
     for version in range(1, MOST_EDITS + 1):
-        before = file.buffer
-        file.buffer, _ = state.seen_on_disk(before, found(f"{version}\n"), file.content)
-        file.follow(before)
+        follow(file, f"{version}\n")
     QTextCursor(file.document).insertText("typed ")
     typed = file.buffer = replace(file.buffer, modified=True)
     file.buffer, _ = state.seen_on_disk(typed, found("theirs\n"), file.content)
-    before = file.buffer
-    file.buffer, _ = state.taken_theirs(before)
-    file.follow(before)
+    file.follow(state.taken_theirs(file.buffer)[0], "", lambda: None)
     file.document.undo()
     assert file.content.startswith("typed ")
 

@@ -17,13 +17,12 @@ import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QFont, QPalette, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextDocumentLayout
-from test_ui_documents import found, opened
+from test_ui_documents import follow, found, opened
 from ui_windows import Windows
 
 from reverie.agents.scopes import Scope
 from reverie.ui.appearance import theme_of
 from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, MOST_LINES, as_tooltip
-from reverie.ui.editor import buffer as state
 from reverie.ui.editor.documents import PART_LINES
 from reverie.ui.editor.rendered import MOST_CELLS, MOST_COLUMNS, rendered
 from reverie.ui.editor.source_view import SourceView
@@ -69,9 +68,7 @@ def test_shown_in_full_it_can_be_edited_and_is_not_edited_by_that(qtbot: Any) ->
 def test_what_is_being_edited_is_not_cut_by_its_own_save(qapp: object) -> None:
     file, _owner = opened("short\n")
     file.retype(f"short\n{LONG}\n")
-    before = file.buffer
-    file.buffer, _ = state.seen_on_disk(before, found(file.content), file.content)
-    file.follow(before)
+    follow(file, file.content)
     assert (file.shortened, file.content) == (False, f"short\n{LONG}\n")
 
 
@@ -114,9 +111,8 @@ def test_what_is_written_by_others_while_parts_are_added_is_shown_instead(qtbot:
     file, _owner = opened("old\n" * 9_000)
     file.show_whole()
     assert (file.shortened, file.document.blockCount() <= PART_LINES + 1) == (True, True)
-    before, content = file.buffer, "new\n" * 9_000
-    file.buffer, _ = state.seen_on_disk(before, found(content), file.content)
-    file.follow(before)
+    content = "new\n" * 9_000
+    follow(file, content)
     qtbot.wait(20)
     assert (file.shortened, file.content) == (True, content)
     assert file.text == "\n".join(["new"] * MOST_LINES)
@@ -128,8 +124,7 @@ def test_an_undo_of_what_others_wrote_asks_also_where_their_text_is_shown_cut(qa
     """Otherwise the next save would silently remove it."""
     file, _owner = opened("mine\n")
     before, content = file.buffer, f"mine\n{LONG}\n"
-    file.buffer, _ = state.seen_on_disk(before, found(content), file.content)
-    file.follow(before)
+    follow(file, content)
     assert (file.shortened, file.buffer.banner) == (True, "")
     file.document.undo()
     assert file.text == "mine\n"
@@ -140,9 +135,7 @@ def test_typing_into_a_text_shown_in_full_undoes_nothing_that_others_wrote_befor
     """Showing it in full empties the undo stack."""
     file, _owner = opened("mine\n")
     for content in ("mine\ntheirs\n", f"mine\ntheirs\n{LONG}\n"):
-        before = file.buffer
-        file.buffer, _ = state.seen_on_disk(before, found(content), file.content)
-        file.follow(before)
+        follow(file, content)
     file.show_whole()
     qtbot.waitUntil(lambda: not file.shortened)
     QTextCursor(file.document).insertText("typed ")

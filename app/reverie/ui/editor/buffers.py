@@ -5,6 +5,7 @@ Threading: GUI thread; reading and writing are jobs on the scan lane. Failure: r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -14,7 +15,8 @@ from reverie.errors import AGENT_BUSY, Conflict, UserError
 from reverie.ui.appearance import Theme
 from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
-from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.documents import ARRIVING, OpenFile
+from reverie.ui.editor.merge_steps import MergeStep
 from reverie.ui.editor.text_merge import Side
 from reverie.ui.jobs import JobControl, Work
 from reverie.ui.session import HomeSession, TreeUpdate
@@ -117,10 +119,13 @@ class Buffers(QObject):
         self.opened.emit(file)
 
     def _add(self, buffer: state.Buffer) -> OpenFile:
-        file = OpenFile(buffer, self._theme, self)
+        def later(group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]) -> None:
+            self._compute(file, group, work, done)
+
+        file = OpenFile(buffer, self._theme, self, later)
         file.document.modificationChanged.connect(self._on_modification)
         file.document.contentsChanged.connect(self.typed)
-        file.reopened.connect(self._on_reopened)
+        file.renewed.connect(self._on_renewed)
         self._files[buffer.ref] = file
         return file
 
@@ -136,12 +141,12 @@ class Buffers(QObject):
         if file is None:
             # The text it grew from becomes the bottom of the undo stack.
             file = self._add(replace(buffer, modified=False))
+        self._sessions[ref.home] = session
         file.retype(content)
         file.buffer = buffer
         file.recheck()
         file.cursor = cursor
         self.wanted = ref
-        self._sessions[ref.home] = session
         self.opened.emit(file)
         self.changed.emit(file)
         return True
@@ -172,9 +177,26 @@ class Buffers(QObject):
                 file.buffer = state.typed(file.buffer, modified or file.differs)
                 self.changed.emit(file)
 
+    def _compute(
+        self, file: OpenFile, group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]
+    ) -> None:
+        """Compute a step of a long text in a job and pass it to `done`, if the file is still open then."""
+
+        def ended(step: MergeStep) -> None:
+            if self._files.get(file.buffer.ref) is file:
+                done(step)
+
+        lane = self._sessions[file.buffer.ref.home].lanes.scan
+        lane.submit(
+            "compare versions", lambda _control: work(), done=ended, group=f"{group} {id(file)}" * bool(group)
+        )
+
     @Slot()
-    def _on_reopened(self) -> None:
-        self.changed.emit(self.sender())
+    def _on_renewed(self) -> None:
+        file = self.sender()
+        self.changed.emit(file)
+        if isinstance(file, OpenFile):
+            self._save_waiting(file)
 
     def save(self, file: OpenFile) -> None:
         """Write the text if the file on disk is still the version on which the text is based.
@@ -246,25 +268,20 @@ class Buffers(QObject):
     def decide(self, file: OpenFile, index: int, side: Side) -> None:
         """Resolve the file's conflict `index` with the lines of `side`."""
         file.decide(index, side)
-        self.changed.emit(file)
 
     def take_back(self, file: OpenFile) -> None:
         """Undo the changes of others that were merged into the text."""
         file.take_back()
-        self.changed.emit(file)
 
     def recheck(self, file: OpenFile) -> None:
         """Compute the conflicts of a file again after typing."""
-        if file.recheck():
-            self.changed.emit(file)
+        file.recheck()
 
     def take_theirs(self, file: OpenFile) -> None:
         """Replace the text by the version on disk; one undo restores the user's text."""
-        before = file.buffer
-        file.buffer, effect = state.taken_theirs(before)
+        after, effect = state.taken_theirs(file.buffer)
         if effect == "follow":
-            file.follow(before)
-        self.changed.emit(file)
+            file.follow(after, "", lambda: self.take_theirs(file))
 
     def renamed(self, old: FileRef, new: FileRef, address: Address) -> None:
         """Move the text of a file that this window renamed to its new name.
@@ -338,21 +355,28 @@ class Buffers(QObject):
     def _see(self, file: OpenFile, found: FileText | None, author: str = "") -> None:
         if file.saving or self._files.get(file.buffer.ref) is not file:
             return
+        file.newest = found
         before = file.buffer
         if not before.modified and before.base is not None and not file.read_only and file.differs:
             # Never replace text that is not on disk without asking, whatever the flags say.
             before = replace(before, modified=True)
-        file.buffer, effect = state.seen_on_disk(before, found, file.content)
+        after, effect = state.seen_on_disk(before, found, file.content)
+
+        def again() -> None:
+            if file.newest is found:
+                self._see(file, found, author)
+
         if effect == "follow":
-            file.follow(before, author)
+            file.follow(after, author, again, ARRIVING)
         elif effect == "merge":
-            file.merge(author)
-        elif before.modified and not file.buffer.modified:
-            file.document.setModified(False)
-        if effect == "none":
+            file.merge(after, author, again)
+        else:
+            file.buffer = after
+            if before.modified and not after.modified:
+                file.document.setModified(False)
             file.recheck()
-        if file.buffer != before or effect != "none":
-            self.changed.emit(file)
+            if file.buffer != before:
+                self.changed.emit(file)
         self._save_waiting(file)
 
 

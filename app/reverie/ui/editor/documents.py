@@ -12,7 +12,9 @@ Threading: GUI thread (QTextDocument). Failure: none.
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -22,8 +24,8 @@ from PySide6.QtWidgets import QPlainTextDocumentLayout
 from reverie.services.views import BY_A_PERSON
 from reverie.ui.appearance import GAP, Theme, monospace
 from reverie.ui.display_text import lines_shortened
-from reverie.ui.editor import text_merge as co_editing
-from reverie.ui.editor.line_breaks import restored, widget_text
+from reverie.ui.editor import merge_steps as steps
+from reverie.ui.editor.line_breaks import body, widget_text, written
 from reverie.ui.editor.text_merge import MERGE_CHARS, MergeConflict, Region, Side
 from reverie.ui.widgets.text_boxes import for_document, text_of
 from reverie.values import Struct, field, replace
@@ -33,15 +35,20 @@ if TYPE_CHECKING:
 
     from reverie.services.views import FileText
 from reverie.ui.editor.buffer import Buffer, merged, reopened
-from reverie.ui.editor.foreign_edits import ForeignEdits, Undone, become
+from reverie.ui.editor.foreign_edits import ForeignEdits, become
 from reverie.ui.editor.highlighter import LIMIT, MarkdownHighlighter
 from reverie.ui.jobs import single_shot
 
-BOM = "\ufeff"
 # Files that are too large for the agent are read-only, and nobody reads more than this.
 SHOWN_CHARS = 1_000_000
 PART_LINES, PART_CHARS = 2_000, 100_000
 """The most lines and characters that are added to an open text in one event; a line is never split."""
+ARRIVING = "arriving"
+"""The group of the jobs for a version that was read from disk; a newer version replaces an older one."""
+MOST_MARKS = 1_000
+"""The most changes of others that are marked in an open text."""
+Later = Callable[[str, Callable[[], steps.MergeStep], Callable[[steps.MergeStep], None]], None]
+"""Computes a step in a job, given the job's group, its work, and what gets the result on the GUI thread."""
 
 
 class Arrived(Struct):
@@ -63,14 +70,16 @@ class OpenFile(QObject):
     `conflicts` are the open conflicts in the order of the text.
 
     Signals:
-        reopened(): A long text is now shown in full, or undo removed the changes of others, or redo restored
-        them.
+        renewed(): The state has changed: a long text is now shown in full, changes of others were merged,
+        undone or restored, or other conflicts are open.
     """
 
-    reopened = Signal()
+    renewed = Signal()
 
-    def __init__(self, buffer: Buffer, theme: Theme, parent: QObject) -> None:
+    def __init__(self, buffer: Buffer, theme: Theme, parent: QObject, later: Later) -> None:
+        """Open the file of `buffer`; `later` computes the steps of long texts."""
         super().__init__(parent)
+        self._later = later
         self.buffer = buffer
         self.cursor = 0
         self.scroll = 0
@@ -89,6 +98,8 @@ class OpenFile(QObject):
         self._before_others: str | None = None
         """The text before others changed it; None if nobody has changed it since the user last typed."""
         self.conflicts: tuple[MergeConflict, ...] = ()
+        self.newest: FileText | None = None
+        """The version that was last read from disk; a job may still be comparing it."""
         self.document = QTextDocument(self)
         self.document.setDocumentLayout(QPlainTextDocumentLayout(self.document))
         self.document.setDefaultFont(monospace())
@@ -152,63 +163,68 @@ class OpenFile(QObject):
         elif self.buffer.base is not None:
             self.whole = True
             self.lossless = self.text == self._shown(self.buffer.base.content)
-            self.reopened.emit()
+            self.renewed.emit()
 
-    def follow(self, before: Buffer, author: str = "") -> None:
-        """Show `buffer.base`, which is now on disk; the buffer was `before`.
+    def follow(self, after: Buffer, author: str, again: Callable[[], None], group: str = "") -> None:
+        """Show `after.base`, which is now on disk.
 
-        Cursor and scroll position stay, and so does the undo stack, up to `MOST_EDITS` times.
+        Cursor and scroll position stay, and so does the undo stack, up to `MOST_EDITS` times. `again` is
+        called if the text has changed before a job was ready.
         """
-        base = self.buffer.base
+        base, before, old = after.base, self.buffer, self.text
         if base is None:
             return
-        self._next.stop()
-        if not before.modified:
-            self._foreign.make_room()
-        old, wanted = self.text, self._shown(base.content)
-        if self._before_others is None:
-            self._before_others = old
-        self.arrived = Arrived()
-        self.conflicts = ()
-        # If the text is as before the others wrote (a run was undone), there is nothing to mark.
-        changed = self._become(wanted, before)
-        if changed and wanted != self._before_others and author not in BY_A_PERSON:
-            self._mark([after for _, after in _hunks(old, wanted)], author)
-        self.lossless = self.text == wanted
-        self.document.setModified(False)
+        wanted, cut, shortened = self._fitting(after, base.content)
 
-    def merge(self, author: str = "") -> None:
-        """Merge the changes on disk from `buffer.base` to `buffer.disk` into the text."""
-        before, texts = self.buffer, self._three()
-        if texts is None:
-            self.buffer = replace(before, banner="conflict")
+        def done(step: steps.MergeStep) -> None:
+            self._next.stop()
+            self.buffer, self.cut, self.shortened = after, cut, shortened
+            if not before.modified:
+                self._foreign.make_room()
+            if self._before_others is None:
+                self._before_others = old
+            self.arrived = Arrived()
             self.conflicts = ()
+            # If the text is as before the others wrote (a run was undone), there is nothing to mark.
+            self._become(step, before)
+            if step.edits and step.text != self._before_others and author not in BY_A_PERSON:
+                self._mark(step.taken, author)
+            self.lossless = self.text == step.text
+            self.document.setModified(False)
+
+        self._step(steps.Texts(wanted, old, base), steps.following, done, again, group)
+
+    def merge(self, after: Buffer, author: str, again: Callable[[], None]) -> None:
+        """Merge the changes on disk from `after.base` to `after.disk` into the text.
+
+        `again` is called if the text has changed before a job was ready.
+        """
+        before, texts = self.buffer, self._three(after)
+        if texts is None:
+            self.buffer, self.conflicts = replace(after, banner="conflict"), ()
+            self.renewed.emit()
             return
-        result = co_editing.merge(*texts)
-        self.buffer = merged(before, self._based(result.rebased, texts[2]), result.text != texts[2])
-        self._become(result.text, before)
-        if result.taken:
-            self._mark(result.taken, author)
-            if not self.arrived.count:
-                self.arrived.base = before.base
-            self.arrived.count += len(result.taken)
-            if author not in self.arrived.authors:
-                self.arrived.authors.append(author)
-        self.document.setModified(self.buffer.modified)
-        self.recheck()
+
+        def done(step: steps.MergeStep) -> None:
+            self._settle(after, step, before)
+            if step.taken:
+                self._mark(step.taken, author)
+                if not self.arrived.count:
+                    self.arrived.base = before.base
+                self.arrived.count += len(step.taken)
+                if author not in self.arrived.authors:
+                    self.arrived.authors.append(author)
+
+        self._step(texts, steps.merging, done, again, ARRIVING)
 
     def decide(self, index: int, side: Side) -> None:
         """Resolve one of the `conflicts`; one undo opens it again."""
-        self.recheck()
-        texts = self._three()
-        if texts is None or index >= len(self.conflicts):
-            return
-        before = self.buffer
-        text, base = co_editing.decided(*texts, self.conflicts[index], side)
-        self.buffer = merged(before, self._based(base, texts[2]), text != texts[2])
-        self._become(text, before)
-        self.document.setModified(self.buffer.modified)
-        self.recheck()
+        if index < len(self.conflicts):
+            self._recheck(partial(steps.deciding, chosen=self.conflicts[index], index=index, side=side))
+
+    def recheck(self) -> None:
+        """Compute the open conflicts again."""
+        self._recheck(steps.rechecking, "recheck")
 
     def take_back(self) -> None:
         """Undo all that was merged into the text, wherever it is in the undo stack.
@@ -218,73 +234,101 @@ class OpenFile(QObject):
         before, base = self.buffer, self.arrived.base
         if before.base is None or not self.arrived.count:
             return
-        below = widget_text(_body(base.content)) if base is not None else ""
-        without = co_editing.merge(widget_text(_body(before.base.content)), self.text, below)
-        self.buffer = reopened(before, base)
-        self.arrived = Arrived()
-        self._become(without.text, before)
-        self.recheck()
+        below = widget_text(body(base.content)) if base is not None else ""
+        texts = steps.Texts(widget_text(body(before.base.content)), self.text, before.disk or before.base)
 
-    def recheck(self) -> bool:
-        """Compute the open conflicts again and return whether they, the base or the banner changed."""
-        before = (self.buffer.base, self.buffer.banner, self.conflicts)
-        texts = self._three() if self.buffer.banner == "conflict" else None
+        def done(step: steps.MergeStep) -> None:
+            self.arrived = Arrived()
+            after = reopened(before, base)
+            if after.banner == "conflict" and self._three(after) is not None:
+                self._settle(after, step, before)
+            else:
+                self.buffer, self.conflicts = after, ()
+                self._become(step, before)
+
+        self._step(texts, partial(steps.taking_back, before=below), done, self.take_back, "")
+
+    def _recheck(self, work: Callable[[steps.Texts], steps.MergeStep], group: str = "") -> None:
+        before = self.buffer
+        texts = self._three(before) if before.banner == "conflict" else None
         if texts is None:
             self.conflicts = ()
         else:
-            settled = co_editing.settled(*texts)
-            self.conflicts = co_editing.open_conflicts(settled, *texts[1:])
-            self.buffer = merged(self.buffer, self._based(settled, texts[2]), texts[1] != texts[2])
-            self.document.setModified(self.buffer.modified)
-        return (self.buffer.base, self.buffer.banner, self.conflicts) != before
+            self._step(
+                texts,
+                work,
+                lambda step: self._settle(before, step, before),
+                partial(self._recheck, work, group),
+                group,
+            )
+
+    def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
+        """Show the result of a merge with `after.disk`; the buffer was `before`."""
+        self.buffer = merged(after, step.base, step.modified)
+        self._become(step, before)
+        self.conflicts = step.conflicts if self.buffer.banner == "conflict" else ()
+        self.document.setModified(self.buffer.modified)
+
+    def _step(
+        self,
+        texts: steps.Texts,
+        work: Callable[[steps.Texts], steps.MergeStep],
+        done: Callable[[steps.MergeStep], None],
+        again: Callable[[], None],
+        group: str,
+    ) -> None:
+        """Pass the result of `work` to `done`: at once if the texts are short, otherwise from a job.
+
+        If text or state have changed before the job is ready, its result is dropped and `again` is called. A
+        newer job of a non-empty `group` replaces an older one.
+        """
+        buffer, short = self.buffer, texts.are_short
+
+        def ended(step: steps.MergeStep) -> None:
+            if self.buffer is not buffer or self.text != texts.mine or (self.saving and not short):
+                again()
+            else:
+                done(step)
+                self.renewed.emit()
+
+        if short:
+            ended(work(texts))
+        else:
+            self._later(group, partial(work, texts), ended)
 
     def saved(self) -> None:
         """Forget which lines others wrote, because the text has been saved."""
         self.arrived = Arrived()
 
     def retype(self, content: str) -> None:
-        """Change the text to `content` with the smallest edit, as if the user had typed the change."""
+        """Change the text to `content` with a small edit, as if the user had typed the change."""
         self.whole = True
         if self.shortened and self.buffer.base is not None:
             self._next.stop()
             self._load(self._shown(self.buffer.base.content))
-        self._become(widget_text(_body(content)))
+        self._become(steps.typing(self.text, widget_text(body(content))))
         self.document.setModified(True)
 
-    def _three(self) -> tuple[str, str, str] | None:
-        """Return (base, typed, on disk) as texts of the widget; None if they cannot be merged."""
-        base, disk = self.buffer.base, self.buffer.disk
+    def _three(self, buffer: Buffer) -> steps.Texts | None:
+        """Return the texts of `buffer` and the typed text; None if they cannot be merged."""
+        base, disk = buffer.base, buffer.disk
         if disk is None or disk.read_only or self.read_only:
             return None
-        below = widget_text(_body(base.content)) if base is not None else ""
-        texts = (below, self.text, widget_text(_body(disk.content)))
-        return None if max(map(len, texts)) > MERGE_CHARS else texts
+        texts = steps.Texts(widget_text(body(base.content)) if base is not None else "", self.text, disk)
+        return None if texts.longest > MERGE_CHARS else texts
 
-    def _based(self, text: str, theirs: str) -> FileText | None:
-        """Return the version on which the text is based.
-
-        If `text` equals `theirs`, this is the version on disk. Otherwise it is a version that never existed,
-        with the content `text`: the text on disk, but with the old lines at the undecided places.
-        """
-        disk = self.buffer.disk
-        if disk is None or text == theirs:
-            return disk
-        content = written(disk, text)
-        sha256 = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-        return replace(disk, content=content, sha256=sha256)
-
-    def _become(self, wanted: str, before: Buffer | None = None) -> bool:
+    def _become(self, step: steps.MergeStep, before: Buffer | None = None) -> None:
         """Edit the text without treating it as typing.
 
-        `before` is the buffer before a foreign edit; None for an edit of the user. Returns whether the text
-        changed.
+        `before` is the buffer before a foreign edit; None for an edit of the user.
         """
+        if not step.edits:
+            return
         self._following = True
-        done = become(self.document, self.text, wanted)
+        become(self.document, step.edits, step.text)
         self._following = False
-        if done and before is not None:
+        if before is not None:
             self._foreign.made(before)
-        return done
 
     def mark_unseen(self, lines: Sequence[int], author: str) -> None:
         """Mark the lines that `author` wrote before the file was opened.
@@ -297,7 +341,7 @@ class OpenFile(QObject):
         self._mark([Region(line, line + 1) for line in lines if line <= self._last], author)
 
     def _mark(self, regions: Iterable[Region], author: str) -> None:
-        for region in regions:
+        for region in islice(regions, MOST_MARKS):
             cursor = QTextCursor(self.document.findBlockByNumber(max(0, min(region.start, self._last))))
             if region.end > region.start:
                 end = self.document.findBlockByNumber(region.end - 1)
@@ -317,14 +361,15 @@ class OpenFile(QObject):
         self.whole |= self.document.isUndoAvailable() and not self.shortened
         self._before_others = None
         while (found := self._foreign.changed(self.buffer)) is not None:
-            if isinstance(found, Undone):
-                self.buffer = reopened(self.buffer, found.before.base)
+            undone, buffer = found
+            if undone:
+                self.buffer = reopened(self.buffer, buffer.base)
                 self.arrived = Arrived()
-            elif found.after.disk == self.buffer.disk:
-                self.buffer = found.after
+            elif buffer.disk == self.buffer.disk:
+                self.buffer = buffer
             self.recheck()
             self.document.setModified(self.buffer.modified)
-            self.reopened.emit()
+            self.renewed.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
         """Show `text` or, with `behind`, append it to the text that is shown, without an undo step."""
@@ -343,13 +388,18 @@ class OpenFile(QObject):
 
     def _full(self, content: str) -> str:
         self.cut = bool(self.buffer.read_only) and len(content) > SHOWN_CHARS
-        return widget_text(_body(content[:SHOWN_CHARS] if self.cut else content))
+        return widget_text(body(content[:SHOWN_CHARS] if self.cut else content))
 
     def _shown(self, content: str) -> str:
-        text = self._full(content)
-        shown = text if self.whole else lines_shortened(text)
-        self.shortened = len(shown) != len(text)
+        shown, self.cut, self.shortened = self._fitting(self.buffer, content)
         return shown
+
+    def _fitting(self, buffer: Buffer, content: str) -> tuple[str, bool, bool]:
+        """Return how a content is shown: the text, and whether it is cut and shortened for that."""
+        cut = bool(buffer.read_only) and len(content) > SHOWN_CHARS
+        text = widget_text(body(content[:SHOWN_CHARS] if cut else content))
+        shown = text if self.whole else lines_shortened(text)
+        return shown, cut, len(shown) != len(text)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -362,21 +412,3 @@ def _parts(text: str) -> Iterator[str]:
             end = text.find("\n", at) + 1 or len(text)
         yield text[at:end]
         at = end
-
-
-def written(style: FileText | None, text: str) -> str:
-    """Return the widget's `text` with the byte order mark and the line breaks of `style`."""
-    if style is None:
-        return text
-    content = restored(_body(style.content), text, style.newline)
-    return BOM + content if style.bom else content
-
-
-def _body(content: str) -> str:
-    return content.removeprefix(BOM)
-
-
-def _hunks(old: str, new: str) -> list[tuple[Region, Region]]:
-    if len(old) + len(new) > 2 * MERGE_CHARS:
-        return []
-    return co_editing.hunks(old.split("\n"), new.split("\n"))

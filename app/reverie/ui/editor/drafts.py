@@ -22,7 +22,8 @@ from reverie.errors import UserError
 from reverie.services.views import Draft, draft_name
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.buffers import Buffers
-from reverie.ui.editor.documents import OpenFile, written
+from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.line_breaks import written
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.session import HomeSession

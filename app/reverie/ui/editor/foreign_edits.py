@@ -5,12 +5,14 @@ Threading: GUI thread (QTextDocument). Failure: none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtGui import QTextCursor, QTextDocument
 
 from reverie.text.summaries import utf16_length
 from reverie.ui.editor.buffer import Buffer
 from reverie.ui.editor.line_breaks import smallest_edit
-from reverie.ui.editor.text_merge import MERGE_CHARS, hunks
+from reverie.ui.editor.merge_steps import Edit
 from reverie.ui.widgets.text_boxes import for_document, text_of
 from reverie.values import Struct
 
@@ -18,18 +20,6 @@ MOST_EDITS = 50
 
 
 MOST_STEPS = 20_000
-
-
-class Undone(Struct, frozen=True):
-    """A foreign edit was undone: the text is based on `before.base` again."""
-
-    before: Buffer
-
-
-class Redone(Struct, frozen=True):
-    """A foreign edit was redone: the buffer is `after` again, if the file is still that version."""
-
-    after: Buffer
 
 
 class _Edit(Struct):
@@ -49,8 +39,7 @@ class ForeignEdits:
 
     Undo is meant for the user's typing, but a step of the undo stack can be a change by another program. If
     such a step is undone, the text is based on an older version again, and saving it would silently remove
-    that program's change. So `changed` returns `Undone`, and the caller asks the user; for a redo it returns
-    `Redone`.
+    that program's change. So `changed` returns it, and the caller asks the user.
     """
 
     def __init__(self, document: QTextDocument) -> None:
@@ -72,8 +61,11 @@ class ForeignEdits:
             self._document.clearUndoRedoStacks()
             self._edits = []
 
-    def changed(self, now: Buffer) -> Undone | Redone | None:
-        """Return the foreign edit that a change of the text undid or redid; None if there is none.
+    def changed(self, now: Buffer) -> tuple[bool, Buffer] | None:
+        """Return whether a foreign edit was undone (else redone), and the buffer that belongs to the text.
+
+        None if a change of the text did neither. After an undo, this is the buffer before the edit: the text
+        is based on its version again. After a redo, it is the buffer before the undo.
 
         `now` is the buffer before the change. Call it again until it returns None.
         """
@@ -81,11 +73,11 @@ class ForeignEdits:
         for edit in reversed(self._edits):
             if not edit.undone and steps < edit.steps:
                 edit.undone, edit.after = True, now
-                return Undone(edit.before)
+                return True, edit.before
         for edit in self._edits:
             if edit.undone and steps == edit.steps and edit.after is not None and edit.text == self._hash():
                 edit.undone = False
-                return Redone(edit.after)
+                return False, edit.after
         self._forget_cut_off()
         return None
 
@@ -98,43 +90,21 @@ class ForeignEdits:
         return hash(self._document.toRawText())
 
 
-def become(document: QTextDocument, before: str, wanted: str) -> bool:
-    """Change the text of `document` from `before` to `wanted` in one undo step.
+def become(document: QTextDocument, edits: Sequence[Edit], wanted: str) -> None:
+    """Change the text of `document` to `wanted` in one undo step, by edits from the first to the last line.
 
-    Return False if the texts are equal. Only the lines that differ are edited, from the last to the first, so
-    that cursor, scroll position and marks stay with their lines.
+    The edits are made from the last to the first, so that cursor, scroll position and marks stay with their
+    lines.
     """
-    if before == wanted:
-        return False
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
-    if len(before) + len(wanted) > 2 * MERGE_CHARS:
-        replace_text(cursor, 0, before, wanted)
-    else:
-        for start, old, new in reversed(_pieces(before.split("\n"), wanted.split("\n"))):
-            replace_text(cursor, document.findBlockByNumber(start).position(), old, new)
+    for start, old, new in reversed(edits):
+        replace_text(cursor, document.findBlockByNumber(start).position(), old, new)
     if text_of(document) != wanted:
         # Half a surrogate pair, which no Python text can hold, has shifted the positions.
         cursor.select(QTextCursor.SelectionType.Document)
         cursor.insertText(for_document(wanted))
     cursor.endEditBlock()
-    return True
-
-
-def _pieces(old: list[str], new: list[str]) -> list[tuple[int, str, str]]:
-    """Return the differences between `old` and `new` as (index of the first line, old text, new text)."""
-    found = []
-    for before, after in hunks(old, new):
-        if before.end < len(old):
-            was = "".join(line + "\n" for line in old[before.start : before.end])
-            will = "".join(line + "\n" for line in new[after.start : after.end])
-            found.append((before.start, was, will))
-            continue
-        # The last line has no line break; include the one before it if a side has no lines here.
-        back = 1 if before.start == before.end or after.start == after.end else 0
-        was = "\n".join(old[before.start - back :])
-        found.append((before.start - back, was, "\n".join(new[after.start - back :])))
-    return found
 
 
 def replace_text(cursor: QTextCursor, position: int, old: str, new: str) -> None:

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from reverie.text.matching import differing, matching
 from reverie.ui.editor.text_merge import TYPING_STEPS
 
+if TYPE_CHECKING:
+    from reverie.services.views import FileText
+
+BOM = "\ufeff"
 _BREAK = re.compile("\r\n|\r|\n")
 
 
@@ -50,6 +55,19 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
         if endings[at] == "\r" and not new[at + 1] and endings[at + 1] == "\n":
             endings[at] = "\n"  # otherwise the two would form one CR LF
     return "".join(part for pair in zip(new, [*endings, ""], strict=True) for part in pair)
+
+
+def body(content: str) -> str:
+    """Return the text of a file without its byte order mark."""
+    return content.removeprefix(BOM)
+
+
+def written(style: FileText | None, text: str) -> str:
+    """Return the widget's `text` with the byte order mark and the line breaks of `style`."""
+    if style is None:
+        return text
+    content = restored(body(style.content), text, style.newline)
+    return BOM + content if style.bom else content
 
 
 def smallest_edit(old: str, new: str) -> tuple[int, int, str]:

@@ -1,0 +1,156 @@
+"""The steps of an open text when others change its file, or when the user decides about a conflict. Pure.
+
+A step has everything that the editor needs to show the result: the edits of the text, the marks, the
+conflicts, and the version on which the text is then based. Those of short texts are computed at once; longer
+ones would block the window, so a job computes them.
+
+Threading: any thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from reverie.ui.editor import text_merge as three_way
+from reverie.ui.editor.line_breaks import body, widget_text, written
+from reverie.ui.editor.text_merge import MERGE_CHARS, MergeConflict, Region, Side
+from reverie.values import Struct, replace
+
+if TYPE_CHECKING:
+    from reverie.services.views import FileText
+
+CHARS_AT_ONCE, LINES_AT_ONCE = 50_000, 2_000
+"""The most characters and lines of all texts together for which a step is computed at once."""
+MOST_EDITS = 300
+"""The most edits that change a text line by line; more of them become one."""
+
+Edit = tuple[int, str, str]
+"""A change of a text: the index of its first line, the old text there, the new text."""
+
+
+class Texts(Struct, frozen=True):
+    """The three texts of a merge, as texts of the widget; `disk` is the version on disk, which has theirs."""
+
+    base: str
+    mine: str
+    disk: FileText
+
+    @property
+    def theirs(self) -> str:
+        return widget_text(body(self.disk.content))
+
+    @property
+    def longest(self) -> int:
+        """The number of characters of the longest text."""
+        return max(len(self.base), len(self.mine), len(self.disk.content))
+
+    @property
+    def are_short(self) -> bool:
+        """Whether a step with these texts does not block the window."""
+        return _are_short(self.base, self.mine, self.theirs)
+
+
+class MergeStep(Struct, frozen=True):
+    """The result of a step."""
+
+    text: str
+    base: FileText | None
+    """The version on which the text is based; the one on disk if there is no conflict."""
+    edits: tuple[Edit, ...] = ()
+    """The changes that turn the text before into `text`, in the order of the lines."""
+    taken: tuple[Region, ...] = ()
+    """The lines of `text` that came from disk; an empty region is a deletion."""
+    conflicts: tuple[MergeConflict, ...] = ()
+    modified: bool = False
+    """Whether the text differs from the text on disk."""
+
+
+def following(texts: Texts) -> MergeStep:
+    """Replace an unchanged text by `texts.base`, which is the version on disk as it is shown."""
+    edits, regions = edits_between(texts.mine, texts.base)
+    return MergeStep(texts.base, texts.disk, edits, regions)
+
+
+def typing(text: str, wanted: str) -> MergeStep:
+    """Replace a text at once; a long one by a single edit."""
+    whole = (0, text, wanted)
+    return MergeStep(wanted, None, edits_between(text, wanted)[0] if _are_short(text, wanted) else (whole,))
+
+
+def merging(texts: Texts) -> MergeStep:
+    """Merge the changes on disk into the typed text."""
+    found = three_way.merge(texts.base, texts.mine, texts.theirs)
+    return _step(texts, found.text, found.rebased, found.taken)
+
+
+def rechecking(texts: Texts) -> MergeStep:
+    """Find which conflicts are still open after typing."""
+    return _step(texts, texts.mine, texts.base)
+
+
+def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> MergeStep:
+    """Resolve the conflict `index`, and nothing if it is not `chosen` any more because of newer changes."""
+    below = three_way.settled(texts.base, texts.mine, texts.theirs)
+    conflicts = three_way.open_conflicts(below, texts.mine, texts.theirs)
+    if index >= len(conflicts) or conflicts[index].theirs != chosen.theirs:
+        return _step(texts, texts.mine, below)
+    return _step(texts, *three_way.decided(below, texts.mine, texts.theirs, conflicts[index], side))
+
+
+def taking_back(texts: Texts, before: str) -> MergeStep:
+    """Remove what was merged into the typed text since the version `before`, and find the conflicts then."""
+    return _step(texts, three_way.merge(texts.base, texts.mine, before).text, before)
+
+
+def _are_short(*texts: str) -> bool:
+    lines = sum(text.count("\n") for text in texts) + len(texts)
+    return sum(map(len, texts)) <= CHARS_AT_ONCE and lines <= LINES_AT_ONCE
+
+
+def edits_between(old: str, new: str) -> tuple[tuple[Edit, ...], tuple[Region, ...]]:
+    """Return the edits that turn `old` into `new`, and the lines of `new` that they change.
+
+    Texts that are too long for a comparison give one edit and no lines.
+    """
+    if old == new:
+        return (), ()
+    if len(old) + len(new) > 2 * MERGE_CHARS:
+        return ((0, old, new),), ()
+    was, now = old.split("\n"), new.split("\n")
+    found = three_way.hunks(was, now)
+    edits = tuple(_edit(was, now, *pair) for pair in found)
+    return edits if len(edits) <= MOST_EDITS else ((0, old, new),), tuple(after for _, after in found)
+
+
+def _edit(old: list[str], new: list[str], before: Region, after: Region) -> Edit:
+    """Return the edit that turns the lines `before` of `old` into the lines `after` of `new`."""
+    if before.end < len(old):
+        was = "".join(line + "\n" for line in old[before.start : before.end])
+        return before.start, was, "".join(line + "\n" for line in new[after.start : after.end])
+    # The last line has no line break; include the one before it if a side has no lines here.
+    back = 1 if before.start == before.end or after.start == after.end else 0
+    was = "\n".join(old[before.start - back :])
+    return before.start - back, was, "\n".join(new[after.start - back :])
+
+
+def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) -> MergeStep:
+    """Return the step to `text`, which is based on `base`, with the conflicts that are open then."""
+    theirs = texts.theirs
+    below = base if base == theirs else three_way.settled(base, text, theirs)
+    conflicts = () if below == theirs else three_way.open_conflicts(below, text, theirs)
+    edits = edits_between(texts.mine, text)[0]
+    return MergeStep(text, _based(texts.disk, below, theirs), edits, taken, conflicts, text != theirs)
+
+
+def _based(disk: FileText, text: str, theirs: str) -> FileText:
+    """Return the version on which the text is based.
+
+    If `text` equals `theirs`, this is the version on disk. Otherwise it is a version that never existed, with
+    the content `text`: the text on disk, but with the old lines at the undecided places.
+    """
+    if text == theirs:
+        return disk
+    content = written(disk, text)
+    sha256 = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return replace(disk, content=content, sha256=sha256)
