@@ -119,7 +119,7 @@ def test_a_draft_of_a_half_decided_text_asks_about_the_rest_again(qapp: object, 
     base, content, disk = file.buffer.base, file.content, file.buffer.disk
     assert content == "1t\r\n2\r\n3t\r\n4\r\n5m\r\n"
     blank = state.Buffer(file.buffer.ref, file.buffer.address, base, disk)
-    again = OpenFile(blank, theme_of(QPalette()), buffers, lambda _group, work, done: done(work()))
+    again = OpenFile(blank, theme_of(QPalette()), buffers, lambda _file, _group, work, done: done(work()))
     again.retype(content)
     again.buffer = state.from_draft(blank, base, base, disk)
     again.recheck()

@@ -42,7 +42,9 @@ def opened(content: str, cap: int | None = None) -> tuple[OpenFile, QObject]:
     return file, owner
 
 
-def _ready(_group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]) -> None:
+def _ready(
+    _file: OpenFile, _group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]
+) -> None:
     done(work())
 
 

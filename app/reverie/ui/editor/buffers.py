@@ -119,10 +119,7 @@ class Buffers(QObject):
         self.opened.emit(file)
 
     def _add(self, buffer: state.Buffer) -> OpenFile:
-        def later(group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]) -> None:
-            self._compute(file, group, work, done)
-
-        file = OpenFile(buffer, self._theme, self, later)
+        file = OpenFile(buffer, self._theme, self, self._compute)
         file.document.modificationChanged.connect(self._on_modification)
         file.document.contentsChanged.connect(self.typed)
         file.renewed.connect(self._on_renewed)
@@ -187,9 +184,8 @@ class Buffers(QObject):
                 done(step)
 
         lane = self._sessions[file.buffer.ref.home].lanes.scan
-        lane.submit(
-            "compare versions", lambda _control: work(), done=ended, group=f"{group} {id(file)}" * bool(group)
-        )
+        group = f"{group} {id(file)}" if group else ""
+        lane.submit("compare versions", lambda _control: work(), done=ended, group=group)
 
     @Slot()
     def _on_renewed(self) -> None:
@@ -377,7 +373,7 @@ class Buffers(QObject):
             file.recheck()
             if file.buffer != before:
                 self.changed.emit(file)
-        self._save_waiting(file)
+            self._save_waiting(file)
 
 
 def _touched(file: OpenFile, changes: Changes | None) -> bool:

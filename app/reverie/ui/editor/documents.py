@@ -47,8 +47,8 @@ ARRIVING = "arriving"
 """The group of the jobs for a version that was read from disk; a newer version replaces an older one."""
 MOST_MARKS = 1_000
 """The most changes of others that are marked in an open text."""
-Later = Callable[[str, Callable[[], steps.MergeStep], Callable[[steps.MergeStep], None]], None]
-"""Computes a step in a job, given the job's group, its work, and what gets the result on the GUI thread."""
+Later = Callable[["OpenFile", str, Callable[[], steps.MergeStep], Callable[[steps.MergeStep], None]], None]
+"""Computes a step in a job, given the file, the job's group, its work, and what gets the result."""
 
 
 class Arrived(Struct):
@@ -294,7 +294,7 @@ class OpenFile(QObject):
         if short:
             ended(work(texts))
         else:
-            self._later(group, partial(work, texts), ended)
+            self._later(self, group, partial(work, texts), ended)
 
     def saved(self) -> None:
         """Forget which lines others wrote, because the text has been saved."""
@@ -306,7 +306,8 @@ class OpenFile(QObject):
         if self.shortened and self.buffer.base is not None:
             self._next.stop()
             self._load(self._shown(self.buffer.base.content))
-        self._become(steps.typing(self.text, widget_text(body(content))))
+        wanted = widget_text(body(content))
+        self._become(steps.MergeStep(wanted, None, ((0, self.text, wanted),)))
         self.document.setModified(True)
 
     def _three(self, buffer: Buffer) -> steps.Texts | None:
@@ -315,7 +316,7 @@ class OpenFile(QObject):
         if disk is None or disk.read_only or self.read_only:
             return None
         texts = steps.Texts(widget_text(body(base.content)) if base is not None else "", self.text, disk)
-        return None if texts.longest > MERGE_CHARS else texts
+        return None if max(len(texts.base), len(texts.mine), len(disk.content)) > MERGE_CHARS else texts
 
     def _become(self, step: steps.MergeStep, before: Buffer | None = None) -> None:
         """Edit the text without treating it as typing.

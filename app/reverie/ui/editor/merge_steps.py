@@ -41,14 +41,11 @@ class Texts(Struct, frozen=True):
         return widget_text(body(self.disk.content))
 
     @property
-    def longest(self) -> int:
-        """The number of characters of the longest text."""
-        return max(len(self.base), len(self.mine), len(self.disk.content))
-
-    @property
     def are_short(self) -> bool:
         """Whether a step with these texts does not block the window."""
-        return _are_short(self.base, self.mine, self.theirs)
+        texts = self.base, self.mine, self.theirs
+        lines = sum(text.count("\n") + 1 for text in texts)
+        return sum(map(len, texts)) <= CHARS_AT_ONCE and lines <= LINES_AT_ONCE
 
 
 class MergeStep(Struct, frozen=True):
@@ -70,12 +67,6 @@ def following(texts: Texts) -> MergeStep:
     """Replace an unchanged text by `texts.base`, which is the version on disk as it is shown."""
     edits, regions = edits_between(texts.mine, texts.base)
     return MergeStep(texts.base, texts.disk, edits, regions)
-
-
-def typing(text: str, wanted: str) -> MergeStep:
-    """Replace a text at once; a long one by a single edit."""
-    whole = (0, text, wanted)
-    return MergeStep(wanted, None, edits_between(text, wanted)[0] if _are_short(text, wanted) else (whole,))
 
 
 def merging(texts: Texts) -> MergeStep:
@@ -101,11 +92,6 @@ def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> Mer
 def taking_back(texts: Texts, before: str) -> MergeStep:
     """Remove what was merged into the typed text since the version `before`, and find the conflicts then."""
     return _step(texts, three_way.merge(texts.base, texts.mine, before).text, before)
-
-
-def _are_short(*texts: str) -> bool:
-    lines = sum(text.count("\n") for text in texts) + len(texts)
-    return sum(map(len, texts)) <= CHARS_AT_ONCE and lines <= LINES_AT_ONCE
 
 
 def edits_between(old: str, new: str) -> tuple[tuple[Edit, ...], tuple[Region, ...]]:
