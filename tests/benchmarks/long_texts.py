@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QEventLoop, QObject
 from PySide6.QtGui import QTextCursor
@@ -108,17 +109,23 @@ def found(content: str) -> FileText:
 
 
 class Editor:
-    """An editor pane, and a file in it once it is opened."""
+    """An editor pane, and a file in it once it is opened; `lane` compares long texts."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, lane: Lane) -> None:
         self.pane = EditorPane(Icons(), Profile.under(directory))
         self.owner = QObject(self.pane)
+        self.lane = lane
 
     def open(self, text: str) -> OpenFile:
         theme = theme_of(self.pane.palette())
-        file = OpenFile(state.opened(REF, ADDRESS, found(text)), theme, self.owner)
+        file = OpenFile(state.opened(REF, ADDRESS, found(text)), theme, self.owner, self._later)
         self.pane.show_file(file, None)
         return file
+
+    def _later(
+        self, _file: OpenFile, _group: str, work: Callable[[], Any], done: Callable[[Any], None]
+    ) -> None:
+        self.lane.submit("compare versions", lambda _control: work(), done=done)
 
     def type(self, file: OpenFile) -> None:
         cursor = QTextCursor(file.document)
@@ -127,10 +134,11 @@ class Editor:
 
     def disturb(self, file: OpenFile, theirs: str) -> None:
         """Do what happens when another program writes an edited file."""
-        file.buffer, effect = state.seen_on_disk(state.typed(file.buffer, True), found(theirs), file.content)
+        file.buffer = state.typed(file.buffer, True)
+        after, effect = state.seen_on_disk(file.buffer, found(theirs), file.content)
         if effect == "merge":
-            file.merge("agent")
-        self.pane.refresh()
+            file.renewed.connect(self.pane.refresh)
+            file.merge(after, "agent", lambda: None)
 
 
 def shown_in_full(file: OpenFile) -> OpenFile:
@@ -141,9 +149,9 @@ def shown_in_full(file: OpenFile) -> OpenFile:
     return file
 
 
-def editors(text: str, directory: Path) -> dict[str, Shown]:
+def editors(text: str, directory: Path, lane: Lane) -> dict[str, Shown]:
     """The editor and the preview by what happens in them, with as much of the text as each takes."""
-    opening, whole, typing, conflict = (Editor(directory) for _ in range(4))
+    opening, whole, typing, conflict = (Editor(directory, lane) for _ in range(4))
     preview = PreviewPane()
     typed = shown_in_full(typing.open(text))
     part = text[: MERGE_CHARS - 100]
@@ -202,7 +210,7 @@ def main(size: int, wanted: list[str]) -> None:
                 continue
             print(kind, file=sys.stderr, flush=True)
             begin = time.perf_counter()
-            made = {**views(text), **editors(text, Path(directory)), **reviews_of(text, lane)}
+            made = {**views(text), **editors(text, Path(directory), lane), **reviews_of(text, lane)}
             slowest.append((time.perf_counter() - begin, kind))
             for name, (widget, show) in made.items():
                 widget.resize(700, 500)

@@ -19,7 +19,6 @@ from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.documents import SHOWN_CHARS, OpenFile
 from reverie.ui.editor.foreign_edits import MOST_EDITS
-from reverie.ui.editor.merge_steps import MergeStep
 from reverie.values import replace
 
 LINE = "x" * 99 + "\n"
@@ -42,9 +41,7 @@ def opened(content: str, cap: int | None = None) -> tuple[OpenFile, QObject]:
     return file, owner
 
 
-def _ready(
-    _file: OpenFile, _group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]
-) -> None:
+def _ready(_file: OpenFile, _group: str, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
     done(work())
 
 

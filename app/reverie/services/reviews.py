@@ -30,13 +30,7 @@ from reverie.runs.parts import Parts
 from reverie.runs.record import Progress, RunRecord, RunResult
 from reverie.services.container import HomeContainer
 from reverie.services.run_views import run_summary
-from reverie.services.views import (
-    ChangedFile,
-    ReviewFile,
-    ReviewGroup,
-    ReviewHunk,
-    ReviewView,
-)
+from reverie.services.views import ChangedFile, ReviewFile, ReviewGroup, ReviewHunk, ReviewView
 from reverie.values import replace
 
 _CONTEXT_LINES = 3

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QPointF,
-    QRect,
-    QRectF,
-)
-from PySide6.QtGui import (
-    QColor,
-    QPainter,
-    QPainterPath,
-)
+from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtGui import QColor, QPainter, QPainterPath
 
 from reverie.ui.metrics import _USUAL_ICON, icon_size
 

@@ -5,21 +5,8 @@ Threading: GUI thread.
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QByteArray,
-    QRect,
-    QRectF,
-    QSize,
-)
-from PySide6.QtGui import (
-    QColor,
-    QGuiApplication,
-    QIcon,
-    QIconEngine,
-    QPainter,
-    QPalette,
-    QPixmap,
-)
+from PySide6.QtCore import QByteArray, QRect, QRectF, QSize
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QIconEngine, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from reverie.resources import resource

@@ -9,20 +9,12 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QObject,
-    Slot,
-)
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QTextCursor
 
 from reverie.errors import UserError
 from reverie.profile import Profile
-from reverie.services.window_state import (
-    MOST_FOLDERS,
-    MOST_HOMES,
-    Remembered,
-    write_remembered,
-)
+from reverie.services.window_state import MOST_FOLDERS, MOST_HOMES, Remembered, write_remembered
 from reverie.ui.tree.memory_tree import companion_at
 from reverie.ui.window.main_window import MainWindow
 from reverie.values import replace

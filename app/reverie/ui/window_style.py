@@ -10,17 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6 import QtCore
-from PySide6.QtCore import (
-    QLibraryInfo,
-    QLocale,
-    QObject,
-    QTranslator,
-    Slot,
-)
-from PySide6.QtGui import (
-    QFont,
-    QPalette,
-)
+from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QTranslator, Slot
+from PySide6.QtGui import QFont, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from reverie.files.directory import read_regular

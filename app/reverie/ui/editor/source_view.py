@@ -23,23 +23,9 @@ from PySide6.QtGui import (
     QTextDocument,
     QWheelEvent,
 )
-from PySide6.QtWidgets import (
-    QPlainTextEdit,
-    QTextEdit,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
-from reverie.ui.appearance import (
-    GAP,
-    UNIT,
-    Theme,
-    dimmed,
-    mixed,
-    monospace,
-    readable,
-    theme_of,
-)
+from reverie.ui.appearance import GAP, UNIT, Theme, dimmed, mixed, monospace, readable, theme_of
 from reverie.ui.display_text import LONGEST_LINE, as_tooltip
 from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text
 

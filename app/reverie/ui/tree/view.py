@@ -12,28 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from PySide6.QtCore import (
-    QItemSelectionModel,
-    QModelIndex,
-    QPoint,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QDrag, QKeyEvent, QPainter, QPixmap, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QTreeView,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
 
 from reverie.ui.appearance import GAP, theme_of
-from reverie.ui.display_text import (
-    things,
-    visible,
-)
+from reverie.ui.display_text import things, visible
 from reverie.ui.icons import Icons
 from reverie.ui.tree.memory_tree import (
     SCOPES,

@@ -9,22 +9,8 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QColor,
-    QCursor,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import (
-    QApplication,
-    QBoxLayout,
-    QLabel,
-    QMessageBox,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QColor, QCursor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QMessageBox, QSizePolicy, QToolButton, QWidget
 
 from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, readable, theme_of

@@ -8,18 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QAction,
-    QShowEvent,
-)
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QListView,
-    QTabBar,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QAction, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QTabBar, QVBoxLayout, QWidget
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT, theme_of
 from reverie.ui.icons import Icons

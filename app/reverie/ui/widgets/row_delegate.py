@@ -7,21 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette, QPen
-from PySide6.QtWidgets import (
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from reverie.ui.appearance import GAP, MARGIN, SIGN_CONTRAST, UNIT, dimmed, readable, tabular, theme_of
 from reverie.ui.icons import Icons
@@ -144,11 +132,7 @@ class RowDelegate(QStyledItemDelegate):
             _draw_load(painter, QRect(right, area.top(), side, area.height()), look.loaded, colours.dim)
             right -= UNIT
         for shown, name, colour in (
-            (
-                look.pinned or look.pin_unknown,
-                "pin",
-                colours.dim if look.pin_unknown else colours.accent,
-            ),
+            (look.pinned or look.pin_unknown, "pin", colours.dim if look.pin_unknown else colours.accent),
             (look.warning or look.flag, "warning", colours.warn),
             (bool(look.lock), look.lock, colours.dim),
         ):
