@@ -38,7 +38,7 @@ class SessionRecord(Struct, frozen=True):
     recalls: bool = False
     """Whether the project's newest sessions recall memories instead of loading the index."""
     recalled: Mapping[str, int] = field(default_factory=dict)
-    """The number of times that the recorded sessions recalled each memory, by its path on disk."""
+    """The number of recalls of each memory by the project's newest sessions, by its path on disk."""
 
 
 NOTHING = SessionRecord()
