@@ -22,7 +22,7 @@ from functools import cache, partial
 from typing import Any
 
 from reverie.text import secret_values as its
-from reverie.text.chance import mixed_values, values_of_access
+from reverie.text.chance import is_mixed_value, mixed_values, values_of_access
 from reverie.text.patterns import pattern_of
 from reverie.text.secret_shapes import login_secrets, places_of, shaped_secrets
 from reverie.text.secret_table import secret_table, secret_words
@@ -911,152 +911,151 @@ def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
 _RANK = ["private-key", "provider-key", "jwt", "auth-header", "url-password", "password", "token"]
 
 
-# Kinds with a form of their own, which examples do not have.
-_CERTAIN = frozenset({"private-key"})
 _NAME_PART = pattern_of(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SIGNS = "[](){}<>*`'\".,;:!?"
 # Numbers appended to a word to satisfy a rule for passwords, and sizes of keys.
 _COUNTED = pattern_of(
     r"0?[0-9]|0?1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
 )
-_COUNTING = pattern_of(r"[A-Za-z]{0,6}[-_]?0?123456?7?8?9?0?|[A-Za-z]{0,6}[-_]?12345")
-_SIGNS_READ_AS = str.maketrans("@$40351", "asaoesi")
-_NEAR_HOST = pattern_of(
-    r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal|db|database|postgres|postgresql|mysql|mariadb"
-    r"|mongo|mongodb|redis|rabbitmq|host|hostname|example\.(?:com|org|net))(?![\w.-])"
-)
-# `us-east1`, `create-base64`: names of things, where no sign says that a value follows.
-_NAME_WITH_NUMBER = pattern_of(r"[A-Za-z]+(?:\d[a-z])?(?:[-_/.](?:[A-Za-z]+|\d{1,2}))*\d{0,2}")
 # `caSecret: redis-ca` names the place of a secret, not the secret.
 _KEY_FRAME = pattern_of(r"-----[^-\n]{0,60}-----")
-_CONSTANT_NAME = pattern_of(r"[A-Z]+(?:_[A-Z]+)+")
-_SHOWN = pattern_of(r"[\"'][ ]?:[ ]?[\"']\Z")
-_SECRET_NAMED = pattern_of(r"[a-z]Secret[\"']?[ ]?[:=][ ]?[\"']?\Z")
-_LISTED_NAME = pattern_of(r"`[a-z]+(?:_[a-z]+)+`")
-_GIVEN = pattern_of(r"[:=][ \t]*[\"'`*]{0,3}\Z")
-_PLAIN_WORDS = pattern_of(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
-_USER_NAMED = pattern_of(
-    r"(?i)(?:user|usr|db|database|name|login)[A-Z_]{0,12}[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9_.-]{2,40})"
-)
-_AROUND = 200
 # An address up to its query, because names of pages sometimes look random.
 _IN_ADDRESS = pattern_of(r"https?://[^\s?#=]*\Z")
 
 
-# Paths of modules, calls, versions, digests, comments, cmdlets, addresses, and texts that ask for a value are
-# no secrets, whatever their name is.
-_NEVER_SECRET = pattern_of(
-    r":|.*::|-?\$\(|jsonpath=|(?:sha\d{1,3}|rsa|md5|aes|ecdsa)[:-]|#[a-z]+\Z|v?\d+(?:\.\d+)+(?:[-+~][\w.+-]+)?\Z"
-    r"|[A-Z][a-z]+-[A-Z][a-z]+\Z|(?:id|src|name|type|path)=|api/v\d|.*\]\(http|.*\.(?:svg|png)\Z|b64enc|\\?/[a-z]{2,}\\?/"
-    r"|.*'@'|(?:.*[-_])?(?:choose|replace|sample|change)[-_](?:one|me|only|it)\b|.*(?i:random_?string)"
-    r"|[0-9a-f]{9,10}-[a-z0-9]{5}\Z"
-    r"|deployment-|abcdefgh"
+# What ends in front of a value that was given to a name, a sentence or an option.
+_GIVEN = pattern_of(
+    r"(?i:[:=>|,\[]|\b(?:is|ist|est|es|è|é|er|on|lautet|to|with|type|password|secret|pass|pw)|[^\x00-\x7f])"
+    r"[\s\"'`*(\[\\«“„:]*\Z|[-/]\w[\"' =]*\Z|\w ?[/,] ?[\"'`]*\Z|<<<.*\Z|\becho .*\Z"
+    r"|(?i:key[-_]|pass\w* |_pw )\Z|--[\w-]+[ =][\"']?\Z"
 )
-_SECRET_OF_NAME = pattern_of(r"(?:[a-z]-|--)secret(?:-?name)?[\"']?[ ]?[:=][ ]?[\"']?\Z")
-_KEBAB_NAME = pattern_of(r"[a-z]+(?:-[a-z]+){1,5}\Z")
+# Calls, members, conditions, patterns and escapes; names of constants, standards, issues and versions.
+_OF_CODE = pattern_of(
+    r"[A-Za-z_][\w.]*(?:[(\[{]|->|::|\?=|=[\[\"'])|\$[a-z_]\w*-?|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z|[A-Z]+\d{1,3}\Z"
+    r"|[A-Z]{1,6}\d{0,4}(?:-[A-Z]{1,8})+\Z|([\w.-]+)/\1\Z|b64enc"
+    r"|.*(?:=>|->|::|\(\)|0-9|a-[fz]|\|\w+:\d|(?:%[0-9A-Fa-f]{2}){2}|%25|\\u\d|:!|,.*\d\.\d)"
+)
+# Counted and repeated characters, and the word by which makers of examples mark them.
+_MADE_UP = pattern_of(r"(?i)0123456|1234567|abcdef(?![0-9])|9876543|example|([^A])\1{4}|[fz]0-9")
+_COUNTED_END = pattern_of(r"[A-Za-z]{2}[_@.-]?123(?:4(?:5(?:67?8?9?0?)?)?)?\W*\Z")
+_HASHED = pattern_of(r"\$(?:\d|2[abxy]|y|argon2\w*|pbkdf2[\w-]*|scrypt)\$|\{(?:SSHA|CRYPT|SHA|BLF)")
+# Keys and recovery codes that are printed in groups.
+_IN_GROUPS = pattern_of(
+    r"(?=[^-]*\d)[0-9a-f]{4,8}(?:-[0-9a-f]{4,8}){1,12}\Z|(?=.*\d)[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){2,12}\Z"
+    r"|\d{4,6}(?:[ -]\d{4,6}){2,8}\Z|[a-z0-9]{4}(?: [a-z0-9]{4}){3,11}\Z"
+)
+_CHOSEN = pattern_of(r"(?=.*[A-Za-z]{3})(?=(?:\D*\d){2})[A-Za-z0-9][\w.-]*[!@#$%&*+?^~][\w!@#$%&*+?^~.-]*\Z")
+_PUBLIC_NAME = pattern_of(r"(?i)(?:public|site|vapid)[_ -]?key[\"'`]*\s*[:=]\W*\Z|fingerprint.*\Z")
+_PUBLIC_KEY = pattern_of(
+    r"-----BEGIN (?![^-]*PRIVATE)|MIGfMA0GCSqGSIb3DQEBAQUAA4|MII[A-Za-z]{2,3}jANBgkqhkiG9w0BAQEFAAOC"
+)
+_NEXT_PARAMETER = pattern_of(r"&\w+=")
 
 
 def marked_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in a memory that a person should check.
 
-    `redact` replaces anything that may be a secret. A marked secret costs a person's time, so these are not
-    returned: placeholders made of words that describe the missing value (`your-32-character-key`,
-    `SecurePass123!`), default passwords of databases (`postgres`), members of code, and values shortened by
-    their author.
+    `redact` replaces anything that may be a secret. A marked secret costs a person's time, so its value must
+    have a known format or look drawn by chance, or be a word with digits where a password is given. A value
+    made only of words or names is not marked, nor are placeholders, default passwords, code, examples, and
+    values shortened by their author.
     """
-    return tuple(secret for secret in find_secrets(text) if not _stands_for_one(text, secret))
+    return tuple(
+        secret
+        for secret in find_secrets(text)
+        if not _stands_for_one(text, secret) and _is_certain(text, secret)
+    )
 
 
 def _stands_for_one(text: str, secret: Secret) -> bool:
     whole = text[secret.start : secret.end]
-    if secret.kind in _CERTAIN:
+    if secret.kind == "private-key":
         # The text of a key has digits and letters of both cases.
         return re.search(r"\d", body := _KEY_FRAME.sub("", whole)) is None and body.lower() == body
     value = whole.strip(_SIGNS)
-    if secret.kind in ("password", "token") and (_NEVER_SECRET.match(whole) or _NEVER_SECRET.match(value)):
-        return True
-    if _KEBAB_NAME.match(value) and _SECRET_OF_NAME.search(text, max(0, secret.start - 40), secret.start):
-        return True
     if text[secret.end : secret.end + 4].lstrip("\"'`").startswith(("..", "…", "xxx", "***")):
         return True
-    if describes_itself(value) or describes_itself(decoded_text(value)) or _is_default(text, secret, value):
+    if describes_itself(value) or describes_itself(decoded_text(value)):
         return True
-    if _is_label(text, secret, value):
-        return True
-    if _SECRET_NAMED.search(text, max(0, secret.start - 40), secret.start) and _PLAIN_WORDS.match(value):
-        return its.drawn_bits(value) < 4.7
-    if _LISTED_NAME.match(text, secret.start - 1) and its.drawn_bits(value) < 4.7:
-        return True
-    if (
-        _NAME_WITH_NUMBER.fullmatch(value)
-        and not its.is_passphrase(value)
-        and _GIVEN.search(text, max(0, secret.start - 12), secret.start) is None
-    ):
-        return its.drawn_bits(value) < 5
-    if secret.kind == "token" and _IN_ADDRESS.search(text, max(0, secret.start - 300), secret.start):
-        return True
-    return (
-        secret.kind in ("password", "token")
-        and "." in value
-        and its.is_identifier(value)
-        and not its.is_random(value)
-    )
+    return secret.kind == "token" and bool(_IN_ADDRESS.search(text, max(0, secret.start - 300), secret.start))
 
 
-def _is_label(text: str, secret: Secret, value: str) -> bool:
-    """Return whether a value is the name of a setting, or the label of a field in a window."""
-    if secret.kind not in ("password", "token") or any(map(str.isdigit, value)):
+def _is_certain(text: str, secret: Secret) -> bool:
+    """Return whether the value of a secret has a known format, or was drawn by chance or chosen as such."""
+    whole, kind = text[secret.start : secret.end], secret.kind
+    plain = decoded_text(whole) or decoded_text(whole.rpartition("_")[2]) if len(whole) >= 12 else ""
+    if _PUBLIC_KEY.match(plain or whole):
         return False
-    if not value.isascii() or _CONSTANT_NAME.fullmatch(value):
-        return value.isascii() is False or its.drawn_bits(value) < 4.7
-    is_shown = _SHOWN.search(text, max(0, secret.start - 8), secret.start) is not None
-    return (
-        is_shown and value[:1].isupper() and its.drawn_bits(value) < 4.7 and value.replace("-", "").isalpha()
+    if kind == "private-key":
+        return True
+    if kind == "jwt":
+        return _MADE_UP.search(decoded_text(whole.split(".")[1])) is None
+    value = plain.rpartition(":")[2] if plain and not its.is_hex(plain) else whole
+    value = value.strip(_SIGNS).rstrip("=").removeprefix("base64:")
+    value = _NEXT_PARAMETER.split(re.sub(r"[^!-~ ]+", "", value))[0]
+    is_public = _PUBLIC_NAME.search(text, max(0, secret.start - 30), secret.start) is not None
+    if is_public or _MADE_UP.search(f"{plain} {value}"):
+        return False
+    if kind == "provider-key" or _HASHED.match(value) or _IN_GROUPS.match(value):
+        return True
+    is_given = kind in ("url-password", "auth-header") or (
+        _GIVEN.search(text, max(0, secret.start - 20), secret.start) is not None
     )
+    if value.isdigit():
+        return len(value) >= 6 or (len(value) >= 4 and kind == "password" and is_given)
+    if its.is_hex(value):
+        # In capitals and as long as this it is a fingerprint.
+        is_long = len(value) >= (20 if kind == "password" else 32)
+        return is_given and is_long and its.is_mixed(value) and not (value.isupper() and len(value) == 40)
+    if its.is_uuid(value) or " " in value:
+        return is_given and value.count(" ") in (0, *range(11, 24))  # or the phrase of a wallet
+    return _is_by_chance(value, kind, is_given=is_given)
+
+
+def _is_by_chance(value: str, kind: str, *, is_given: bool) -> bool:
+    """Return whether a value looks drawn by chance, or like a password that a person made of word and digits.
+
+    `is_given`: the text in front says that a value follows.
+    """
+    digits = sum(map(str.isdigit, value))
+    # Signs are as frequent in code, so only letters and digits are measured.
+    bits = its.drawn_bits(re.sub(r"[^A-Za-z0-9]", "", value))
+    if digits and bits >= 5 and len(value) >= 8 and len(set(value)) >= 7:
+        return True
+    if _OF_CODE.match(value):
+        return False
+    if not digits:
+        return len(value) >= 12 and bits >= 5.2
+    if _COUNTED_END.search(value):
+        return False
+    is_likely = bits >= (4.4 if digits >= 2 else 4.6) or (is_given and digits >= 2)
+    if is_likely and is_mixed_value(value, is_near=True):
+        return True
+    is_chosen = digits >= 2 and (is_given or _CHOSEN.match(value) is not None)
+    return is_chosen and kind in ("password", "url-password") and its.is_password_like(value)
 
 
 def describes_itself(value: str) -> bool:
     """Return whether a value is an obvious placeholder, not a secret, such as `your-password-123`.
 
     Such a value consists of words for a missing secret (`SecretWords.self_naming`) and of obvious numbers, or
-    it repeats or counts (`xxxx`, `user/user`, `1234567890`).
+    it repeats or counts (`xxxx`, `1234567890`).
     """
     words = secret_words()
     parts = [part.lower() for part in _NAME_PART.findall(value)]
     if not parts or its.is_random(value):
         return False
-    one, sign, other = value.partition("/")
-    if sign and one == other:
-        return True
     letters = [part for part in parts if not part.isdigit()]
     numbers = [part for part in parts if part.isdigit()]
     if any(len(part) >= 3 and len(set(part)) == 1 for part in letters):
         return True
-    if _COUNTING.fullmatch(value):
-        return True
     if not letters:
         return value in "1234567890" * 3 or value in "0987654321" * 3 or len(set(value)) <= 2
-    if not all(_COUNTED.fullmatch(number) for number in numbers):
-        # `P@ssw0rd123`: signs and numbers inside the word are letters.
-        plain = re.sub(r"[\W_\d]+\Z", "", value).translate(_SIGNS_READ_AS).lower()
-        return any(plain.endswith(word) and len(plain) - len(word) < 12 for word in words.self_naming_ends)
-    if any(part in words.self_naming or part.endswith(words.self_naming_ends) for part in letters):
-        return True
-    plain = "".join(letters)
-    if plain.endswith(words.self_naming_ends):
-        return True
-    leet = re.sub(r"[\W_\d]+\Z", "", value).translate(_SIGNS_READ_AS).lower()
-    return leet.endswith(words.self_naming_ends) or plain in words.defaults
-
-
-def _is_default(text: str, secret: Secret, value: str) -> bool:
-    """Return whether a value is a default password, such as that of a database on one's own machine."""
-    if value.lower() in secret_words().defaults:
-        return True
-    if _PLAIN_WORDS.match(value) is None:
+    if not all(map(_COUNTED.fullmatch, numbers)):
         return False
-    if secret.kind == "url-password":
-        user = text[max(0, secret.start - 64) : secret.start].rpartition("://")[2].rstrip(":")
-        return user == value or _NEAR_HOST.match(text, secret.end + 1) is not None
-    around = text[max(0, secret.start - _AROUND) : secret.end + _AROUND]
-    return any(name == value for name in _USER_NAMED.findall(around))
+    plain = "".join(letters)
+    return (
+        not words.self_naming.isdisjoint(letters)
+        or any(part.endswith(words.self_naming_ends) for part in (*letters, plain))
+        or plain in words.defaults
+    )
