@@ -887,7 +887,7 @@ def _inside_escapes(text: str) -> dict[int, int]:
 def _character(escape: str) -> str:
     if escape[0] in "%=":
         return chr(int(escape[1:], 16))
-    if escape[1] in "xuU" and escape[-1] not in "mK":
+    if escape[1] in "xuU" and "[" not in escape:
         return chr(int(escape[2:], 16))
     if escape[1].isdigit() and "[" not in escape:
         return chr(int(escape[1:], 8) & 0x7F)

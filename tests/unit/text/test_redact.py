@@ -453,3 +453,12 @@ def test_no_repetition_makes_it_slow(piece: str) -> None:
 @pytest.mark.parametrize("text", ["密码是:;;;;;", "Notiz: 密码 ******", "пароль: ......"])
 def test_a_word_for_a_secret_before_signs_only_is_no_trouble(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("end", ["m", "K", "H", "J", "h", "A"])
+@pytest.mark.parametrize("start", ["\\x1b[", "\\u001b[", "\\033[", "\x1b["])
+def test_a_password_after_any_escape_of_a_terminal_is_redacted(start: str, end: str) -> None:
+    text = redact(f"{start}2{end}PASSWORD=q7Zx2Lk9Vb4T")
+    assert text.startswith(f"{start}2{end}")
+    assert text.endswith("[redacted:password]")
+    assert "q7Zx" not in text
