@@ -23,7 +23,7 @@ from helpers.model_server import ModelServer, Reply
 from helpers.rollouts import meta, said, write_rollout
 from reverie.agents.capabilities import AgentJob
 from reverie.agents.scopes import Scope
-from reverie.services.background import ExtractView
+from reverie.jobs.extraction.service import ExtractView
 from reverie.services.views import ConsentView
 from reverie.ui import dialogs
 from reverie.ui.display_text import when

@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_181,
+    "code lines": 94_147,
     "banners": 3,
-    "value classes": 664,
+    "value classes": 661,
     "forwarders": 101,
     "late imports": 195,
 }

@@ -25,7 +25,13 @@ from reverie.files.log_file import asked_by, is_debug
 from reverie.files.sidecar import Sidecar
 from reverie.jobs.consolidate.harvest import ModelExtractor, RulesExtractor, candidates_in, sentences
 from reverie.jobs.consolidate.triggers import Budget, TriggerDependencies, Triggers
-from reverie.jobs.extraction.service import Engines, ExtractDependencies, ExtractRequest, ExtractService
+from reverie.jobs.extraction.service import (
+    Engines,
+    ExtractDependencies,
+    ExtractRequest,
+    ExtractService,
+    ExtractView,
+)
 from reverie.jobs.extraction.stage_one import ModelStageOne, RulesStageOne, preference_in
 from reverie.jobs.extraction.stage_two import ModelStageTwo, RulesMerge
 from reverie.jobs.extraction.state import (
@@ -351,24 +357,6 @@ class ExtractCandidate(Struct, frozen=True):
     sentence: str = ""
 
 
-class ExtractView(Struct, frozen=True):
-    """The state of extraction, for the footer.
-
-    Times are UTC ms. It contains the time of the last extraction or consolidation, the outcome of the last
-    consolidation, the number of waiting threads, and a text about the process that is at work (empty for
-    none). `engine` is the engine that an extraction would use, `why` the reason for it. `to_notes`: each
-    result becomes a note to the agent.
-    """
-
-    last_at: int | None
-    last_outcome: str
-    waiting: int
-    holder: str
-    engine: str
-    why: str
-    to_notes: bool = False
-
-
 class ExtractionService:
     """Extraction of one home from Codex rollouts.
 
@@ -395,19 +383,9 @@ class ExtractionService:
 
         Reads the beginnings of rollouts.
         """
-        found = self._service().status(self._request(project_path))
         choice = self.choose(before_consent=True)
-        held = found.holder
-        holder = "" if held is None else f"Process {held.owner.pid}: {held.purpose}"
-        return ExtractView(
-            found.last_at,
-            found.last_outcome,
-            found.candidates,
-            holder,
-            choice.engine,
-            choice.reason,
-            self.to_notes,
-        )
+        found = self._service().status(self._request(project_path))
+        return replace(found, engine=choice.engine, why=choice.reason, to_notes=self.to_notes)
 
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
         """Return every thread that was considered, those first that the next extraction reads."""

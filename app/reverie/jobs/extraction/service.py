@@ -20,6 +20,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from reverie.agents.base import Extraction
 from reverie.agents.capabilities import Thread
 from reverie.agents.codex.locations import bucket_of, normalised_cwd
@@ -28,7 +30,6 @@ from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
 from reverie.errors import Busy, StoreError, Unavailable, UserError
 from reverie.files.atomic import LEFT_OVER_AFTER_S, is_write_protected
 from reverie.files.lease import Lease, LeaseHeld
-from reverie.files.locks import LeaseHolder
 from reverie.files.rooted import RootedDirectory
 from reverie.jobs.extraction.stage_one import Extracted, RolloutSource, StageOneEngine, normalised, redacted
 from reverie.jobs.extraction.stage_two import StageTwoEngine, Staging, is_phase_one
@@ -57,12 +58,12 @@ from reverie.memory.paths import memory_path
 from reverie.memory.scope_files import FileChange
 from reverie.memory.usage_rules import MemoryUsage
 from reverie.memory.write_guard import ReadOnlyStore, refuse_while_agent_writes, write_locks
-from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord, RunResult
+from reverie.runs.record import SUCCEEDED, Outcome, RunKind, RunRecord
 from reverie.runs.run import Costs, Job, Plan, Run, RunContext, RunDependencies, RunEnd, Thought, recover
 from reverie.runs.stops import RunLimits, stop_of
 from reverie.runs.transaction import LeaseLost
 from reverie.text.summaries import some, with_write_protected
-from reverie.values import Struct, field, replace
+from reverie.values import Struct, columns, field, replace
 
 
 class ExtractDependencies(Struct, frozen=True):
@@ -219,20 +220,8 @@ class ExtractJob(Job[Thought]):
 
     async def carried_out(self, limits: RunLimits) -> PartEnd:
         """Carry out the run; return how it ended."""
-        return self._part_end(await Run(self._parts.run, self, limits=limits).go())
-
-    def _part_end(self, result: RunResult) -> PartEnd:
-        """Convert the result of the run to the end of this part of the extraction."""
-        return replace(
-            self._part,
-            outcome=result.outcome,
-            summary=result.summary,
-            reason=result.reason,
-            next_step=result.next_step,
-            run_id=result.run_id,
-            usage=result.usage,
-            cost_usd=result.cost_usd,
-        )
+        result = await Run(self._parts.run, self, limits=limits).go()
+        return replace(self._part, **msgspec.structs.asdict(result))
 
     def failed(self, error: UserError) -> PartEnd:
         """Return the end of a part that could not start because of `error`."""
@@ -263,7 +252,16 @@ class RolloutRun(ExtractJob[Extracted]):
         self._known: ThreadRow | None = None
         self._cwd = normalised_cwd(thread.cwd)
         self._bucket = bucket_of(self._cwd)
-        part = PartEnd("rollout", thread.id, thread.title, self._cwd, "failed", "", bucket=self._bucket)
+        part = PartEnd(
+            "",
+            "failed",
+            "",
+            kind="rollout",
+            id=thread.id,
+            title=thread.title,
+            project_path=self._cwd,
+            bucket=self._bucket,
+        )
         super().__init__(around, engine, part, tell)
         self.details = {"stage": 1, "threadId": thread.id, "rollout": str(thread.path)}
 
@@ -354,8 +352,11 @@ class DirectoryRun(ExtractJob[Staging]):
         self._directory = directory
         self._engine = engine
         self._summary = ""
-        part = PartEnd("directory", directory.bucket, directory.cwd, directory.cwd, "failed", "")
-        super().__init__(around, engine, replace(part, bucket=directory.bucket), tell)
+        bucket, cwd = directory.bucket, directory.cwd
+        part = PartEnd(
+            "", "failed", "", kind="directory", id=bucket, title=cwd, project_path=cwd, bucket=bucket
+        )
+        super().__init__(around, engine, part, tell)
         self.details = {"stage": 2, "bucket": directory.bucket}
 
     async def go(self) -> PartEnd | None:
@@ -547,17 +548,22 @@ class ExtractRequest(Struct, frozen=True):
     """`manual` or `launch`."""
 
 
-class ExtractStatus(Struct, frozen=True):
-    """State of the extraction for one directory, or for all."""
+class ExtractView(Struct, frozen=True):
+    """The state of the extraction for one directory, or for all."""
 
-    last_at: int | None = None
+    last_at: int | None
     """The time at which something was last extracted or consolidated (UTC ms)."""
-    last_outcome: str = ""
+    last_outcome: str
     """The outcome of the last consolidation; empty before the first."""
-    candidates: int = 0
+    waiting: int
     """The number of threads that wait for extraction."""
-    holder: LeaseHolder | None = None
-    """The process that is consolidating now; None if there is none."""
+    holder: str
+    """The process that is consolidating now, as text; empty if there is none."""
+    engine: str = ""
+    """The engine that an extraction would use; `why` is the reason for it."""
+    why: str = ""
+    to_notes: bool = False
+    """Whether each result becomes a note to the agent."""
 
 
 class ExtractService:
@@ -613,8 +619,8 @@ class ExtractService:
         extraction = self._parts.run.home.extraction
         return extraction is not None and extraction.extracts_to_notes
 
-    def status(self, request: ExtractRequest) -> ExtractStatus:
-        """Return the state of the extraction for the footer."""
+    def status(self, request: ExtractRequest) -> ExtractView:
+        """Return the state of the extraction for the footer, without the engine."""
         directories, rows = self._parts.state.directories(), tuple(self._parts.state.rows().values())
         if request.project_path is not None:
             bucket = bucket_of(normalised_cwd(request.project_path))
@@ -629,11 +635,12 @@ class ExtractService:
             self._parts.run.leases.holder(directory_lease_name(self._parts.run.home_id, bucket))
             for bucket in directories
         )
-        return ExtractStatus(
+        held = next((holder for holder in holders if holder is not None), None)
+        return ExtractView(
             max(times, default=None),
             "" if last is None else last.outcome,
             waiting,
-            next((holder for holder in holders if holder is not None), None),
+            "" if held is None else f"Process {held.owner.pid}: {held.purpose}",
         )
 
     def run(
@@ -658,16 +665,15 @@ class ExtractService:
             self._parts.run.guard.require_context(context)
         except ReadOnlyStore as error:
             self._reporter.stood_down(error)
-            return ExtractResult("failed", str(error), engines.name, reason=error.reason)
+            return ExtractResult("", "failed", str(error), error.reason, engine=engines.name)
         try:
             refuse_while_agent_writes(self._parts.run.home, lock_dir=self._parts.run.guard.lock_dir)
             recover(self._parts.run, "recovery before an extraction")
             selection = self.plan(request)
             waiting = self._waiting(request)
         except UserError as error:
-            return ExtractResult(
-                "failed", error.title, engines.name, reason=error.reason, next_step=error.next_step
-            )
+            title, reason, next_step = error.title, error.reason, error.next_step
+            return ExtractResult("", "failed", title, reason, next_step=next_step, engine=engines.name)
         self._reporter.candidates(selection, engines.name)
         around = Around(
             self._parts,
@@ -750,8 +756,7 @@ class _ExtractionWork:
                 teller.ended(part, "skipped", f"Left out: {SKIP_WORDS[end.reason]}.")
             else:
                 self._around.reporter.ended(end)
-                good: Stage = "persisted" if end.outcome == "completed" else "skipped"
-                teller.ended(part, _stage_of(end, good), end.summary)
+                teller.ended(part, end.stage, end.summary)
             return end
 
         for thread in threads:
@@ -778,7 +783,7 @@ class _ExtractionWork:
                 )
             else:
                 self._around.reporter.ended(end)
-                teller.ended(part, _stage_of(end, "consolidated"), end.summary)
+                teller.ended(part, end.stage, end.summary)
             return end
 
         return tuple(end for end in await self._all(one(row) for row in rows) if end is not None)
@@ -823,17 +828,10 @@ class _Teller:
         self.tell(replace(part, stage=stage, text=text))
 
 
-def _stage_of(end: PartEnd, good: Stage) -> Stage:
-    """Return the last stage of a part: `good` if it succeeded."""
-    if end.succeeded:
-        return good
-    return "cancelled" if end.outcome == "cancelled" else "failed"
-
-
 def _cancelled(part: ExtractProgress) -> PartEnd:
     """Return the end of a part that was cancelled before it began."""
-    summary = "Cancelled before it started."
-    return PartEnd(part.kind, part.id, part.title, part.project_path, "cancelled", summary, "cancelled")
+    where = columns(part, "kind id title project_path=project_path")
+    return PartEnd("", "cancelled", "Cancelled before it started.", "cancelled", **where)
 
 
 def _says_too_little(thread: Thread) -> bool:
@@ -886,13 +884,14 @@ def _result(
     elif not parts:
         summary = "There is nothing to extract."
     return ExtractResult(
+        "",
         outcome,
         summary,
-        engine,
-        len(selection.chosen),
-        rollouts,
-        directories,
-        skipped,
         reason,
-        next_step,
+        next_step=next_step,
+        engine=engine,
+        candidates=len(selection.chosen),
+        rollouts=rollouts,
+        directories=directories,
+        skipped=skipped,
     )

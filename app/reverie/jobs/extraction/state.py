@@ -32,10 +32,10 @@ from reverie.files.directory import ensure_private, own_is_there
 from reverie.files.sqlite import is_busy, refuse_irregular, why
 from reverie.memory.write_guard import ReadOnlyStore
 from reverie.runs.activity import Activity
-from reverie.runs.record import SUCCEEDED, Outcome
+from reverie.runs.record import RunResult
 from reverie.text.redact import redact
 from reverie.text.summaries import some
-from reverie.values import Struct, astuple, columns, field
+from reverie.values import Struct, astuple, columns
 
 TRACE_BYTES = 300_000
 TRACE_MARKER = "\n\n[... TRACE MEMORY TRUNCATED ...]\n\n"
@@ -644,26 +644,25 @@ class ExtractProgress(Struct, frozen=True):
 Tell = Callable[[ExtractProgress], None]
 
 
-class PartEnd(Struct, frozen=True):
+class PartEnd(RunResult, frozen=True, kw_only=True):
     """End of one rollout or of one directory's consolidation."""
 
     kind: Literal["rollout", "directory"]
     id: str
     title: str
     project_path: str
-    outcome: Outcome
-    summary: str
-    reason: str = ""
-    next_step: str = ""
-    run_id: str = ""
     bucket: str = ""
-    usage: Mapping[str, int] | None = None
-    cost_usd: float | None = None
 
     @property
-    def succeeded(self) -> bool:
-        """Whether the part ended well."""
-        return self.outcome in SUCCEEDED
+    def stage(self) -> Stage:
+        """The last stage of the part."""
+        if self.outcome in ("cancelled", "skipped"):
+            return self.outcome
+        if not self.succeeded:
+            return "failed"
+        if self.kind == "directory":
+            return "consolidated"
+        return "persisted" if self.outcome == "completed" else "skipped"
 
     def as_json(self) -> dict[str, Any]:
         """Return this part as it appears in the output of `reverie extract --json`."""
@@ -676,23 +675,14 @@ class PartEnd(Struct, frozen=True):
         }
 
 
-class ExtractResult(Struct, frozen=True):
+class ExtractResult(RunResult, frozen=True, kw_only=True):
     """The result of an extraction."""
 
-    outcome: Outcome
-    summary: str
     engine: str
     candidates: int = 0
     rollouts: tuple[PartEnd, ...] = ()
     directories: tuple[PartEnd, ...] = ()
-    skipped: tuple[SkippedThread, ...] = field(default=())
-    reason: str = ""
-    next_step: str = ""
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the extraction ended well."""
-        return self.outcome in SUCCEEDED
+    skipped: tuple[SkippedThread, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the output of `reverie extract --json`."""

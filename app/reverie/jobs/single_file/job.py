@@ -8,6 +8,7 @@ Threading: one run, one event loop. Failure: reported in the `EngineResult`.
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -92,6 +93,11 @@ class FileEngine(Protocol[TaskIn, DraftIn]):
 
     async def edit(self, task: TaskIn, draft: DraftIn, cancelled: Callable[[], bool]) -> EngineResult:
         """Edit the draft until done or until `cancelled()` is true."""
+
+
+def json_of(value: Any) -> str:
+    """Return `value` as JSON in the form that JavaScript's `JSON.stringify` writes."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class _Engine(Generic[Task, Draft]):

@@ -6,7 +6,6 @@ The functions on sections are in `notes_sections`, the rules in `notes_rules`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from collections import deque
@@ -21,7 +20,14 @@ from reverie.errors import StoreError, user_error_from_os
 from reverie.files.directory import Directory, SwappedError, real_path
 from reverie.files.rooted import EscapesRoot
 from reverie.jobs.single_file.draft import ALL, Edit, FileDraft
-from reverie.jobs.single_file.job import FileEngine, FileModelEngine, FileRulesEngine, FileTask, SingleFileJob
+from reverie.jobs.single_file.job import (
+    FileEngine,
+    FileModelEngine,
+    FileRulesEngine,
+    FileTask,
+    SingleFileJob,
+    json_of,
+)
 from reverie.jobs.single_file.notes_rules import filled, found_in, own_lines, safe, shortened
 from reverie.jobs.single_file.notes_sections import (
     SECTION_TOKENS,
@@ -150,7 +156,7 @@ def newest(messages: Iterable[Message], *, max_chars: int = MAX_CHARS) -> tuple[
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return the messages as JSON for a model, each text truncated to its limit."""
-    return json.dumps([_shown(message) for message in messages], ensure_ascii=False, separators=(",", ":"))
+    return json_of([_shown(message) for message in messages])
 
 
 def _shown(message: Message) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -63,7 +63,11 @@ def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[
             elif tool.name in _EDITS and isinstance(path, str) and "`" not in path and "\n" not in path:
                 files[path] = files.pop(path, 0) + 1
             elif tool.name in _LISTS:
-                todo = list(_open_items(arguments.get("todos")))
+                todo = [
+                    item["content"]
+                    for item in objects_of(arguments.get("todos"))
+                    if item.get("status") != "completed" and isinstance(item.get("content"), str)
+                ]
         elif message.kind == "message" and message.speaker == "user":
             asked.append(message)
             errors += [f"- Corrected: {shortened(said)}" for said in corrections(message.text)]
@@ -197,12 +201,6 @@ def _within(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
         else:
             kept.append(line)
     return kept
-
-
-def _open_items(todos: Any) -> Iterator[str]:
-    for item in objects_of(todos):
-        if item.get("status") != "completed" and isinstance(item.get("content"), str):
-            yield item["content"]
 
 
 def _arguments(text: str) -> Mapping[str, Any]:

@@ -5,11 +5,11 @@ Threading: pure. Failure: none.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from reverie.agents.transcripts import TailEvent
+from reverie.jobs.single_file.job import json_of
 from reverie.llm.wire import sanitise
 from reverie.text.redact import in_texts
 from reverie.text.summaries import between_words, cut_utf16, utf16_length
@@ -89,11 +89,6 @@ def clamped(event: dict[str, Any], max_chars: int) -> list[dict[str, Any]]:
         if utf16_length(json_of([candidate])) <= max_chars:
             return [candidate]
     return []
-
-
-def json_of(value: Any) -> str:
-    """Return `value` as JSON in the form that JavaScript's `JSON.stringify` writes."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _event(row: TailEvent) -> dict[str, Any] | None:

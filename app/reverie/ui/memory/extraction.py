@@ -34,8 +34,9 @@ from reverie.ui.widgets.messages import MessageBar
 from reverie.values import replace
 
 if TYPE_CHECKING:
+    from reverie.jobs.extraction.service import ExtractView
     from reverie.jobs.extraction.state import ExtractProgress, ExtractResult, PartEnd
-    from reverie.services.background import ExtractCandidate, ExtractView
+    from reverie.services.background import ExtractCandidate
     from reverie.services.views import ConsentView
 
 
@@ -536,16 +537,8 @@ class ExtractDialog(QDialog):
         if item is None:
             title = part.title or part.id if part.kind == "rollout" else self.tr("Consolidation")
             item = self._row(part.id, "waiting", title, part.project_path, None, "")
-        done = "persisted" if part.kind == "rollout" else "consolidated"
-        if part.kind == "rollout" and part.outcome == "unchanged":
-            done = "skipped"  # there was nothing to remember
-        state = (
-            done
-            if part.succeeded
-            else {"cancelled": "cancelled", "skipped": "skipped"}.get(part.outcome, "failed")
-        )
         told = part.summary if part.succeeded else part.reason or part.summary
-        self._say(item, state, " ".join(each for each in (told, part.next_step) if each))
+        self._say(item, part.stage, " ".join(each for each in (told, part.next_step) if each))
         item.setData(0, _RUN, part.run_id)
 
     def _row(

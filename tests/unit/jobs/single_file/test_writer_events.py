@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from helpers.chats import Chat
 from reverie.agents.mux.tail import newest_rows
-from reverie.jobs.single_file.writer_events import LEFT_OUT, TRUNCATED, clamped, events_of, json_of, trimmed
+from reverie.jobs.single_file.job import json_of
+from reverie.jobs.single_file.writer_events import LEFT_OUT, TRUNCATED, clamped, events_of, trimmed
 from reverie.text.summaries import utf16_length
 
 
