@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import shutil
+from collections import Counter
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from helpers.engines import ScriptedEngine
 from helpers.samples import snapshot
 from reverie.agents.scopes import Scope
 from reverie.errors import Unavailable, UserError
-from reverie.jobs.consolidate.review import MergedLine, merged_lines
+from reverie.jobs.consolidate.review import merged_lines
 from reverie.jobs.consolidate.run import DreamRequest
 from reverie.memory.commands import MemoryCommands
 from reverie.memory.diff import word_spans
@@ -221,10 +222,10 @@ def test_where_each_line_of_a_merged_memory_went() -> None:
     lines = [line for line in merged_lines(kept, gone, result) if line.fate]
     assert [line.fate for line in lines] == ["same", "moved", "reworded", "gone"]
     assert lines[2].match == "- The bike waits there now."
-    assert merge_words(lines) == (
+    assert merge_words(Counter(line.fate for line in lines)) == (
         "1 of 4 lines were here already. 1 line moved here. 1 line is reworded here. 1 line is removed."
     )
-    assert merge_words([MergedLine("a", "same")]) == "The only line was here already."
+    assert merge_words({"same": 1}) == "The only line was here already."
 
 
 def test_words_that_differ_are_found_and_lines_without_anything_in_common_are_left() -> None:

@@ -15,7 +15,8 @@ from reverie.jobs.consolidate.review import resolve, to_take_back
 from reverie.services.views import ReviewView
 from reverie.ui.changes import review
 from reverie.ui.changes import tab as tab_module
-from reverie.ui.changes.review import RESOLVED_AT_ONCE, Choices
+from reverie.ui.changes.diff import MergeView
+from reverie.ui.changes.review import MOST_ROWS, RESOLVED_AT_ONCE, Choices, ReviewPart, ReviewTree
 from reverie.ui.changes.rows import ChangeRow
 from reverie.ui.changes.tab import ChangesTab
 from reverie.ui.icons import Icons
@@ -149,3 +150,93 @@ def test_the_lines_of_a_hunk_are_counted_between_its_context() -> None:
     assert review._line_counts(around) == (5_000, 7_000)
     assert review._line_counts(replace(hunk, lines=())) == (0, 0)
     assert review._line_counts(replace(hunk, lines=((" ", "x"), ("+", "y")))) == (0, 1)
+
+
+MANY = [f"Line {number} of the memory." for number in range(MOST_ROWS * 24)]
+
+
+def divided(qtbot: Any) -> tuple[ReviewTree, Choices]:
+    """A file with 2.5 times as many hunks as the tree shows at once, and another file."""
+    changed = [line + " New." * (number % 10 == 0) for number, line in enumerate(MANY[: MOST_ROWS * 25])]
+    texts = "\n".join(MANY), "\n".join(changed)
+    choices, tree = Choices(view({A: texts[0], C: SHORT}, {A: texts[1], C: "x"})), ReviewTree()
+    qtbot.addWidget(tree)
+    tree.show_choices(choices)
+    return tree, choices
+
+
+def names(tree: ReviewTree) -> list[str]:
+    top = tree.topLevelItem(0)
+    assert top is not None
+    rows = [top.child(row) for row in range(top.childCount())]
+    return [row.text(0) for row in rows if not row.isHidden()]
+
+
+def test_the_rows_of_many_hunks_are_added_as_they_are_wanted(qtbot: Any) -> None:
+    tree, choices = divided(qtbot)
+    count = len(choices.view.groups[0].files[0].hunks)
+    assert count == len(MANY) // 10 > 2 * MOST_ROWS
+    assert len(names(tree)) == MOST_ROWS + 1
+    assert names(tree)[-1] == f"… and {count - MOST_ROWS} more"
+    top = tree.topLevelItem(0)
+    assert top is not None
+    tree.setCurrentItem(top.child(MOST_ROWS))
+    assert len(names(tree)) == 2 * MOST_ROWS + 1
+    assert tree.part is not None
+    assert tree.part.hunk == MOST_ROWS, "the first of the new rows"
+    tree.setCurrentItem(top.child(2 * MOST_ROWS))
+    assert len(names(tree)) == count
+    assert "more" not in names(tree)[-1]
+
+
+def test_keys_and_clicks_reach_a_hunk_whose_row_is_not_there_yet(qtbot: Any) -> None:
+    tree, _choices = divided(qtbot)
+    assert tree.select_part(A, MOST_ROWS - 1)
+    tree.step(1)
+    assert tree.part is not None
+    assert tree.part.hunk == MOST_ROWS
+    assert tree.select_part(A, 2 * MOST_ROWS + 50)
+    assert tree.part is not None
+    assert tree.part.hunk == 2 * MOST_ROWS + 50
+    assert not tree.select_part("/memories/global/none.md", 0)
+
+
+def test_a_row_that_is_loaded_later_has_the_choice_of_its_hunk(qtbot: Any) -> None:
+    tree, choices = divided(qtbot)
+    group = choices.view.groups[0]
+    choices.take_file(group, group.files[0], False)
+    tree.follow()
+    assert tree.select_part(A, MOST_ROWS + 3)
+    item = tree.currentItem()
+    assert item is not None
+    assert item.checkState(0) == Qt.CheckState.Unchecked
+    tree.tick(True)
+    assert choices.file_taken(group, group.files[0]) == "some"
+    assert choices.count_to_apply == 2
+
+
+def test_the_files_of_a_large_group_are_added_as_they_are_wanted(qtbot: Any) -> None:
+    count = MOST_ROWS + 30
+    paths = [f"/memories/global/f{number}.md" for number in range(count)]
+    tree = ReviewTree()
+    qtbot.addWidget(tree)
+    made = view(dict.fromkeys(paths, "a\n"), dict.fromkeys(paths, "b\n"))
+    tree.show_choices(Choices(made))
+    assert tree.topLevelItemCount() == min(len(made.groups), MOST_ROWS + 1)
+    assert tree.select_part(paths[-1], None)
+
+
+class Lines(tuple[Any, ...]):
+    """Lines that fail when each of them is looked at; a part of them can be taken."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("all lines of a merge were looked at")
+
+
+def test_the_lines_of_a_merge_are_not_counted_when_it_is_shown(qtbot: Any) -> None:
+    group = merged(LONG).groups[0]
+    group = replace(group, merged={path: Lines(lines) for path, lines in group.merged.items()})
+    shown = MergeView()
+    qtbot.addWidget(shown)
+    assert shown.show_merge(ReviewPart(group))
+    assert shown.summary.text() == "0 of 2000 lines were here already. 2,000 lines moved here."

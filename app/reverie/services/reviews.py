@@ -8,6 +8,7 @@ Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -123,7 +124,8 @@ def review_group(group: ReviewedGroup) -> ReviewGroup:
     """Convert a group to its view."""
     files = tuple(_file(file) for file in group.files)
     merged = _merged(files) if group.kind == "merge" else {}
-    return ReviewGroup(group.index, group.kind, group.reason, files, merged)
+    fates = {path: Counter(line.fate for line in lines) for path, lines in merged.items()}
+    return ReviewGroup(group.index, group.kind, group.reason, files, merged, fates)
 
 
 def _merged(files: Sequence[ReviewFile]) -> dict[str, tuple[MergedLine, ...]]:

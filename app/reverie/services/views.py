@@ -20,7 +20,7 @@ from reverie.agents.capabilities import StatusLine
 from reverie.agents.identity import KnownHome
 from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.locks import LeaseHolder
-from reverie.jobs.consolidate.review import GroupKind, MergedLine, Review
+from reverie.jobs.consolidate.review import Fate, GroupKind, MergedLine, Review
 from reverie.memory.diff import InvisibleKind, WordSpans
 from reverie.memory.listing import (
     FileChanges,
@@ -312,6 +312,8 @@ class ReviewGroup(Struct, frozen=True):
     files: tuple[ReviewFile, ...]
     merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
     """Path of a memory that a merge removes -> where its lines are now."""
+    fates: Mapping[str, Mapping[Fate, int]] = field(default_factory=dict)
+    """Path of a memory that a merge removes -> the number of its lines of each fate."""
 
 
 class ReviewView(Struct, frozen=True):

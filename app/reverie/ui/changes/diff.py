@@ -12,7 +12,7 @@ Threading: GUI thread; `PaneReader` reads in jobs and drops outdated results.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.jobs.consolidate.review import MergedLine
+from reverie.jobs.consolidate.review import Fate, MergedLine
 from reverie.ui.appearance import GAP, UNIT, Theme, mixed, monospace
 from reverie.ui.changes.review import Choices, ReviewPart, card_notes, group_words, hunk_words
 from reverie.ui.changes.rows import actor
@@ -312,7 +312,10 @@ class MergeView(Column):
         chosen = [file for file in gone if part is not None and part.file is file] or gone
         into = kept[0]
         lines = [(file, group.merged.get(file.path, ())) for file in chosen]
-        self.summary.say(merge_words([line for _file, found in lines for line in found]))
+        fates = Counter[Fate]()
+        for file in chosen:
+            fates.update(group.fates.get(file.path, {}))
+        self.summary.say(merge_words(fates))
         self.kept_name.say(self.tr("{name} (kept)").format(name=_name(into.old_path or into.path)))
         names = ", ".join(_name(file.path) for file, _found in lines)
         self.gone_name.say(self.tr("{name} (removed)").format(name=names))
@@ -352,9 +355,9 @@ class MergeView(Column):
         self.sides.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
 
 
-def merge_words(lines: Sequence[MergedLine]) -> str:
-    """Return a summary of the lines' marks, such as `6 of 8 lines were here already. 2 moved here`."""
-    counts = Counter(line.fate for line in lines)
+def merge_words(counts: Mapping[Fate, int]) -> str:
+    """Return a summary of the fates of lines, such as `6 of 8 lines were here already. 2 moved here`."""
+    counts = Counter(counts)
     known = sum(counts[fate] for fate in ("same", "moved", "reworded", "gone"))
     said = [tr("{count} of {all} lines were here already.").format(count=counts["same"], all=known)]
     if known == 1:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import (
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 
 
 _ROLE = Qt.ItemDataRole.UserRole
+MOST_ROWS = 200
+"""The most rows that are added below a row at once; a last row then loads as many more."""
 
 
 class FileRowDelegate(QStyledItemDelegate):
@@ -89,6 +92,8 @@ class ReviewTree(QTreeWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._choices: Choices | None = None
+        self._rest: dict[int, tuple[QTreeWidgetItem, Iterator[QTreeWidgetItem], int]] = {}
+        """The rows that load more, by their `id`, with the rows still to be added and the number of these."""
         super().__init__(parent)
         self.setAccessibleName(self.tr("Changes"))
         self.setColumnCount(2)
@@ -111,6 +116,7 @@ class ReviewTree(QTreeWidget):
         self._choices = choices
         with QSignalBlocker(self):
             self.clear()
+            self._rest = {}
             if choices is not None:
                 self._fill(choices)
         first = self.topLevelItem(0)
@@ -152,7 +158,8 @@ class ReviewTree(QTreeWidget):
         rows = list(self.parts())[::by]
         at = next((row for row, (_part, item) in enumerate(rows) if item is start), -1)
         for part, item in rows[at + 1 :]:
-            if part.file is not None and (part.hunk is None if files else item.childCount() == 0):
+            more = id(item) in self._rest
+            if more or (part.file is not None and (part.hunk is None if files else not item.childCount())):
                 self.setCurrentItem(item)
                 self.scrollToItem(item)
                 return
@@ -160,13 +167,18 @@ class ReviewTree(QTreeWidget):
     @Slot(str, int)
     def select_part(self, path: str, hunk: int | None) -> bool:
         """Select the file `path`, or its hunk `hunk` unless that is None; return whether it exists."""
-        best = None
-        for part, item in self.parts():
-            if part.file is not None and path in (part.file.path, part.file.old_path):
-                best = best or item
-                if part.hunk == hunk:
-                    best = item
-                    break
+        while True:
+            best = None
+            for part, item in self.parts():
+                if part.file is not None and path in (part.file.path, part.file.old_path):
+                    best = item if part.hunk == hunk else best or item
+                    if part.hunk == hunk:
+                        break
+            rest = (row for row, _rows, _left in self._rest.values() if best is None or row.parent() is best)
+            is_found = best is not None and best.data(0, _ROLE).hunk == hunk
+            if is_found or (more := next(rest, None)) is None:
+                break
+            self._load(more)
         if best is not None and best is not self.currentItem():
             self.setCurrentItem(best)
             self.scrollToItem(best)
@@ -187,32 +199,66 @@ class ReviewTree(QTreeWidget):
                 self._say_state(item, choices, part)
 
     def _fill(self, choices: Choices) -> None:
-        view = choices.view
-        for group in view.groups:
-            if len(group.files) == 1:
-                self.addTopLevelItem(self._file_item(group, group.files[0]))
-                continue
-            title = group_words(group, short=True)
-            top = self._item(ReviewPart(group), title, f"{title}\n{group.reason}")
-            self.addTopLevelItem(top)
-            top.addChildren([self._file_item(group, file) for file in group.files])
-            top.setExpanded(True)
+        view, root = choices.view, self.invisibleRootItem()
+        self._add(root, map(self._group_item, view.groups), len(view.groups))
         if view.refused:
             refused = self._item(
                 ReviewPart(), self.tr("Refused") if view.run is not None else self.tr("Not shown"), ""
             )
             refused.setText(1, str(len(view.refused)))
             self.addTopLevelItem(refused)
-            for sentence in view.refused:
-                refused.addChild(self._item(ReviewPart(refused=sentence), sentence, sentence))
+            rows = (self._item(ReviewPart(refused=sentence), sentence, sentence) for sentence in view.refused)
+            self._add(refused, rows, len(view.refused))
+        for part, item in self.parts():
+            item.setExpanded(part.group is not None and part.file is None)
         self.follow()
+
+    def _add(self, above: QTreeWidgetItem, rows: Iterator[QTreeWidgetItem], count: int) -> None:
+        """Add the first of `count` rows below `above`, and a row that loads more if there are more."""
+        above.addChildren(list(islice(rows, MOST_ROWS)))
+        if count > MOST_ROWS:
+            more = self._item(ReviewPart(), "", "")
+            above.addChild(more)
+            self._wait(more, rows, count - MOST_ROWS)
+
+    def _wait(self, more: QTreeWidgetItem, rows: Iterator[QTreeWidgetItem], left: int) -> None:
+        more.setText(0, self.tr("… and {n} more").format(n=left))
+        self._rest[id(more)] = more, rows, left
+
+    def _load(self, more: QTreeWidgetItem) -> QTreeWidgetItem:
+        """Add the next rows above the row `more` and return the first; hide `more` after the last."""
+        _more, rows, left = self._rest.pop(id(more))
+        above, added = more.parent() or self.invisibleRootItem(), list(islice(rows, MOST_ROWS))
+        with QSignalBlocker(self):
+            above.insertChildren(above.indexOfChild(more), added)
+            if left > len(added):
+                self._wait(more, rows, left - len(added))
+            else:
+                more.setHidden(True)
+            for item in added:
+                part = item.data(0, _ROLE)
+                item.setExpanded(part.group is not None and part.file is None)
+            self.follow()
+        return added[0]
+
+    def _group_item(self, group: ReviewGroup) -> QTreeWidgetItem:
+        """Return the row of a group with its files, or of its only file."""
+        if len(group.files) == 1:
+            return self._file_item(group, group.files[0])
+        title = group_words(group, short=True)
+        top = self._item(ReviewPart(group), title, f"{title}\n{group.reason}")
+        self._add(top, (self._file_item(group, file) for file in group.files), len(group.files))
+        return top
 
     def _file_item(self, group: ReviewGroup, file: ReviewFile) -> QTreeWidgetItem:
         """Return the row of a file, with a row for each of its hunks if it has several."""
         made = self._item(ReviewPart(group, file), file_words(file), file.path)
         if len(file.hunks) > 1:
-            for hunk in file.hunks:
-                made.addChild(self._item(ReviewPart(group, file, hunk.index), hunk_words(file, hunk), ""))
+            rows = (
+                self._item(ReviewPart(group, file, hunk.index), hunk_words(file, hunk), "")
+                for hunk in file.hunks
+            )
+            self._add(made, rows, len(file.hunks))
         return made
 
     def _item(self, part: ReviewPart, text: str, tip: str) -> QTreeWidgetItem:
@@ -269,7 +315,11 @@ class ReviewTree(QTreeWidget):
 
     @Slot()
     def _on_current(self) -> None:
-        self.picked.emit(self.part)
+        current = self.currentItem()
+        if current is not None and id(current) in self._rest:
+            self.setCurrentItem(self._load(current))
+        else:
+            self.picked.emit(self.part)
 
     @Slot(QTreeWidgetItem, int)
     def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
@@ -395,13 +445,15 @@ def card_notes(card: ReportCard | None, file: ReviewFile) -> dict[int, list[str]
         (each.path, each.line, tr("Broken link: {target}").format(target=each.target))
         for each in card.broken_links
     ]
+    before = [note for note in before if note[0] == was]
+    after = [note for note in after if note[0] == now]
     found: dict[int, list[str]] = {}
     grown = 0
-    for hunk in file.hunks:
+    for hunk in file.hunks if before or after else ():
         removed, added = _line_counts(hunk)
         start = hunk.start + grown
-        notes = [said for path, line, said in before if path == was and 0 < line - hunk.start <= removed]
-        notes += [said for path, line, said in after if path == now and 0 < line - start <= added]
+        notes = [said for _path, line, said in before if 0 < line - hunk.start <= removed]
+        notes += [said for _path, line, said in after if 0 < line - start <= added]
         if notes:
             found[hunk.index] = list(dict.fromkeys(notes))
         grown += added - removed
@@ -666,7 +718,8 @@ class Choices:
             return "none"
         if file.path in self.selection.edited_files:
             return "all"
-        return _sum(self.hunk_taken(group, file, hunk.index) for hunk in file.hunks)
+        rejected = len(self.selection.rejected_hunks.get(file.path, ()))
+        return "none" if rejected >= len(file.hunks) else "some" if rejected else "all"
 
     def group_taken(self, group: ReviewGroup) -> Taken:
         """Return whether all, some or none of the group's files are accepted."""
@@ -688,8 +741,10 @@ class Choices:
 
     def is_gone(self, file: ReviewFile, index: int | None = None) -> bool:
         """Return whether the whole file, or the hunk `index`, has been undone already."""
-        gone = self._gone(file)
-        return bool(gone) and (index in gone if index is not None else len(gone) == len(file.hunks))
+        gone = self.view.taken_back.get(file.path, frozenset())
+        if gone is None or index is None:
+            return bool(file.hunks) and self._count_gone(file) == len(file.hunks)
+        return index in gone
 
     def goes_back(self, file: ReviewFile, index: int | None = None) -> bool:
         """Return whether the file, or the hunk `index`, is marked to be undone.
@@ -750,9 +805,7 @@ class Choices:
     def count_to_take_back(self) -> int:
         """The number of changes marked to be undone: hunks, and created, deleted or renamed files."""
         return sum(
-            int(self.goes_back(file))
-            if file.verb != "edit"
-            else sum(self.goes_back(file, hunk.index) for hunk in file.hunks)
+            int(self.goes_back(file)) if file.verb != "edit" else self._count_back(file)
             for group in self.view.groups
             for file in group.files
         )
@@ -761,10 +814,20 @@ class Choices:
     def count_standing(self) -> int:
         """The number of changes of a finished run that have not been undone."""
         return sum(
-            int(not self.is_gone(file)) if file.verb != "edit" else len(file.hunks) - len(self._gone(file))
+            int(not self.is_gone(file)) if file.verb != "edit" else len(file.hunks) - self._count_gone(file)
             for group in self.view.groups
             for file in group.files
         )
+
+    def _count_back(self, file: ReviewFile) -> int:
+        """Return the number of hunks of an edited file that are marked to be undone."""
+        hunks = self.to_take_back.get(file.path, frozenset())
+        return len(file.hunks) - self._count_gone(file) if hunks is None else len(hunks)
+
+    def _count_gone(self, file: ReviewFile) -> int:
+        """Return the number of hunks that have been undone."""
+        found = self.view.taken_back.get(file.path, frozenset())
+        return len(file.hunks) if found is None else len(found)
 
     def _gone(self, file: ReviewFile) -> frozenset[int]:
         """Return the indexes of the hunks that have been undone."""
@@ -781,16 +844,17 @@ class Choices:
         """The number of changes that would be made: hunks, and created, deleted or renamed files."""
         changed = self._resolution.files
         return sum(
-            sum(self._is_applied(group, file, hunk.index) for hunk in file.hunks)
-            if file.verb == "edit"
-            else 1
+            self._count_taken(group, file) if file.verb == "edit" else 1
             for group in self.view.groups
             for file in group.files
             if any(path in changed for path in (file.path, file.old_path))
         )
 
-    def _is_applied(self, group: ReviewGroup, file: ReviewFile, index: int) -> bool:
-        return file.path in self.selection.edited_files or self.hunk_taken(group, file, index)
+    def _count_taken(self, group: ReviewGroup, file: ReviewFile) -> int:
+        """Return the number of accepted hunks of a file."""
+        taken = self.file_taken(group, file)
+        rejected = len(self.selection.rejected_hunks.get(file.path, ())) if taken == "some" else 0
+        return 0 if taken == "none" else len(file.hunks) - rejected
 
     @property
     def count_of_all(self) -> int:
@@ -947,9 +1011,3 @@ class Choices:
 def _is_utf8(text: str) -> bool:
     """Return whether a text can be encoded as UTF-8, so that a text box can hold all of it."""
     return text == text.encode("utf-8", "ignore").decode()
-
-
-def _sum(states: Iterator[bool]) -> Taken:
-    """Return "all", "some" or "none", depending on how many of the states are True."""
-    found = set(states)
-    return "some" if len(found) > 1 else "all" if True in found else "none"
