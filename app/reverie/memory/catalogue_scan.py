@@ -18,15 +18,7 @@ from typing import Literal, NamedTuple
 from reverie.agents.never_opened import never_opened
 from reverie.agents.scopes import ScopeRoot
 from reverie.errors import NotRegularFileError
-from reverie.files.directory import (
-    Directory,
-    Stamp,
-    SwappedError,
-    at_rest,
-    open_regular,
-    real_path,
-    stamp_of,
-)
+from reverie.files.directory import Directory, Stamp, SwappedError, at_rest, open_regular, real_path, stamp_of
 from reverie.memory.listing import NO_CAPS, Handle, ScopeScanner, is_gone, read_entry
 from reverie.values import Struct
 

@@ -78,11 +78,7 @@ class _Project:
             return self._given_up(error)
 
     def check(
-        self,
-        notes: Sequence[CheckedNote],
-        check: Callable[[], None] = no_check,
-        *,
-        stale_only: bool = False,
+        self, notes: Sequence[CheckedNote], check: Callable[[], None] = no_check, *, stale_only: bool = False
     ) -> ClaimReport:
         """Check the claims of these notes against the repository as read by the last `look`."""
         try:

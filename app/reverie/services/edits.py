@@ -21,14 +21,7 @@ from pathlib import Path
 
 from reverie.agents.base import Companion
 from reverie.agents.scopes import Scope, ScopeContext, ScopeRoot
-from reverie.errors import (
-    CHANGED_SINCE,
-    Conflict,
-    StoreError,
-    Unavailable,
-    user_error_from_os,
-    warned,
-)
+from reverie.errors import CHANGED_SINCE, Conflict, StoreError, Unavailable, user_error_from_os, warned
 from reverie.files.atomic import Undurable, is_write_protected, write_protected
 from reverie.files.directory import is_link, real_path
 from reverie.files.locks import file_lock

@@ -23,12 +23,7 @@ from typing import Any, Literal
 from reverie.agents.base import TranscriptSource
 from reverie.agents.capabilities import AntiPattern
 from reverie.agents.loki.locations import DERIVED, FOLDERS, namespaces
-from reverie.agents.loki.records import (
-    anti_patterns_of,
-    errors_of,
-    parse_to_write,
-    read_object,
-)
+from reverie.agents.loki.records import anti_patterns_of, errors_of, parse_to_write, read_object
 from reverie.agents.loki.rendering import rendered
 from reverie.agents.scopes import Scope, ScopeRoot
 from reverie.errors import Conflict, StoreError, Unavailable, warned

@@ -231,11 +231,7 @@ class Models(ModelServices):
     """The service for the models that one home can use."""
 
     def __init__(
-        self,
-        parts: HomeContainer,
-        *,
-        env: Mapping[str, str] | None = None,
-        keys: KeyStore | None = None,
+        self, parts: HomeContainer, *, env: Mapping[str, str] | None = None, keys: KeyStore | None = None
     ) -> None:
         super().__init__(
             lambda: parts.settings,

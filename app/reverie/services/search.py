@@ -339,10 +339,7 @@ class SearchService:
                 hit, share = None if exact is None else replace(exact, matched="any"), 0.0
             if hit is not None:
                 (before if is_here and share >= _BEFORE_OTHERS else after).append(hit)
-        return (
-            sorted(before, key=lambda hit: -hit.score),
-            sorted(after, key=lambda hit: -hit.score),
-        )
+        return (sorted(before, key=lambda hit: -hit.score), sorted(after, key=lambda hit: -hit.score))
 
     def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> tuple[SearchHit | None, float]:
         """Return the hit for `doc` and the share of the query's words that its text contains.

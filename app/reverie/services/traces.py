@@ -878,11 +878,7 @@ class TranscriptService:
             return _page_with(transcript, number, check)
 
     def last(
-        self,
-        source: TranscriptSource,
-        *,
-        check: Callable[[], None] = no_check,
-        client: Hashable = None,
+        self, source: TranscriptSource, *, check: Callable[[], None] = no_check, client: Hashable = None
     ) -> Page:
         """Return the last page of a transcript's messages."""
         with self._reading(client, source) as transcript:

@@ -22,13 +22,7 @@ from reverie.agents.scopes import Caps, Refusal, Scope, ScopeContext
 from reverie.files.locks import LeaseHolder
 from reverie.jobs.consolidate.review import Fate, GroupKind, MergedLine, Review
 from reverie.memory.diff import InvisibleKind, WordSpans
-from reverie.memory.listing import (
-    FileChanges,
-    LintFinding,
-    ScopeListing,
-    apply_changes,
-    changes_between,
-)
+from reverie.memory.listing import FileChanges, LintFinding, ScopeListing, apply_changes, changes_between
 from reverie.memory.scope_files import sha256_of_text
 from reverie.memory.search.snippets import Snippet
 from reverie.memory.usage_rules import MemoryUsage

@@ -17,13 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.agents.base import Companion, TitlesRead, rules_of
-from reverie.agents.scopes import (
-    Refusal,
-    Scope,
-    ScopeContext,
-    ScopeRoot,
-    ScopeUnavailable,
-)
+from reverie.agents.scopes import Refusal, Scope, ScopeContext, ScopeRoot, ScopeUnavailable
 from reverie.errors import StoreError, Unavailable
 from reverie.files.watch import Changes, Watcher
 from reverie.files.watch_sources import WatchTarget
@@ -118,13 +112,7 @@ class Workbench(HomeServices):
         home = self.parts.home
         contents = home.contents()
         return HomeInfo(
-            self.home_id,
-            home.root,
-            home.kind,
-            home.label,
-            contents,
-            contents.problems,
-            self.parts.adoptable,
+            self.home_id, home.root, home.kind, home.label, contents, contents.problems, self.parts.adoptable
         )
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:

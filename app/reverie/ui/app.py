@@ -20,13 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import (
-    QByteArray,
-    QMessageLogContext,
-    QTimer,
-    QtMsgType,
-    qInstallMessageHandler,
-)
+from PySide6.QtCore import QByteArray, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from reverie.clock import Clock, system_clock
@@ -35,10 +29,7 @@ from reverie.engine.start import StartingEngine
 from reverie.files.directory import MOST_LIMITS, ask_each
 from reverie.profile import Profile
 from reverie.services.machines import MachineAddress
-from reverie.services.window_state import (
-    Remembered,
-    read_remembered,
-)
+from reverie.services.window_state import Remembered, read_remembered
 from reverie.ui.crash_report import CrashReporter
 from reverie.ui.display import unreachable_display
 from reverie.ui.icons import Icons

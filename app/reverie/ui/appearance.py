@@ -12,12 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QFontDatabase,
-    QPalette,
-)
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication
 
 from reverie.values import Struct

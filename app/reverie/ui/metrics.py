@@ -5,10 +5,7 @@ The reference is a font of 13 pixels. Threading: GUI thread.
 
 from __future__ import annotations
 
-from PySide6.QtGui import (
-    QFont,
-    QFontInfo,
-)
+from PySide6.QtGui import QFont, QFontInfo
 
 _REFERENCE = 13
 

@@ -10,10 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QEventLoop,
-)
+from PySide6.QtCore import QCoreApplication, QEventLoop
 from PySide6.QtWidgets import QWidget
 
 from reverie.ui.tree.memory_tree import FileData, path_of

@@ -11,12 +11,7 @@ import socket
 from collections.abc import Iterator
 from types import FrameType
 
-from PySide6.QtCore import (
-    QObject,
-    QSocketNotifier,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
