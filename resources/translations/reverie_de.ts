@@ -3116,6 +3116,10 @@
         <source>undone</source>
         <translation>zurückgenommen</translation>
     </message>
+    <message>
+        <source>… and {n} more</source>
+        <translation>… und {n} weitere</translation>
+    </message>
 </context>
 <context>
     <name>RolloutConsent</name>
