@@ -74,7 +74,8 @@ def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[
         elif message.kind == "message" and message.speaker == "assistant" and message.text.strip():
             answers[len(asked)] = message.text
     work = [
-        f"- {_time(message.timestamp)} {shortened(message.text, 110)} → {shortened(answers[number], 110)}"
+        f"- {datetime.fromtimestamp(message.timestamp / 1000, UTC):%Y-%m-%d %H:%M} "
+        f"{shortened(message.text, 110)} → {shortened(answers[number], 110)}"
         for number, message in enumerate(asked, start=1)
         if message.timestamp is not None and number in answers
     ]
@@ -226,7 +227,3 @@ def shortened(text: str, most: int = _LINE_CHARS) -> str:
 def safe(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the lines that contain no secret."""
     return tuple(line for line in lines if not find_secrets(line))
-
-
-def _time(timestamp: int | None) -> str:
-    return datetime.fromtimestamp((timestamp or 0) / 1000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.agents.base import SessionPlace, Workspace
 from reverie.agents.capabilities import AgentWriterConfig, WriterPlace
+from reverie.agents.reading import as_object
 from reverie.agents.scopes import ScopeContext
 from reverie.agents.transcripts import Tail, TailEvent, TailPosition
 from reverie.errors import UserError
@@ -364,7 +365,10 @@ class WriterService(FileService[WriterOutcome]):
         self.note("attempt", text, workspace_id, run_id=run_id, details=details)
         calls: Counter[tuple[str, bool]] = Counter()
         for execution in attempt.get("toolExecutions", ()):
-            name, worked = str(execution.get("toolName")), _worked(execution)
+            name, worked = (
+                str(execution.get("toolName")),
+                as_object(execution.get("output")).get("success") is True,
+            )
             calls[name, worked] += 1
             log(f"tool call: {name} in attempt {index}: success={str(worked).lower()}", workspace_id)
         for (name, worked), times in calls.items():
@@ -383,8 +387,3 @@ def _attempt_words(attempt: Mapping[str, Any]) -> str:
     count = len(attempt.get("toolExecutions", ()))
     called = {0: "no tool was called", 1: "one tool was called"}.get(count, f"{count} tools were called")
     return f"{called}, and nothing was recorded."
-
-
-def _worked(execution: Mapping[str, Any]) -> bool:
-    output = execution.get("output")
-    return isinstance(output, Mapping) and output.get("success") is True

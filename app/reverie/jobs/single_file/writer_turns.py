@@ -155,7 +155,7 @@ def _finite(value: object) -> int | None:
     return math.floor(value)
 
 
-LEAST_INTERVAL, MOST_INTERVAL, DEFAULT_INTERVAL = 1, 50, 2
+LEAST_INTERVAL, MOST_INTERVAL = 1, 50
 
 
 class Interval(Struct, frozen=True):
@@ -173,15 +173,11 @@ def interval_of(setting: int, wish: object) -> Interval:
 
     `wish` is the agent's value as read from its file, None if it has none.
     """
-    if wish is None:
-        return _checked(setting, "settings")
-    return _checked(wish, "agent")
-
-
-def _checked(value: object, source: Literal["agent", "settings"]) -> Interval:
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
-    if whole and isinstance(value, int | float) and LEAST_INTERVAL <= value <= MOST_INTERVAL:
-        return Interval(int(value), source)
+    value = setting if wish is None else wish
+    source: Literal["agent", "settings"] = "settings" if wish is None else "agent"
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if float(number).is_integer() and LEAST_INTERVAL <= number <= MOST_INTERVAL:
+        return Interval(int(number), source)
     problem = f"{str(value)[:40]!r} is not a number of turns from {LEAST_INTERVAL} to {MOST_INTERVAL}"
     return Interval(None, source, problem)
 
