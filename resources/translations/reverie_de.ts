@@ -6990,6 +6990,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>N&amp;ebeneinander</translation>
     </message>
     <message>
+        <source>Similar, but different</source>
+        <translation>Ähnlich, aber verschieden</translation>
+    </message>
+    <message>
         <source>Since your last visit ({when}): {changes}. {tokens} tokens.</source>
         <translation>Seit dem letzten Blick ({when}): {changes}. {tokens} Tokens.</translation>
     </message>

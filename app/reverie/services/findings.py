@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 FindingKind = Literal[
     "near-duplicate",
     "successor",
+    "differing",
     "contradiction",
     "superseded",
     "secret",
@@ -60,8 +61,14 @@ _MARKS: dict[str, tuple[FindingKind, float]] = {
     "cut": ("cut", 0.88),
 }
 _STALE = 0.9
-_ALIKE = ("near-duplicate", "successor")
-_NOTICED = {"contradiction": 0.89, "superseded": 0.87, "successor": 0.85, "near-duplicate": 0.83}
+_ALIKE = ("near-duplicate", "successor", "differing")
+_NOTICED: dict[str, float] = {
+    "contradiction": 0.89,
+    "superseded": 0.87,
+    "successor": 0.85,
+    "differing": 0.84,
+    "near-duplicate": 0.83,
+}
 """Kind of a pair that a model noticed -> its score."""
 # Caps for rules that depend on no limit of an agent.
 _NO_CAPS = Caps(

@@ -2,6 +2,7 @@
 
 - `near-duplicate`: two notes have much in common, or a part of one has the content of the other
 - `successor`: like `near-duplicate`, but names or times show that one is a later version of the other
+- `differing`: like `near-duplicate`, but the notes state different things about the same
 - `contradiction`: another number, version, name or state for the same thing
 - `superseded`: an older note relies on something that a newer note calls removed, replaced, renamed or done
 
@@ -15,18 +16,26 @@ and each pair and may raise to stop.
 
 from __future__ import annotations
 
-import heapq
-import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from itertools import combinations, permutations
 from typing import Literal
 
-from reverie.jobs.consolidate.facts import Fact, compare, fact_key, read_facts, signature
+from reverie.jobs.consolidate.facts import Fact, fact_key, read_facts, signature
+from reverie.jobs.consolidate.facts import compare as compare_facts
+from reverie.jobs.consolidate.relations import (
+    STEM,
+    UNSPACED,
+    ComparedText,
+    Relation,
+    TextIndex,
+    compare,
+    terms_of,
+)
 from reverie.jobs.consolidate.rules.reading import name_words, without_managed
 from reverie.jobs.consolidate.rules.wording import FILLER_NAME_WORDS, FUNCTION_WORDS
 from reverie.memory.listing import no_check
@@ -35,7 +44,7 @@ from reverie.resources import load_table
 from reverie.text.patterns import pattern_of
 from reverie.values import Struct
 
-RelatedKind = Literal["near-duplicate", "successor", "contradiction", "superseded"]
+RelatedKind = Literal["near-duplicate", "successor", "differing", "contradiction", "superseded"]
 
 
 class RelatedNote(Struct, frozen=True):
@@ -75,31 +84,19 @@ _SUCCESSOR = 0.45
 _SIBLINGS = 0.95
 _SAME_SUBJECT = 0.12
 _ONE_WORD_SUBJECT = 0.3
-# The least share of the smaller note's lines that the other one has word for word.
-_CONTAINED = 0.5
-_LEAST_LINES = 4
-_LEAST_WORDS = 12
-# The least share of the smaller note's words, by weight, that the larger one has; the least similarity of the
-# two notes; and the least similarity of the smaller note to a part of the larger one.
-_COVERED = 0.75
-_COVERED_ALIKE = 0.2
-_COVERED_PART = 0.4
-# The least similarity of that part without any common line, because the vocabulary of one field alone makes
-# notes fairly similar.
-_COVERED_WORDS = 0.5
-_LEAST_PART = 8
-# The number of a note's rarest words by which similar notes are found.
-_LEADING = 60
-_STEM = 7
+# The least number of different words of a note that is compared.
+_LEAST_WORDS = 6
+# The least share of the smaller note's words that the other one has, with several common statements or fewer.
+_COVERED = 0.5
+_COVERED_ALONE = 0.8
+_SEVERAL = 4
 _MOST_OF_ONE = 3
 """The largest number of pairs reported per note.
 
 A few pairs are enough to show that the note belongs to a family.
 """
 _SHOWN = 160
-_PART = pattern_of(r"#{1,3} ")
 _WORD = pattern_of(r"[^\W_]+")
-_UNSPACED = pattern_of("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DATE = pattern_of(r"(20\d\d)[-_./ ]?(0[1-9]|1[0-2])[-_./ ]?([0-2]\d|3[01])")
 
 
@@ -122,6 +119,7 @@ class _Note:
         self.name, self.folders = name_words(note.path)
         self.stem = note.path.rpartition("/")[2].rpartition(".")[0]
         self.at = _written_at(note)
+        self.compared = ComparedText(self.path, self.text)
 
     def names(self, other: _Note) -> bool:
         """Return whether the note refers to `other` by its name; a name of one word does not count."""
@@ -146,24 +144,6 @@ class _Note:
     def changes(self) -> list[_WentAway]:
         """The things that, according to the note, no longer exist."""
         return list(_changes(self))
-
-    @cached_property
-    def parts(self) -> list[tuple[int, str]]:
-        """The text below each of its headings, with the line number of the heading."""
-        lines = self.rows
-        starts = [0, *(number for number, line in enumerate(lines) if number and _PART.match(line))]
-        ends = [*starts[1:], len(lines)]
-        return [(start + 1, "\n".join(lines[start:end])) for start, end in zip(starts, ends, strict=True)]
-
-    @cached_property
-    def lines(self) -> dict[str, int]:
-        """Its folded lines with the number of their first occurrence; short lines are left out."""
-        found: dict[str, int] = {}
-        for number, line in enumerate(self.rows, 1):
-            key = fact_key(line).lstrip("-*+#>| ")
-            if len(key) >= 16:
-                found.setdefault(key, number)
-        return found
 
     @cached_property
     def subject(self) -> frozenset[str]:
@@ -194,98 +174,18 @@ def _written_at(note: RelatedNote) -> int:
 
 
 class _Store:
-    """The notes of one store with the weights of their words."""
+    """The notes of one store with the index of their words."""
 
     def __init__(self, notes: Iterable[RelatedNote], check: Callable[[], None]) -> None:
         self.check = check
         self.notes = [_Note(note) for note in notes]
-        counted = []
-        for note in self.notes:
-            check()
-            counted.append(Counter(_terms(note.text)))
-        self.known_by: Counter[str] = Counter()
-        for terms in counted:
-            self.known_by.update(terms.keys())
-        total = len(self.notes)
-        self._rarity = {term: math.log(1 + total / count) for term, count in self.known_by.items()}
-        self._terms = [frozenset(terms) for terms in counted]
-        self.sizes = [len(terms) for terms in counted]
-        self._vectors = [_unit(terms, self._rarity) for terms in counted]
-        self._parts: dict[int, list[tuple[int, dict[str, float]]]] = {}
-
-    def similarity(self, one: int, other: int, without: Collection[str] = ()) -> float:
-        """Return the cosine similarity of two notes.
-
-        Rare words weigh most; words in `without` are ignored.
-        """
-        a, b = self._vectors[one], self._vectors[other]
-        if len(a) > len(b):
-            a, b = b, a
-        return sum(weight * b[term] for term, weight in a.items() if term in b and term not in without)
-
-    def covered(self, one: int, other: int) -> tuple[float, dict[int, int]]:
-        """Return how similar the smaller note is to the best matching part of the larger one, and where.
-
-        The similarity is 0 if it is below the limit, or if the larger note lacks too many words of the
-        smaller one. The second value maps the number of the larger note to the line on which the part begins;
-        it is empty if the similarity is 0.
-        """
-        small, large = sorted((one, other), key=lambda number: (self.sizes[number], number))
-        weights = {term: self._rarity[term] for term in self._terms[small]}
-        there = sum(weight for term, weight in weights.items() if term in self._terms[large])
-        if there < _COVERED * sum(weights.values()):
-            return 0.0, {}
-        own = self._vectors[small]
-        found = (
-            (sum(weight * part.get(term, 0.0) for term, weight in own.items()), line)
-            for line, part in self._parts_of(large)
-        )
-        best, line = max(found, default=(0.0, 1), key=lambda each: (each[0], -each[1]))
-        return (best, {large: line}) if best >= _COVERED_PART else (0.0, {})
-
-    def _parts_of(self, number: int) -> list[tuple[int, dict[str, float]]]:
-        if number not in self._parts:
-            counted = ((line, Counter(_terms(text))) for line, text in self.notes[number].parts)
-            self._parts[number] = [
-                (line, _unit(terms, self._rarity)) for line, terms in counted if len(terms) >= _LEAST_PART
-            ]
-        return self._parts[number]
+        self.index = TextIndex((note.text for note in self.notes), check)
 
     def is_rare(self, text: str) -> bool:
         """Return whether the text has several words, and one of them is in few notes."""
-        terms = set(_terms(text))
+        terms = set(terms_of(text))
         crowd = max(3, len(self.notes) // 20)
-        return len(terms) >= 3 and any(self.known_by[term] <= crowd for term in terms)
-
-    def partners(self) -> Iterator[tuple[int, int]]:
-        """Return the pairs of notes that share at least three of their characteristic words."""
-        where: dict[str, list[int]] = defaultdict(list)
-        crowd = max(12, len(self.notes) // 12)
-        for number, vector in enumerate(self._vectors):
-            self.check()
-            known = ((weight, term) for term, weight in vector.items() if 1 < self.known_by[term] <= crowd)
-            for _weight, term in heapq.nlargest(_LEADING, known):
-                where[term].append(number)
-        shared: Counter[tuple[int, int]] = Counter()
-        for numbers in where.values():
-            self.check()
-            shared.update(combinations(numbers, 2))
-        return (pair for pair, count in shared.items() if count >= 3)
-
-
-def _terms(text: str) -> Iterator[str]:
-    for found in _WORD.findall(text.casefold()):
-        if found.isascii() or not _UNSPACED.search(found):
-            if len(found) > 1:
-                yield found[:_STEM]
-        else:
-            yield from (found[at : at + 2] for at in range(max(1, len(found) - 1)))
-
-
-def _unit(terms: Mapping[str, int], rarity: Mapping[str, float]) -> dict[str, float]:
-    weights = {term: (1 + math.log(count)) * rarity[term] for term, count in terms.items()}
-    length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-    return {term: weight / length for term, weight in weights.items()}
+        return len(terms) >= 3 and any(self.index.known_by[term] <= crowd for term in terms)
 
 
 class _Words(Struct, frozen=True):
@@ -383,7 +283,7 @@ def _any_of(listed: str) -> re.Pattern[str]:
     Names in scripts with spaces only match as whole words.
     """
     names = sorted(_names(listed), key=len, reverse=True)
-    words = [each for each in names if each[0].isalpha() and not _UNSPACED.search(each)]
+    words = [each for each in names if each[0].isalpha() and not UNSPACED.search(each)]
     signs = [re.escape(each) for each in names if each not in words]
     whole = rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)"
     return re.compile("|".join([*signs, whole]), re.IGNORECASE)
@@ -403,37 +303,38 @@ def _products(listed: str) -> re.Pattern[str]:
 
 
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
-    """Yield near-duplicates and successors."""
-    found: list[tuple[float, bool, _Note, _Note, dict[str, int]]] = []
-    for one, other in _pairs(store):
+    """Yield near-duplicates, successors and notes that differ."""
+    found: list[tuple[float, RelatedKind, _Note, _Note, Relation]] = []
+    for one, other in store.index.related_pairs():
         store.check()
         first, second = store.notes[one], store.notes[other]
-        if min(store.sizes[one], store.sizes[other]) < _LEAST_WORDS or (first.is_past and second.is_past):
+        few = min(store.index.sizes[one], store.index.sizes[other]) < _LEAST_WORDS
+        if few or (first.is_past and second.is_past):
             continue
-        alike = store.similarity(one, other)
-        contained = _contained(first, second) if alike >= _SAME_SUBJECT else 0.0
+        alike = store.index.similarity(one, other)
+        relation = compare(first.compared, second.compared, store.check)
         older, newer, is_version = _in_order(first, second)
         is_sibling = not is_version and _are_siblings(first, second)
         least = _SIBLINGS if is_sibling else _SUCCESSOR if is_version else _ALIKE
-        covered, at = store.covered(one, other) if alike >= _COVERED_ALIKE else (0.0, {})
-        if covered < _COVERED_WORDS and not first.lines.keys() & second.lines.keys():
-            covered, at = 0.0, {}
-        if alike >= least or ((contained >= _CONTAINED or covered) and not is_sibling):
-            begins = {store.notes[number].path: line for number, line in at.items()}
-            found.append((max(alike, contained, covered), is_version, older, newer, begins))
+        several = len(relation.shared) >= _SEVERAL
+        covers = not is_sibling and relation.says_the_same
+        covers = covers and relation.score >= (_COVERED if several else _COVERED_ALONE)
+        if alike >= least or covers:
+            kind: RelatedKind = "successor" if is_version else "near-duplicate"
+            if not is_version and relation.differences and relation.kind != "exact":
+                kind = "differing"
+            found.append((max(alike, relation.score), kind, older, newer, relation))
     taken: Counter[str] = Counter()
     family: dict[str, str] = {}
-    for score, is_version, older, newer, begins in sorted(found, key=lambda each: (-each[0], each[2].path)):
+    for score, kind, older, newer, relation in sorted(found, key=lambda each: (-each[0], each[2].path)):
         first_one, first_other = _first_of(family, older.path), _first_of(family, newer.path)
         # For three notes with the same content, two pairs are enough.
         if first_one != first_other and max(taken[older.path], taken[newer.path]) < _MOST_OF_ONE:
             family[first_other] = first_one
             taken.update((older.path, newer.path))
+            evidence = _lines_of(relation, older, newer)
             yield RelatedNotes(
-                "successor" if is_version else "near-duplicate",
-                (older.path, newer.path),
-                _shared_lines(older, newer, begins),
-                round(0.3 + 0.6 * min(1.0, score), 4),
+                kind, (older.path, newer.path), evidence, round(0.3 + 0.6 * min(1.0, score), 4)
             )
 
 
@@ -442,19 +343,6 @@ def _first_of(family: Mapping[str, str], path: str) -> str:
     while path in family:
         path = family[path]
     return path
-
-
-def _pairs(store: _Store) -> Iterable[tuple[int, int]]:
-    few = len(store.notes) <= 24
-    return combinations(range(len(store.notes)), 2) if few else sorted(store.partners())
-
-
-def _contained(first: _Note, second: _Note) -> float:
-    """Return the share of the shorter note's lines that the other note has unchanged."""
-    small, large = sorted((first.lines, second.lines), key=len)
-    if len(small) < _LEAST_LINES:
-        return 0.0
-    return len(small.keys() & large.keys()) / len(small)
 
 
 def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
@@ -489,17 +377,19 @@ def _are_siblings(first: _Note, second: _Note) -> bool:
     return all(own) and bool(first.subject & second.subject) and first.folders == second.folders
 
 
-def _shared_lines(older: _Note, newer: _Note, begins: Mapping[str, int]) -> tuple[QuotedLine, ...]:
-    """Return the longest common line of two notes, quoted from each.
+def _lines_of(relation: Relation, older: _Note, newer: _Note) -> tuple[QuotedLine, ...]:
+    """Return the statements in which two notes differ, or else the longest that both have, quoted from each.
 
-    If there is none, return for each note the line in `begins`, or else its first line with content.
+    If there are none, return the first line with content of each.
     """
-    shared = older.lines.keys() & newer.lines.keys()
-    if shared:
-        longest = max(shared, key=lambda key: (min(len(key), 120), key))
-        return _evidence(older, older.lines[longest]), _evidence(newer, newer.lines[longest])
-    firsts = ((note, next(iter(note.lines.values()), 1)) for note in (older, newer))
-    return tuple(_evidence(note, begins.get(note.path, first)) for note, first in firsts)
+    pairs = [(each.first, each.second) for each in relation.differences if each.first.counts]
+    pairs = pairs[:1] or sorted(relation.shared, key=lambda each: (-min(len(each[0].key), 120), each[0].line))
+    for one, other in pairs[:1]:
+        line_of = {one.path: one.line, other.path: other.line}
+        return _evidence(older, line_of[older.path]), _evidence(newer, line_of[newer.path])
+    return tuple(
+        _evidence(note, next((fact.line for fact in note.compared.facts), 1)) for note in (older, newer)
+    )
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
@@ -509,7 +399,7 @@ def _evidence(note: _Note, line: int) -> QuotedLine:
     """
     lines = note.rows
     if line <= len(lines) and lines[line - 1].strip() == "---":
-        line = next((at for at in note.lines.values() if at > line), line)
+        line = next((fact.line for fact in note.compared.facts if fact.line > line), line)
     said = lines[line - 1].strip() if line <= len(lines) else ""
     return QuotedLine(note.path, line, said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…")
 
@@ -617,7 +507,9 @@ def _disagreement(store: _Store, one: _Stated, other: _Stated) -> float:
         return 0.0  # Each note of a numbered series has its own values.
     kind = one.slot[0]
     # The words of the two statements are left out, since they do not show that both mean the same thing.
-    alike = store.similarity(one.note, other.note, {*_terms(one.fact.text), *_terms(other.fact.text)})
+    alike = store.index.similarity(
+        one.note, other.note, {*terms_of(one.fact.text), *terms_of(other.fact.text)}
+    )
     # A label of a single word, such as "port", may be that of many things.
     if alike < (_SAME_SUBJECT if kind != "label" or len(one.slot) > 2 else _ONE_WORD_SUBJECT):
         return 0.0
@@ -651,7 +543,7 @@ def _is_part(one: str, other: str) -> bool:
 def _same_wording(one: str, other: str) -> bool:
     """Return whether two values have similar words apart from their numbers."""
     first, second = (
-        {word[:_STEM] for word in _WORD.findall(_NUMBER.sub(" ", value.casefold()))} - FUNCTION_WORDS
+        {word[:STEM] for word in _WORD.findall(_NUMBER.sub(" ", value.casefold()))} - FUNCTION_WORDS
         for value in (one, other)
     )
     few = min(len(first), len(second))
@@ -659,7 +551,7 @@ def _same_wording(one: str, other: str) -> bool:
 
 
 def _is_denied(one: Fact, other: Fact) -> bool:
-    return signature(one)[1][1] != signature(other)[1][1] and compare(one, other).what == "negation"
+    return signature(one)[1][1] != signature(other)[1][1] and compare_facts(one, other).what == "negation"
 
 
 def _other_state(one: Fact, other: Fact) -> bool:
@@ -841,7 +733,7 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
         for change in note.changes:
             where = _mentions(store) if where is None else where
             first = _WORD.search(change.gone.casefold())
-            holders = where.get(first[0][:_STEM], []) if first is not None else []
+            holders = where.get(first[0][:STEM], []) if first is not None else []
             for other in holders:
                 if other == number or not _is_before(store.notes[other], note):
                     continue
@@ -851,7 +743,7 @@ def _superseded(store: _Store) -> Iterator[RelatedNotes]:
                 if _tells_itself(store.notes[other], change):
                     continue
                 pair = (store.notes[other].path, note.path)
-                score = 0.6 + 0.15 * bool(change.instead) + 0.2 * store.similarity(number, other)
+                score = 0.6 + 0.15 * bool(change.instead) + 0.2 * store.index.similarity(number, other)
                 if pair not in best or best[pair].score < score:
                     evidence = (_evidence(store.notes[other], fact.line), _evidence(note, change.line))
                     best[pair] = RelatedNotes("superseded", pair, evidence, round(score, 4))
@@ -890,7 +782,7 @@ def _mentions(store: _Store) -> dict[str, list[int]]:
     where: dict[str, list[int]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
-        for term in set(_terms(note.text)):
+        for term in set(terms_of(note.text)):
             where[term].append(number)
     return {term: numbers for term, numbers in where.items() if len(numbers) <= _MOST_MENTIONS}
 
@@ -992,7 +884,7 @@ def _steps(store: _Store) -> Iterator[RelatedNotes]:
             older, newer = store.notes[one], store.notes[other]
             if ahead.is_done or not behind.is_done or older.at > newer.at:
                 continue
-            alike = store.similarity(one, other)
+            alike = store.index.similarity(one, other)
             if alike < _SAME_WORK or (ahead.words and behind.words and not ahead.words & behind.words):
                 continue  # Each project, and each part of one, has a numbering of its own.
             pair, score = (older.path, newer.path), 0.6 + 0.2 * min(1.0, alike)
@@ -1028,8 +920,8 @@ def _steps_in(note: _Note) -> dict[str, _Step]:
         (step,) = named
         first, last = int(step["first"]), int(step["last"] or step["first"])
         rest = words.step_done.sub(" ", words.step_open.sub(" ", line.replace(step[0], " ")))
-        said = frozenset(each for each in _terms(rest) if each not in FUNCTION_WORDS and not each.isdigit())
-        kind = step["kind"].casefold().removesuffix("s")[:_STEM]
+        said = frozenset(each for each in terms_of(rest) if each not in FUNCTION_WORDS and not each.isdigit())
+        kind = step["kind"].casefold().removesuffix("s")[:STEM]
         for each in range(first, min(last, first + _MOST_STEPS) + 1):
             found.setdefault(f"{kind} {each}", []).append(_Step(is_done, number, said))
     return {name: steps[0] for name, steps in found.items() if len({step.is_done for step in steps}) == 1}

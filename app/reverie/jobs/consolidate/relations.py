@@ -56,7 +56,7 @@ RelationKind = Literal["exact", "contained", "overlapping", "differs", "unrelate
 
 _WORD = pattern_of(r"[^\W_]+")
 UNSPACED = pattern_of("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_STEM = 7
+STEM = 7
 _LOADED = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
 
 
@@ -65,7 +65,7 @@ def terms_of(text: str) -> Iterator[str]:
     for found in _WORD.findall(text.casefold()):
         if found.isascii() or not UNSPACED.search(found):
             if len(found) > 1:
-                yield found[:_STEM]
+                yield found[:STEM]
         else:
             yield from (found[at : at + 2] for at in range(max(1, len(found) - 1)))
 
@@ -79,6 +79,8 @@ _LEAST_SHARED = 3
 # next to each other.
 _RARE = 12
 _NEIGHBOURS = 4
+# A word in more texts than this, or than a twelfth of many texts, finds no pairs.
+_CROWD = 40
 # The least similarity of two texts that are compared, or the least share of the smaller one's words.
 _SIMILAR = 0.45
 _COVERED = 0.7
@@ -130,7 +132,7 @@ class TextIndex:
         if len(self.sizes) <= _FEW:
             return list(combinations(range(len(self.sizes)), 2))
         leading = []
-        crowd = max(_RARE, len(self.sizes) // 4)
+        crowd = max(_CROWD, len(self.sizes) // 12)
         for vector in self._vectors:
             self._check()
             known = ((weight, term) for term, weight in vector.items() if 1 < self.known_by[term] <= crowd)
@@ -234,6 +236,11 @@ class Relation(Struct, frozen=True):
     shared: tuple[tuple[Fact, Fact], ...] = ()
     """The statements of the smaller text with those of the other one that have the same content."""
     differences: tuple[Difference, ...] = ()
+
+    @property
+    def says_the_same(self) -> bool:
+        """Whether one text has much of the other one and they differ in nothing."""
+        return self.kind in ("exact", "contained", "overlapping") and not self.differences
 
     @property
     def is_repetition(self) -> bool:

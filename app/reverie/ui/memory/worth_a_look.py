@@ -58,6 +58,7 @@ _LONGEST_QUOTE = 300
 _KINDS: dict[str, str] = {
     "near-duplicate": translatable("Largely the same content"),
     "successor": translatable("Newer version"),
+    "differing": translatable("Similar, but different"),
     "contradiction": translatable("Contradiction"),
     "superseded": translatable("Superseded"),
     "secret": translatable("Secret"),
@@ -389,7 +390,7 @@ class WorthPage(TabPage):
 
 def _may_keep_one(finding: MemoryFinding) -> bool:
     """Return whether the finding is about two memories of the store with much of the same content."""
-    alike = finding.kind in ("near-duplicate", "successor")
+    alike = finding.kind in ("near-duplicate", "successor", "differing")
     return alike and len(finding.paths) == 2 and all(path.startswith(f"{ROOT}/") for path in finding.paths)
 
 

@@ -123,7 +123,9 @@ What an agent must know of this repository before it begins.
 def test_a_note_that_a_part_of_a_larger_one_has_in_other_words_is_a_near_duplicate() -> None:
     (one,) = found({"deploying-billing.md": BODY, "CLAUDE.md": PARTS}, "near-duplicate")
     assert set(named(one)) == {"deploying-billing.md", "CLAUDE.md"}
-    assert {each.text for each in one.evidence if each.path.endswith("CLAUDE.md")} == {"## Deploying"}
+    quoted = {each.path.rpartition("/")[2]: each.text for each in one.evidence}
+    assert "canary" in quoted["CLAUDE.md"]
+    assert "canary" in quoted["deploying-billing.md"]
 
 
 def test_a_note_with_much_of_its_own_is_not_contained_in_a_part_of_another() -> None:
@@ -402,6 +404,27 @@ def test_the_words_of_one_trade_make_no_two_notes_alike() -> None:
         "database, a channel.\n\n# Tests\n\nAll tests run at night on a copy of the archive.\n"
     )
     assert found({"brief.md": brief, "CLAUDE.md": PARTS}, "near-duplicate") == []
+
+
+def test_notes_that_state_different_things_about_the_same_are_called_differing_with_both_lines() -> None:
+    other = BODY.replace("ten minutes", "twenty minutes")
+    (one,) = found({"deploy.md": BODY, "billing-releases.md": other}, "differing")
+    assert found({"deploy.md": BODY, "billing-releases.md": other}, "near-duplicate") == []
+    assert sorted(each.text for each in one.evidence) == [
+        "- Wait for the canary to be green for ten minutes before you promote it.",
+        "- Wait for the canary to be green for twenty minutes before you promote it.",
+    ]
+
+
+def test_a_short_note_in_other_words_is_a_near_duplicate() -> None:
+    (one,) = found(
+        {
+            "secrets.md": "Never commit secrets to any public repository.\n",
+            "credentials.md": "Secrets must never be committed to any public repository.\n",
+        },
+        "near-duplicate",
+    )
+    assert set(named(one)) == {"secrets.md", "credentials.md"}
 
 
 def test_two_notes_of_the_archive_are_left_as_they_were() -> None:

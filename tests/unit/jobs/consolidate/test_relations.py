@@ -29,10 +29,6 @@ def of_pair(pair: dict[str, Any]) -> Relation:
     return compare(*(ComparedText(**pair[side]) for side in ("a", "b")))
 
 
-def says_the_same(found: Relation) -> bool:
-    return found.kind in ("exact", "contained", "overlapping") and not found.differences
-
-
 def test_the_labelled_set_is_large_and_has_a_held_out_part() -> None:
     duplicates = sum(pair["duplicate"] for pair in PAIRS)
     assert len(PAIRS) >= 90
@@ -48,7 +44,7 @@ def test_labelled_pairs_are_told_apart(held_out: bool) -> None:
     pairs = [pair for pair in PAIRS if pair["held_out"] is held_out]
     merge = [pair["id"] for pair in pairs if pair["duplicate"]]
     apart = [pair["id"] for pair in pairs if not pair["duplicate"]]
-    same = {pair["id"] for pair in pairs if says_the_same(of_pair(pair))}
+    same = {pair["id"] for pair in pairs if of_pair(pair).says_the_same}
     missed, wrong = set(merge) - same, set(apart) & same
     assert len(missed) <= 0.05 * len(merge), missed
     assert len(wrong) <= 0.07 * len(apart), wrong
@@ -101,7 +97,7 @@ def test_a_pair_with_one_changed_number_does_not_say_the_same() -> None:
             text = b["text"][: len(b["text"]) - len(body)] + changed
             found = compare(ComparedText(**a), ComparedText(b["path"], text))
             assert not found.is_repetition, (pair["id"], changed)
-            if says_the_same(found):
+            if found.says_the_same:
                 wrong.add(pair["id"])
     assert len(wrong) <= 5, wrong
 
@@ -131,7 +127,7 @@ def test_a_pair_with_one_changed_number_does_not_say_the_same() -> None:
 )
 def test_what_differs_in_substance_is_no_duplicate(a: str, b: str) -> None:
     shared = "Shared line about nothing in particular.\n"
-    assert not says_the_same(relation(f"{shared}{a}\n", f"{shared}{b}\n"))
+    assert not relation(f"{shared}{a}\n", f"{shared}{b}\n").says_the_same
 
 
 @pytest.mark.parametrize(
@@ -151,7 +147,7 @@ def test_what_differs_in_substance_is_no_duplicate(a: str, b: str) -> None:
     ],
 )
 def test_other_wordings_of_the_same_are_duplicates(a: str, b: str) -> None:
-    assert says_the_same(relation(a + "\n", b + "\n"))
+    assert relation(a + "\n", b + "\n").says_the_same
 
 
 @pytest.mark.parametrize(
@@ -172,7 +168,7 @@ def test_names_that_name_another_subject_keep_alike_notes_apart(one: str, other:
         "Answers come first.\nDiffs stay small and tested.\n",
         "Answers come first.\nDiffs stay small, and tested.\n",
     )
-    assert not says_the_same(relation(a, b, one=one, other=other))
+    assert not relation(a, b, one=one, other=other).says_the_same
 
 
 @pytest.mark.parametrize("name", ["style-2.md", "style-copy.md", "copy of style.md", "style (1).md"])
@@ -181,7 +177,7 @@ def test_names_of_copies_do_not(name: str) -> None:
         "Answers come first.\nDiffs stay small and tested.\n",
         "Answers come first.\nDiffs stay small, and tested.\n",
     )
-    assert says_the_same(relation(a, b, one="style.md", other=name))
+    assert relation(a, b, one="style.md", other=name).says_the_same
 
 
 def test_the_same_body_on_another_day_or_in_another_environment_is_no_duplicate() -> None:

@@ -128,9 +128,8 @@ def test_a_note_that_has_all_of_another_takes_its_place_and_nothing_is_said_twic
         MORE.replace("small and tested", "small, and tested"),
         MORE.replace("- Ask before adding a dependency.\n", ""),
         "\n".join([*STYLE.splitlines()[:4], *reversed(STYLE.splitlines()[4:])]),
-        STYLE.replace("small and tested", "tiny and tested"),
     ],
-    ids=["words", "each has more", "order", "other word"],
+    ids=["words", "each has more", "order"],
 )
 def test_what_is_neither_exact_nor_contained_is_proposed_and_not_merged(other: str) -> None:
     result = run(note("global/style.md", STYLE), note("global/style-notes.md", other))
@@ -152,9 +151,13 @@ def test_a_name_that_tells_what_a_part_is_about_keeps_it_apart(part: str, whole:
 
 @pytest.mark.parametrize(
     "other",
-    [STYLE + "\nAll of this is outdated.\n", STYLE.replace("- Diffs", "## Never\n\n- Diffs")],
+    [
+        STYLE + "\nAll of this is outdated.\n",
+        STYLE.replace("- Diffs", "## Never\n\n- Diffs"),
+        STYLE.replace("small and tested", "tiny and tested"),
+    ],
 )
-def test_what_the_other_note_calls_outdated_or_forbids_is_kept(other: str) -> None:
+def test_what_the_other_note_calls_outdated_forbids_or_states_differently_is_kept(other: str) -> None:
     assert run(note("global/style.md", STYLE), note("global/style-notes.md", other)).groups == ()
 
 
@@ -278,7 +281,7 @@ def test_the_sample_home_is_consolidated_as_expected() -> None:
         if operation.command == "delete"
     }
     assert gone == set(), "each pair says the same in other words: a person keeps one of them"
-    assert result.alike == 2
+    assert result.alike == 1, "a word in the same place differs in the other pair"
     assert set(kinds(result)) == {"description"}
 
 

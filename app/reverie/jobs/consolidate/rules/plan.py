@@ -463,8 +463,6 @@ NO_CHANGES = "no changes needed"
 GroupKind = Literal["exact", "contained", "moved", "harvest", "empty", "description", "noise"]
 # The largest share of a note's lines that counts as a few removed lines; more is a different text.
 _FEW_LINES = 0.25
-# Pairs are worth a look if one has this share of the other.
-_ALIKE = 0.5
 _MOVED = (ClaimKind.PATH, ClaimKind.FILE, ClaimKind.DIR)
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mdx"})
 # Only these files are compared by meaning and edited, because others may hold data that an edit would break.
@@ -598,7 +596,7 @@ class _Planner:
                 small, large = (first, second) if relation.small == 0 else (second, first)
                 if relation.is_repetition and not self._took_lines_out(small, large):
                     self._merge(first, second, "contained")
-                if {first, second} <= self._notes.keys() and relation.score >= _ALIKE:
+                if {first, second} <= self._notes.keys() and relation.says_the_same:
                     self.alike.add(frozenset((first, second)))
 
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
