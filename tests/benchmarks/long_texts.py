@@ -48,6 +48,8 @@ from reverie.ui.widgets.text_views import DiffView, LoadedText, TextView
 MEGABYTE = 1_000_000
 PAUSE_S = 0.03
 """Seconds between two turns of the event loop, so that what waits for a pause in typing happens too."""
+TURNS, MOST_TURNS = 12, 1_000
+"""Turns of the event loop that are measured: at least, and at most while a job goes on."""
 REF = state.FileRef.memory("home", "global", "a.md")
 ADDRESS = state.Address(ScopeContext("w", "/p"), A)
 
@@ -62,15 +64,17 @@ Block = tuple[float, float, str]
 """A time without a turn of the event loop: processor time and passed time in ms, and the kind of text."""
 
 
-def worst_block(kind: str, show: Callable[[], None]) -> Block:
-    """Show something and give the block in which the thread worked longest."""
+def worst_block(kind: str, show: Callable[[], None], lane: Lane) -> Block:
+    """Show something and give the block in which the thread worked longest until all jobs have ended."""
 
     def events() -> None:
         time.sleep(PAUSE_S)
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
 
     found = []
-    for step in (show, *[events] * 12):
+    for turn, step in enumerate((show, *[events] * MOST_TURNS)):
+        if turn > TURNS and not lane.busy:
+            break
         worked, passed = time.thread_time(), time.perf_counter()
         step()
         found.append(((time.thread_time() - worked) * 1000, (time.perf_counter() - passed) * 1000, kind))
@@ -134,8 +138,8 @@ class Editor:
 
     def disturb(self, file: OpenFile, theirs: str) -> None:
         """Do what happens when another program writes an edited file."""
-        file.buffer = state.typed(file.buffer, True)
-        after, effect = state.seen_on_disk(file.buffer, found(theirs), file.content)
+        file.buffer, disk = state.typed(file.buffer, True), found(theirs)
+        after, effect = state.seen_on_disk(file.buffer, disk, file.content_like(disk))
         if effect == "merge":
             file.renewed.connect(self.pane.refresh)
             file.merge(after, "agent", lambda: None)
@@ -216,7 +220,7 @@ def main(size: int, wanted: list[str]) -> None:
                 widget.resize(700, 500)
                 widget.show()
                 QApplication.processEvents()
-                worst.setdefault(name, []).append(worst_block(kind, show))
+                worst.setdefault(name, []).append(worst_block(kind, show, lane))
                 widget.close()
                 widget.deleteLater()
             QApplication.processEvents()

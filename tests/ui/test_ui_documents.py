@@ -160,3 +160,11 @@ def test_colouring_leaves_the_text_unmodified_in_every_state(qtbot: Any, qapp: o
     file.set_theme(theme_of(dark_palette()))
     assert not file.document.isModified()
     assert file.text == text
+
+
+def test_the_line_breaks_of_a_text_are_compared_only_if_its_lines_are_those_on_disk(qapp: object) -> None:
+    file, _owner = opened("a\r\nb\n")
+    assert file.content_like(found("a\r\nb\n")) == "a\r\nb\n"
+    assert file.content_like(found("a\nb\n")) == "a\r\nb\n"
+    assert file.content_like(found("a\r\nc\n")) is None
+    assert file.content_like(None) is None

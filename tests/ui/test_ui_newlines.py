@@ -1,8 +1,10 @@
 """Line breaks that nobody edited reach the disk as they were."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from reverie.ui.editor import line_breaks
 from reverie.ui.editor.line_breaks import prevailing_newline, restored, smallest_edit, widget_text
 
 LINE = st.text(st.sampled_from("ab \u2029\ufdd0"), max_size=3)
@@ -57,3 +59,13 @@ def test_the_smallest_edit_leads_from_one_text_to_the_other(old: str, new: str) 
 def test_the_smallest_edit_touches_only_the_middle() -> None:
     assert smallest_edit("keep old end", "keep new end") == (5, 8, "new")
     assert smallest_edit("same", "same") == (4, 4, "")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_file_of_one_kind_is_not_searched_break_by_break(
+    monkeypatch: pytest.MonkeyPatch, newline: str
+) -> None:
+    monkeypatch.setattr(line_breaks, "_BREAK", None)
+    original = f"a{newline}" * 1_000
+    assert restored(original, "a\nb\n") == f"a{newline}b{newline}"
+    assert prevailing_newline(original) == newline

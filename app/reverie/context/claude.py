@@ -24,15 +24,7 @@ from reverie.context.facts import ContextFacts
 from reverie.context.instructions import instructions_part
 from reverie.context.marks import marked_lines, marks_in
 from reverie.context.recorded import with_record
-from reverie.context.view import (
-    ContextEntry,
-    ContextPart,
-    ContextView,
-    Gauge,
-    Note,
-    Reason,
-    State,
-)
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens, utf16_length
 from reverie.values import replace

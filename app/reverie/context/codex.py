@@ -25,15 +25,7 @@ from reverie.agents.codex.store import SUMMARY
 from reverie.agents.scopes import Scope
 from reverie.context.facts import SCOPES, ContextFacts
 from reverie.context.marks import marked_lines, marks_in
-from reverie.context.view import (
-    ContextEntry,
-    ContextPart,
-    ContextView,
-    Gauge,
-    Note,
-    Reason,
-    State,
-)
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note, Reason, State
 from reverie.memory.listing import ScopeListing
 from reverie.memory.paths import memory_path
 

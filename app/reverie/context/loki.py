@@ -11,13 +11,7 @@ from collections.abc import Iterator, Mapping
 from reverie.agents.scopes import Scope
 from reverie.context.facts import ContextFacts
 from reverie.context.marks import Marks, marked_lines, marks_in_line
-from reverie.context.view import (
-    ContextEntry,
-    ContextPart,
-    ContextView,
-    Gauge,
-    Note,
-)
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Note
 from reverie.failures.lessons import MOST_LESSONS, Lesson, Retrieved
 from reverie.memory.paths import memory_path
 from reverie.text.summaries import estimate_tokens

@@ -13,14 +13,7 @@ from reverie.agents.scopes import Scope
 from reverie.context.facts import SCOPES, ContextFacts, candidates
 from reverie.context.instructions import instructions_part
 from reverie.context.marks import Marks, marked_lines, marks_in, marks_in_line
-from reverie.context.view import (
-    ContextEntry,
-    ContextPart,
-    ContextView,
-    Gauge,
-    Reason,
-    State,
-)
+from reverie.context.view import ContextEntry, ContextPart, ContextView, Gauge, Reason, State
 from reverie.memory.front_matter import description
 from reverie.memory.hot_set import (
     BUDGETS,

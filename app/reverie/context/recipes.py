@@ -18,10 +18,7 @@ from reverie.context.codex import codex_context
 from reverie.context.facts import SCOPES, ContextFacts
 from reverie.context.loki import loki_context
 from reverie.context.mux import mux_context
-from reverie.context.view import (
-    ContextView,
-    load_states,
-)
+from reverie.context.view import ContextView, load_states
 from reverie.memory.paths import memory_path
 from reverie.values import replace
 

@@ -609,14 +609,7 @@ class Run(Generic[Thought]):
         ops = not_applied(self._ops, "the run did not complete", left=undone.left)
         summary = self._job.sentence(stop.why, undone)
         return RunEnd(
-            outcome,
-            summary,
-            ops,
-            stop.reason,
-            next_step,
-            conflicts=undone.left,
-            why=stop.why,
-            undone=undone,
+            outcome, summary, ops, stop.reason, next_step, conflicts=undone.left, why=stop.why, undone=undone
         )
 
     @property

@@ -10,9 +10,7 @@ import time
 
 from reverie.errors import UserError
 from reverie.files.lease import Lease
-from reverie.runs.record import (
-    Outcome,
-)
+from reverie.runs.record import Outcome
 from reverie.runs.transaction import LeaseLost
 from reverie.values import Struct
 

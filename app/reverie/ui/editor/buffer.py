@@ -120,11 +120,11 @@ def typed(buffer: Buffer, modified: bool) -> Buffer:
     return after
 
 
-def seen_on_disk(buffer: Buffer, found: FileText | None, text: str) -> tuple[Buffer, Effect]:
+def seen_on_disk(buffer: Buffer, found: FileText | None, text: str | None) -> tuple[Buffer, Effect]:
     """Return the buffer and the effect on the text after `found` was read from disk (None: no file).
 
-    `text` is the content that the editor would write. For the effect `merge` the caller merges the text with
-    `disk` and then calls `merged`.
+    `text` is the content that the editor would write, None if it is surely another one. For the effect
+    `merge` the caller merges the text with `disk` and then calls `merged`.
     """
     if found is None:
         return replace(buffer, disk=None, banner="deleted" if buffer.modified else "gone"), "none"

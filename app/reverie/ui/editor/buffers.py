@@ -356,7 +356,7 @@ class Buffers(QObject):
         if not before.modified and before.base is not None and not file.read_only and file.differs:
             # Never replace text that is not on disk without asking, whatever the flags say.
             before = replace(before, modified=True)
-        after, effect = state.seen_on_disk(before, found, file.content)
+        after, effect = state.seen_on_disk(before, found, file.content_like(found))
 
         def again() -> None:
             if file.newest is found:

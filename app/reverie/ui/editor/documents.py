@@ -41,7 +41,7 @@ from reverie.ui.jobs import single_shot
 
 # Files that are too large for the agent are read-only, and nobody reads more than this.
 SHOWN_CHARS = 1_000_000
-PART_LINES, PART_CHARS = 2_000, 100_000
+PART_LINES, PART_CHARS = 1_000, 50_000
 """The most lines and characters that are added to an open text in one event; a line is never split."""
 ARRIVING = "arriving"
 """The group of the jobs for a version that was read from disk; a newer version replaces an older one."""
@@ -132,6 +132,12 @@ class OpenFile(QObject):
         if self.buffer.base is not None and (self.cut or self.shortened or not self.lossless):
             return self.buffer.base.content
         return written(self.buffer.base or self.buffer.style, self.text)
+
+    def content_like(self, found: FileText | None) -> str | None:
+        """Return `content` if `found` may have the same; otherwise None, without a comparison of lines."""
+        if found is None or (self.lossless and widget_text(body(found.content)) != self.text):
+            return None
+        return self.content
 
     @property
     def differs(self) -> bool:

@@ -27,8 +27,16 @@ def widget_text(text: str) -> str:
 
 def prevailing_newline(text: str, default: str = "\n") -> str:
     """Return the most frequent line break of `text`: LF, CR LF or CR; `default` if it has none."""
-    counts = Counter(_BREAK.findall(text))
-    return counts.most_common(1)[0][0] if counts else default
+    kinds = _kinds(text)
+    # Of kinds that are equally frequent, the first in the text prevails.
+    return Counter(_BREAK.findall(text)).most_common(1)[0][0] if len(kinds) > 1 else [*kinds, default][0]
+
+
+def _kinds(text: str) -> list[str]:
+    """Return the kinds of line breaks in `text`: at most LF, CR LF and CR."""
+    both = text.count("\r\n")
+    counts = {"\n": text.count("\n") - both, "\r\n": both, "\r": text.count("\r") - both}
+    return [kind for kind, count in counts.items() if count]
 
 
 def restored(original: str, edited: str, default: str = "\n") -> str:
@@ -38,10 +46,10 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
     frequent line break. Mixed CRLF and LF and a lone CR survive: `widget_text(restored(original, edited)) ==
     edited` and `restored(original, widget_text(original)) == original`.
     """
-    breaks = _BREAK.findall(original)
     newline = prevailing_newline(original, default)
-    if all(found == newline for found in breaks):
-        return edited.replace("\n", newline) if newline != "\n" else edited
+    if len(_kinds(original)) <= 1:
+        return edited.replace("\n", newline)
+    breaks = _BREAK.findall(original)
     old, new = _BREAK.split(original), edited.split("\n")
     endings: list[str] = [newline] * (len(new) - 1)
     runs = matching(old, new, TYPING_STEPS)
