@@ -929,14 +929,21 @@ _GIVEN = pattern_of(
     r"[\s\"'`*(\[\\«“„:]*\Z|[-/]\w[\"' =]*\Z|\w ?[/,] ?[\"'`]*\Z|<<<.*\Z|\becho .*\Z"
     r"|(?i:key[-_]|pass\w* |_pw )\Z|--[\w-]+[ =][\"']?\Z"
 )
-# Calls, members, conditions, patterns and escapes; names of constants, standards, issues and versions.
+# Calls, members, conditions, patterns and escapes; names of constants, standards, issues, versions and ports.
 _OF_CODE = pattern_of(
     r"[A-Za-z_][\w.]*(?:[(\[{]|->|::|\?=|=[\[\"'])|\$[a-z_]\w*-?|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z|[A-Z]+\d{1,3}\Z"
     r"|[A-Z]{1,6}\d{0,4}(?:-[A-Z]{1,8})+\Z|([\w.-]+)/\1\Z|b64enc"
-    r"|.*(?:=>|->|::|\(\)|0-9|a-[fz]|\|\w+:\d|(?:%[0-9A-Fa-f]{2}){2}|%25|\\u\d|:!|,.*\d\.\d)"
+    r"|.*(?:=>|->|::|\(\)|\)\.|\.\w+\(|0-9|a-[fz]|\|\w+:\d|(?:%[0-9A-Fa-f]{2}){2}|%25|\\u\d|:!|,.*\d\.\d)"
+    r"|[\w./-]+:\d{1,5}(?:-\d+)?\Z|[a-z]+\d?[a-z]*(?:[_-][a-z]+)+\Z|:[a-z]\w*\Z"
 )
 # Counted and repeated characters, and the word by which makers of examples mark them.
 _MADE_UP = pattern_of(r"(?i)0123456|1234567|abcdef(?![0-9])|9876543|example|([^A])\1{4}|[fz]0-9")
+# Letters as a signature or a generated identifier has them do not keep one case for long.
+_WORD_INSIDE = pattern_of(r"[a-z]{5}|[A-Z]{5}")
+# A value that is already encrypted, as sops writes it.
+_ENCRYPTED = pattern_of(r"ENC\[[A-Z0-9_]+,[^\]\n]*\Z")
+# Signs and digits that people write for letters: `P@ssw0rd` is no better than `password`.
+_FOR_LETTERS = str.maketrans("013457@$", "oleastas")
 _COUNTED_END = pattern_of(r"[A-Za-z]{2}[_@.-]?123(?:4(?:5(?:67?8?9?0?)?)?)?\W*\Z")
 _HASHED = pattern_of(r"\$(?:\d|2[abxy]|y|argon2\w*|pbkdf2[\w-]*|scrypt)\$|\{(?:SSHA|CRYPT|SHA|BLF)")
 # Keys and recovery codes that are printed in groups.
@@ -977,12 +984,16 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
         return True
     if describes_itself(value) or describes_itself(decoded_text(value)):
         return True
+    if not its.is_random(value) and describes_itself(value.lower().translate(_FOR_LETTERS)):
+        return True
+    if _ENCRYPTED.search(text, max(0, secret.start - 2_000), min(secret.end, secret.start + 20)):
+        return True
     return secret.kind == "token" and bool(_IN_ADDRESS.search(text, max(0, secret.start - 300), secret.start))
 
 
 def _is_certain(text: str, secret: Secret) -> bool:
     """Return whether the value of a secret has a known format, or was drawn by chance or chosen as such."""
-    whole, kind = text[secret.start : secret.end], secret.kind
+    whole, kind = text[secret.start : secret.end].lstrip("="), secret.kind
     plain = decoded_text(whole) or decoded_text(whole.rpartition("_")[2]) if len(whole) >= 12 else ""
     if _PUBLIC_KEY.match(plain or whole):
         return False
@@ -994,7 +1005,8 @@ def _is_certain(text: str, secret: Secret) -> bool:
     value = value.strip(_SIGNS).rstrip("=").removeprefix("base64:")
     value = _NEXT_PARAMETER.split(re.sub(r"[^!-~ ]+", "", value))[0]
     is_public = _PUBLIC_NAME.search(text, max(0, secret.start - 30), secret.start) is not None
-    if is_public or _MADE_UP.search(f"{plain} {value}"):
+    # The name and the number of an account in front of a provider's key are no secret.
+    if is_public or _MADE_UP.search(value[-16:] if kind == "provider-key" else f"{plain} {value}"):
         return False
     if kind == "provider-key" or _HASHED.match(value) or _IN_GROUPS.match(value):
         return True
@@ -1020,12 +1032,12 @@ def _is_by_chance(value: str, kind: str, *, is_given: bool) -> bool:
     digits = sum(map(str.isdigit, value))
     # Signs are as frequent in code, so only letters and digits are measured.
     bits = its.drawn_bits(re.sub(r"[^A-Za-z0-9]", "", value))
-    if digits and bits >= 5 and len(value) >= 8 and len(set(value)) >= 7:
-        return True
     if _OF_CODE.match(value):
         return False
     if not digits:
-        return len(value) >= 12 and bits >= 5.2
+        return len(value) >= 12 and bits >= 5.2 and _WORD_INSIDE.search(value) is None
+    if bits >= 5 and len(value) >= 8 and len(set(value)) >= 7:
+        return True
     if _COUNTED_END.search(value):
         return False
     is_likely = bits >= (4.4 if digits >= 2 else 4.6) or (is_given and digits >= 2)

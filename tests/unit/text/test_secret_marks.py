@@ -149,6 +149,13 @@ def test_a_real_value_does_not_describe_itself(value: str) -> None:
         "[![codecov](https://codecov.io/badge.svg?token=VK6OUPJ3TY)](https://codecov.io/gh/a/b)",
         "PASSWORD=\"${PASSWORD:-$(python3 -c 'import secrets')}\"",
         "APP_KEY=SomeRandomString3232RandomString",
+        "expect(password!.length).toBe(12);",
+        "fastcgi_pass php:9000;",
+        "ALTER SESSION SET PASSWORD_CONTAINER=ORCLPDB1;",
+        "config.omniauth :google_oauth2, ENV.fetch('GOOGLE_OAUTH_KEY')",
+        "redacts the password (`crates/memory/src/external.rs:33-58`).",
+        "MYSQL_ROOT_PASSWORD: Pa$$w0rd",
+        "aws_secret: ENC[AES256_GCM,data:P3vN6O28hfg7SyhwZBWC0xeLa2BZvkH5,iv:bdfeR3F78JCLUysr==]",
     ],
 )
 def test_code_versions_names_and_requests_for_a_value_are_not_marked(text: str) -> None:
