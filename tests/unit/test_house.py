@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_049,
+    "code lines": 94_057,
     "banners": 3,
     "value classes": 661,
     "forwarders": 101,
