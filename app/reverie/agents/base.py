@@ -166,7 +166,10 @@ class Home(ABC):
 
     @abstractmethod
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
-        """Return every store that exists on disk, listed in the home or not, in a stable order."""
+        """Return every store that exists on disk, listed in the home or not, in a stable order.
+
+        `contents`: the result of `contents()` if the caller has it; None: it is read here.
+        """
 
     @abstractmethod
     def watched(self) -> tuple[WatchedPlace, ...]:
@@ -696,7 +699,7 @@ class Extraction(Protocol):
         """
 
     def left_to_agent(self, now_ms: int) -> frozenset[str]:
-        """Return the ids of the threads that the agent will extract itself.
+        """Return the ids of the threads that the agent will extract itself; `now_ms`: the current time (UTC).
 
         Extracting them as well would store the same memories twice.
         """
@@ -760,7 +763,8 @@ def comparable(home: Home, text: str) -> ComparableText:
 def check_content(home: Home, root: ScopeRoot, rel: str, before: bytes | None, after: bytes | None) -> None:
     """Raise `StoreError` if the agent would not accept the new content of `rel`.
 
-    See `StoreRules.check_content`; an agent without such rules accepts everything.
+    `before` and `after`: the old and new content, None for no file; see `StoreRules.check_content`. An agent
+    without such rules accepts everything.
     """
     if (rules := home.store_rules) is not None:
         rules.check_content(root, rel, before, after)
@@ -771,7 +775,7 @@ def nothing_chosen(
 ) -> ScopeUnavailable:
     """Return the error for a context in which no project or session was selected.
 
-    `what`: the word for the missing selection; `permanent`: see `ScopeUnavailable`.
+    `what`: the word for the missing selection; `gap` and `permanent`: see `ScopeUnavailable`.
     """
     return ScopeUnavailable(
         scope,

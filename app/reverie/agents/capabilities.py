@@ -209,7 +209,7 @@ class SessionMeasure(Protocol):
         """Whether the last answer asks for tools, so that the model is in the middle of its work."""
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """Return the number of tool calls after a message; all for None, 0 for a message that is missing."""
+        """Return the number of tool calls after the message `uuid` (None: of all); 0 if it is missing."""
 
 
 class SessionMeter(Protocol):

@@ -208,8 +208,10 @@ def find_projects(
     """Find the stores that lie in projects, each real directory once.
 
     Searches the projects that the homes `found` list, and those in loki-mode's own list. This is slower than
-    `find_homes`, because it reads the lists of the homes. A home that does not list its projects in time
-    becomes a `TroubledPlace`, and so does a project that does not respond.
+    `find_homes`, because it reads the lists of the homes. A home that does not list its projects within
+    `limit_s` seconds becomes a `TroubledPlace`, and so does a project that does not respond within that time.
+    `cache`: the directory for copies and caches; None: none are made. `env`: the environment of the user
+    whose home directory is `home_dir`; None: no environment is used.
     """
     homes = tuple(found)
     user = None if env is None else User(env, home_dir)

@@ -85,7 +85,7 @@ class HomeRegistry:
         return tuple(_known(self._sidecar.read().data))
 
     def stamp(self) -> tuple[int, int, int]:
-        """Return a value that changes whenever the registry changes."""
+        """Return the mtime (ns), size and inode of the registry file, to detect changes; zeros if missing."""
         try:
             status = self._file.stat()
         except OSError:

@@ -179,9 +179,9 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 
 
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in Codex's databases of memory jobs.
+    """Return evidence of an unknown layout in Codex's databases of memory jobs; empty if `cache` is None.
 
-    `elsewhere`: see `codex.databases.database_places`.
+    `cache`: the directory for copies of databases; `elsewhere`: see `codex.databases.database_places`.
     """
     from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database
@@ -273,7 +273,10 @@ def loki_root(memory: Path) -> tuple[str, ...]:
 
 
 def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in the database beside the files of a store of loki-mode."""
+    """Return evidence of an unknown layout in the database beside the files of a store of loki-mode.
+
+    `cache`: the directory for copies of databases; None: the database is not read.
+    """
     path = memory / _LOKI_DATABASE
     if cache is None or not is_file(path):
         return ()

@@ -180,9 +180,9 @@ def _load(frame: bytes, kinds: Any) -> Any:
 
 
 class _ReaderProcess:
-    """The separate process.
+    """The child process that reads repositories, so that a crash or hang there does not affect this process.
 
-    It is started by the first question, and again by the first question after it has ended.
+    The first question starts it; if it has ended, the next question starts it again.
     """
 
     def __init__(self, silent_s: float, most_memory: int = MOST_MEMORY) -> None:
@@ -263,6 +263,7 @@ class _ReaderProcess:
     ) -> _Answered | _Problem | _Crash | None:
         """Receive the next frame from the process and handle it; return it if it is the answer, else None.
 
+        Raises `ChildSilent` if no frame arrives within `silent_s` seconds or before `until` (monotonic).
         `times` None: the answer will be dropped, and no line times are sent.
         """
         left = until - time.monotonic()
@@ -308,7 +309,8 @@ class ProjectClaims:
     ) -> None:
         """Prepare the claims of a project without opening it.
 
-        `at` is a commit to use in place of HEAD and the files of the checkout.
+        `at` is a commit to use in place of HEAD and the files of the checkout. The process is killed after
+        `silent_s` seconds of silence; it may use `most_memory` bytes.
         """
         self.project = project
         self._at = at
@@ -343,7 +345,7 @@ class ProjectClaims:
     ) -> ClaimReport:
         """Check the claims of these notes against the repository as read by the last `look`.
 
-        `check` may raise to stop.
+        `check` may raise to stop. `stale_only`: report stale claims only.
         """
         known = {note.path: note for note in notes}
         with self._lock:
@@ -416,7 +418,7 @@ class RepositoryIdentities:
     ) -> Identity | None:
         """Return the identity of the repository at `path`, as `claims.identity.read_identity` does.
 
-        Also returns None if the repository does not respond.
+        Also returns None if the repository does not respond. `known`: its earlier identity, if any.
         """
         with self._lock:
             if path in self._silent or not has_repository(path):

@@ -275,7 +275,10 @@ class ClaimChecker:
             )
 
     def _as_it_is(self, claim: Claim, note: CheckedNote, written: HistoryCommit | None) -> Claim:
-        """Return `claim`; a claim about a path gets the kind of the entry that is, or was, at the path."""
+        """Return `claim`; a claim about a path gets the kind of the entry that is, or was, at the path.
+
+        `written`: the commit at which the claim's line was written; None if unknown.
+        """
         if claim.kind not in (ClaimKind.PATH, ClaimKind.DIR) or claim.token.endswith("/"):
             return claim
         if claim.kind is ClaimKind.PATH and claim.value in self.repository.now.files:
@@ -332,7 +335,10 @@ class ClaimChecker:
         return self._disk and os.path.lexists(self.repository.project / place)
 
     def _exact(self, value: str, note: CheckedNote, claim: Claim | None = None) -> Iterator[str]:
-        """Yield the paths in the repository that a path in a note may mean, the nearest first."""
+        """Yield the paths in the repository that the path `value` in a note may mean, the nearest first.
+
+        `claim`: the claim with the path; for links and drawn trees it adds further candidates.
+        """
         base = posixpath.dirname(note.place)
         if claim is not None and claim.kind is ClaimKind.LINK:
             target = posixpath.normpath(posixpath.join(base, value))

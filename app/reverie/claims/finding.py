@@ -451,7 +451,7 @@ def _judged(claim: Claim, around: tuple[str, int]) -> Claim:
 
 
 def _span(number: int, start: int, body: str) -> Iterator[Claim]:
-    """Yield the claims of a code span."""
+    """Yield the claims of a code span with the text `body`, in line `number` from column `start` on."""
     line_of = _FILE_LINE.match(body)
     if line_of and not _ELSEWHERE.search(body) and not _PLACEHOLDER.search(line_of["path"]):
         yield Claim(number, start, ClaimKind.FILELINE, body, plain_path(line_of["path"]), line_of["line"])
@@ -671,7 +671,10 @@ def _is_indented_tree(body: list[str]) -> bool:
 def _tree(
     body: list[str], first: int, *, indented: bool = False
 ) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Yield the entries of a drawn tree, each with its path from the root of the tree."""
+    """Yield each entry of a drawn tree: its line, and the claim with its path from the root of the tree.
+
+    `first`: the number of the line before the tree; `indented`: the tree is drawn by indentation alone.
+    """
     stack = list[tuple[int, str]]()
     base = ""
     for number, line in enumerate(body, first + 1):

@@ -98,7 +98,7 @@ class _Entry(NamedTuple):
 
 
 def _deltas(path: str, old: _Entry | None, new: _Entry | None) -> Iterator[FileDelta]:
-    """Yield the changes of a file: none for a directory, two for a file that became a link."""
+    """Yield the changes at a path from entry `old` to `new` (None: no entry); two if a file became a link."""
     before = old if old is not None and old.kind != _TREE else None
     after = new if new is not None and new.kind != _TREE else None
     if before is not None and after is not None and before.kind == after.kind:
@@ -249,7 +249,8 @@ class ProjectRepository:
     ) -> None:
         """Open the repository at a commit, branch or tag `at`; empty for HEAD.
 
-        `progress` is called for each object that is read. Raises `Unavailable`, and `ValueError` for an
+        At most `most_commits` commits of the history are read. `progress` is called for each object that is
+        read. Raises `Unavailable`, and `ValueError` for an
         unknown commit.
         """
         self.project = project
@@ -448,7 +449,7 @@ class ProjectRepository:
         return str(entry.id), int(entry.filemode)
 
     def files_below(self, commit: HistoryCommit, path: str, most: int = 2_000) -> list[str]:
-        """Return the files in a directory at a commit, relative to that directory."""
+        """Return at most about `most` files in a directory at a commit, relative to that directory."""
         found = self.at(commit, path)
         waiting, files = [("", bytes.fromhex(found[0]))] if found else [], list[str]()
         read = 0
@@ -488,7 +489,7 @@ class ProjectRepository:
         return data
 
     def read(self, oid: str) -> bytes | None:
-        """Return the bytes of a text like `blob`, without caching them."""
+        """Return the bytes of a text without caching; None in the same cases as `blob`."""
         if not 0 <= self.size(oid) <= MOST_BLOB:
             return None
         try:
@@ -579,7 +580,7 @@ class ProjectRepository:
         self.limits.add(f"Only the newest {len(self._order):,} commits were checked.")
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
-        """Add the changes of a commit to the indexes by path.
+        """Add the changes of the commit at position `at` to the indexes by path; `front`: as the newest.
 
         The changes that a merge brings in are added with their own commits.
         """
@@ -607,7 +608,7 @@ class ProjectRepository:
         return () if len(self._commit(at).parent_ids) > 1 else self.changes(at)
 
     def changes(self, at: int) -> tuple[FileDelta, ...]:
-        """Return the changes of a commit against its first parent.
+        """Return the changes of the commit at position `at` of the history against its first parent.
 
         If a shallow clone lacks the parent, these are all files of the commit.
         """
@@ -724,7 +725,7 @@ class ProjectRepository:
         """Return the present path of a deleted file, following renames, and the commit that deleted it.
 
         The path is empty if the file was not renamed. The commit is the one that deleted the file from its
-        first path.
+        first path; None if no commit did.
         """
         first, seen = None, set[str]()
         newest = self._oldest

@@ -41,9 +41,10 @@ _NOT_LOADED: Mapping[Loading, Reason] = {
 
 
 def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
-    """Return the context of Claude Code, which does not depend on the time.
+    """Return the context of Claude Code.
 
-    `drafts` are unsaved texts by memory path.
+    `at` (UTC ms) is only stored in the result; the context does not depend on it. `drafts` are unsaved texts
+    by memory path.
     """
     instructions = tuple(
         replace(part, entries=(*part.entries, *_failed_imports(facts)))

@@ -129,7 +129,7 @@ class Gauge(Struct, frozen=True):
 
 
 class ContextPart(Struct, frozen=True):
-    """One piece of the context."""
+    """One part of the text that an agent gets at the start of a session, such as its memory index."""
 
     key: PartKey
     entries: tuple[ContextEntry, ...]
@@ -160,7 +160,10 @@ class ContextView(Struct, frozen=True):
 
     @classmethod
     def of(cls, agent: str, at: int, parts: tuple[ContextPart, ...]) -> ContextView:
-        """Return the view of these parts; the first two gauges of each part must be bytes and tokens."""
+        """Return the view of these parts at `at` (UTC ms), with total sizes.
+
+        The first two gauges of each part must be bytes and tokens.
+        """
         counted = [part for part in parts if part.key != "recorded"]
         used = [sum(part.gauges[number].used for part in counted) for number in (0, 1)]
         return cls(agent, at, parts, *used)

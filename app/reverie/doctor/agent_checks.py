@@ -1,4 +1,4 @@
-"""The checks of the agent's own conditions (`Home.checks`), as findings."""
+"""Findings about the conditions under which the agent itself writes memories (`Home.checks`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SENTENCES: Mapping[Maker, Phrase] = {
 
 
 def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Return the findings about the agent's own conditions, in the agent's order."""
+    """Return a finding for each condition that the agent sets for writing memories, in the agent's order."""
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence

@@ -251,7 +251,7 @@ def _read_into(stream: BinaryIO, frames: list[bytes]) -> None:
 
 
 class ParentFrames:
-    """The frames from and to the process that started this one."""
+    """The child's end of the channel to its parent process: frames on standard input and output."""
 
     def __init__(self) -> None:
         self._reader, self._writer = sys.stdin.buffer, sys.stdout.buffer

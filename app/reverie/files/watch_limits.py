@@ -1,4 +1,4 @@
-"""File systems without events and limits of the system, with the sentences that report them.
+"""Messages about file systems that report no changes, and about exhausted limits of watched folders.
 
 Each message has one sentence on the problem and one on the remedy. The table of file systems
 (`resources/file_systems.toml`) is our judgement of which ones deliver no event for a change made on another

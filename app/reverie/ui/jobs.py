@@ -122,7 +122,7 @@ class _Outcome(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A job that has not ended yet, by which it can be cancelled."""
+    """A handle to a job that has not ended yet, for cancelling it."""
 
     id: int
     name: str

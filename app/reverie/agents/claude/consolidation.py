@@ -91,7 +91,7 @@ class Ended(Struct, frozen=True):
     transcript_of: Callable[[int], Path | None]
 
     def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
-        """Return whether the consolidation that began at `at_ms` is over at `now_ms` (see `HasEnded`)."""
+        """Return whether the consolidation of process `holder`, begun at `at_ms`, is over; see `HasEnded`."""
         transcript = self.transcript_of(holder)
         if transcript is not None and _recorded_since(transcript, at_ms):
             return True
@@ -277,7 +277,7 @@ def _look(file: Path) -> LockBefore:
 
 
 def _holder(body: bytes | None) -> int | None:
-    """Return the process id in a lock file: the leading number, as by `parseInt`; None for 0 or none."""
+    """Return the process id in a lock file: the leading number, as by `parseInt`; None if 0 or missing."""
     found = _NUMBER.match(body or b"")
     return int(found[1]) or None if found else None
 

@@ -482,7 +482,7 @@ class ClaudeHome(Home):
         """Read and store the title of a session; return it, and whether any new fact was stored.
 
         A title given by a person outranks the transcript's. A new working directory counts as a new fact,
-        too.
+        too. `updated_at`: the time (UTC ms) of the transcript's last change.
         """
 
         try:
@@ -602,7 +602,7 @@ class ClaudeHome(Home):
         return Ended(directory, self._transcript_of)
 
     def _transcript_of(self, pid: int) -> Path | None:
-        """Return the transcript of the session that runs in a process."""
+        """Return the transcript of the session that runs in process `pid`; None if there is none."""
         for each in running_sessions(self._root):
             if each.pid == pid and SESSION.fullmatch(each.session_id):
                 place = self._sessions.place_of(each.session_id)

@@ -135,7 +135,8 @@ def why_not_imported(
     """Return the reason why a mention loads nothing.
 
     None for a mention that loads a file, and for one that was not meant as an import, such as a person's
-    name. `is_there` returns whether a path, as written, leads to a file.
+    name. `is_there` returns whether a path, as written, leads to a file. `too_deep`: whether the mention is
+    at a level of imports that the agent does not load.
     """
     target = mention.target
     bare = target.rstrip(_SIGNS_BEHIND)

@@ -98,7 +98,8 @@ class _Messages:
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
         """Store the entry if it is an attachment by the program; return whether it is one.
 
-        Neighbouring attachments are combined; those of no interest (`QUIET`) are dropped.
+        Neighbouring attachments are combined; those of no interest (`QUIET`) are dropped. `undone`: whether a
+        rewind abandoned the entry.
         """
         kind = as_text(about.get("type"))
         if kind in QUIET:

@@ -274,7 +274,8 @@ class ProjectCache:
     def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> bool:
         """Store facts read from a transcript, and return whether its title or working directory is new.
 
-        A changed time of the transcript alone does not count as new.
+        `updated_at`: the time (UTC ms) of the transcript's last change; a change of it alone does not count
+        as new.
         """
         with self._lock:
             kept = self._all()
@@ -339,7 +340,7 @@ class ProjectCache:
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
     """Return the last working directories with typed prompts, by the beginning of their directory's name.
 
-    Cached until the file changes; the prompts themselves are not stored.
+    Cached until the file's time or its `size` in bytes changes; the prompts themselves are not stored.
     """
 
     try:

@@ -39,7 +39,7 @@ class SessionFacts(Struct):
     _counted: bool = False
 
     def tool_calls_since(self, uuid: str | None) -> int:
-        """Return the number of tool calls after a message; all for None, 0 for a message that is missing."""
+        """Return the number of tool calls after the message `uuid` (None: of all); 0 if it is missing."""
         if uuid is None:
             return self.tool_calls
         before = self._after.get(uuid)

@@ -1,27 +1,29 @@
 """The settings and instruction files of Claude Code for a working directory.
 
-Settings are a list of files in an order, and their environment variables (formats/claude-code.md sections
-12.1.9 and 12.1.10); instruction files are listed in the order in which the agent loads them, with their
-imports (sections 7 and 12.1).
-
-Settings from strongest to weakest: the administrator's, the project's local ones, the project's shared ones,
-the user's. `settings.local.json` in the agent's home is not read. Each file may have an `env` block; its
-variables take precedence over those of the process, but a project may not use them to choose the memory
-directory.
+Settings (formats/claude-code.md sections 12.1.9 and 12.1.10) are read from these files, the strongest first:
+the administrator's, the project's local file, the project's shared file, the user's. `settings.local.json` in
+the agent's home is not read. Each file may have an `env` block; its variables take precedence over those of
+the process, but a project may not use them to choose the memory directory.
 
 Reverie does not use a memory directory that also contains transcripts, credentials or a whole disk, because
 it would treat every file in it as a memory. A repository is written by others, so a directory from its own
 settings must also be inside the checkout, with links resolved. The agent itself does use such directories,
 and `refused` reports this.
 
-Instructions come in this order: those of administrators and of the user for every project, those from the
-root of the disk down to the working directory, then the memories of sub-agents in the project. Later files
-take precedence. Imports come after the file that names them, at most four deep, each file once. `AGENTS.md`
-counts only if no CLAUDE file of a project has content. In the main checkout around a nested worktree only
-`CLAUDE.local.md` counts. Rules come in the order of their directory, links to other places resolved. Files of
-a project belong to its repository and lie outside of the home. Files of the system and credentials are
-neither listed nor opened, even if a file imports or links to them; an import from outside of the project is
-listed and not opened.
+Instruction files (sections 7 and 12.1) are listed in the order in which the agent loads them:
+
+1. the files of administrators and of the user, which are loaded for every project;
+2. the files from the root of the disk down to the working directory;
+3. the memories of sub-agents in the project.
+
+- Later files take precedence.
+- Imports are listed after the file that imports them, at most four levels deep, each file once.
+- `AGENTS.md` is loaded only if no CLAUDE file of a project has content.
+- Of the main checkout around a nested worktree, only `CLAUDE.local.md` is loaded.
+- Rules are listed in the order in which the system lists their directory; symlinks in it are resolved.
+- Files of a project belong to its repository, so they are outside of the home.
+- System files and credentials are neither listed nor opened, even if a file imports or links to them.
+- An import from outside of the project is listed but not opened.
 
 Threading: any thread but the GUI's. Failure: a file that cannot be read counts as missing and imports
 nothing; `settings_problems` names broken files of the home.
@@ -133,7 +135,7 @@ class NestedWorktree(Struct, frozen=True):
 
 
 def nested_worktree(cwd: str) -> NestedWorktree | None:
-    """Return the worktree that a directory is in, if it lies inside its main checkout."""
+    """Return the worktree that contains `cwd` if it lies inside its main checkout; None otherwise."""
     for place in (Path(cwd), *Path(cwd).parents):
         git = place / ".git"
         if is_directory(git):
@@ -304,6 +306,7 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
     """Return the reason why the agent writes no session notes in a working directory; empty if it may.
 
     It writes none if it runs remotely, or if automatic compaction, for which the notes are made, is off.
+    `cwd`: see `settings_files`.
     """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
@@ -316,13 +319,19 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 
 
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
-    """Return the environment variable that turns off loading of all instructions; empty if none does."""
+    """Return the environment variable that turns off loading of all instructions; empty if none does.
+
+    `cwd`: see `settings_files`.
+    """
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
 
 
 def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[PathPattern, ...]:
-    """Return `claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded."""
+    """Return `claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded.
+
+    `cwd`: see `settings_files`.
+    """
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
         listed = file.data.get("claudeMdExcludes")
@@ -332,7 +341,10 @@ def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[
 
 
 def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Path, ...]:
-    """Return the settings files, the strongest first."""
+    """Return the paths of the settings files, the strongest first; they need not exist.
+
+    `cwd`: the working directory; None: only the files of the administrator and the user.
+    """
     parts = machine.managed / "managed-settings.d"
     managed = [parts / name for name in reversed(file_names(parts, [])) if name.endswith(".json")]
     found = [*managed, machine.managed / "managed-settings.json"]
@@ -504,14 +516,20 @@ def companions(
 
 
 def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:
-    """Return the imports of the instruction files of a working directory that load nothing."""
+    """Return the imports that load nothing, in the instruction files of a working directory.
+
+    `cwd` None: in the files of the administrator and the user.
+    """
     return tuple(_ordered(config, cwd, machine, (), judging=True).failed)
 
 
 def _ordered(
     config: Path, cwd: str | None, machine: Machine, added: Sequence[Path], *, judging: bool
 ) -> _Order:
-    """Collect the instruction files in the order in which they are loaded."""
+    """Collect the instruction files in the order in which they are loaded; `cwd` None: without a project's.
+
+    `judging`: also collect the imports that load nothing.
+    """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
         _Origin(Scope.GLOBAL, _MANAGED, "managed"), machine.managed / "CLAUDE.md", "CLAUDE.md (managed)"
@@ -559,7 +577,7 @@ class _Order:
     """A collector of instruction files: each file once, followed by its imports."""
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
-        """Create an empty list; with `judging`, imports that load nothing are collected, too."""
+        """Create an empty list. `cwd` None: no project; `judging`: also collect imports that load nothing."""
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []
         self._judging = judging
@@ -608,7 +626,8 @@ class _Order:
     ) -> None:
         """Add a file and its imports.
 
-        `expected`: shown even if it does not exist.
+        `expected`: add the file even if it does not exist. `depth`: the number of imports that lead to the
+        file. `rule`: whether it is a rule file, which may be loaded for some files only.
         """
         there = is_file(path)
         real = real_path(path)
@@ -633,7 +652,7 @@ class _Order:
                 self._import(origin, label, self._target(path, mention.target), depth + 1)
 
     def _note_failure(self, path: Path, label: str, mention: Mention, *, too_deep: bool) -> None:
-        """Record an attempted import that loads nothing."""
+        """Record a mention if it is an import that loads nothing; `too_deep`: see `why_not_imported`."""
 
         def is_there(target: str) -> bool:
             return is_file(self._target(path, target))

@@ -33,9 +33,10 @@ _COUNTED = 10_000
 def status_lines(
     directory: Path, settings: MemorySettings, now_ms: int, has_ended: HasEnded | None = None
 ) -> tuple[StatusLine, ...]:
-    """Return the lines about a memory directory, under the settings in effect there.
+    """Return the status lines of a memory directory at `now_ms` (UTC), under the settings in effect there.
 
-    `has_ended`: see `agents.claude.consolidation`.
+    `has_ended`: see `agents.claude.consolidation`; None: a consolidation counts as running while its process
+    is alive.
     """
     lock = directory / LOCK_NAME
     state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)

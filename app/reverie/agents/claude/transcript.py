@@ -186,7 +186,7 @@ def is_typed(entry: TranscriptEntry) -> bool:
 
 
 def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
-    """Return the tool calls in a line of the model."""
+    """Return the tool calls in an entry that the model wrote; empty for any other entry."""
     if entry.kind != "assistant":
         return ()
     return tuple(block for block in blocks_of(entry) if block.get("type") == "tool_use")
@@ -274,12 +274,12 @@ def first_line(text: str) -> str:
 
 
 def abandoned(path: Path) -> Callable[[TranscriptEntry], bool]:
-    """Return a function that returns whether a rewind abandoned an entry; call it for each in file order.
+    """Return a predicate for entries that a rewind abandoned; call it on every entry, in file order.
 
-    An entry is abandoned if it is not on the path from the newest record up to the first one, and is below a
-    typed message that is not on it either. If the path breaks off because a parent is missing, all entries
-    before that point count as current, so that nothing is greyed out for lack of a parent. Raises
-    `FileNotFoundError`, `Unavailable`.
+    The current entries are the newest record of the main thread and its ancestors. An entry is abandoned if
+    it is not current, and is a message typed by the user or has an abandoned parent. If an ancestor is
+    missing, all entries before the oldest known one count as current, so that none is treated as abandoned
+    only because its parent is missing. Raises `FileNotFoundError`, `Unavailable`.
     """
     parents: dict[int, int] = {}
     places: dict[int, int] = {}

@@ -62,7 +62,7 @@ def due_of(settings: Mapping[str, Any]) -> Due:
 def standings(
     threads: Iterable[Thread], made: Mapping[str, int], jobs: Iterable[AgentJob], due: Due, now_ms: int
 ) -> dict[str, Standing]:
-    """Return the progress of Codex's own extraction of each thread, by thread id.
+    """Return the progress of Codex's own extraction of each thread at `now_ms` (UTC), by thread id.
 
     `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id.
     """

@@ -20,9 +20,9 @@ _OTHERWISE = "; Reverie can still read the rollouts"
 
 
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
-    """Return the database of threads; None if there is none, or without a `cache` directory for its copy.
+    """Return the database of threads; None if there is none, or if `cache` is None.
 
-    `elsewhere`: see `database_places`.
+    `cache`: the directory for copies of databases; `elsewhere`: see `database_places`.
     """
     return _newest(home, STATE_DATABASES, cache, elsewhere)
 
@@ -30,9 +30,9 @@ def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None
 def memory_database(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> Database | None:
-    """Return the database of memory jobs of one memory version.
+    """Return the database of memory jobs of one memory version; None as in `state_database`.
 
-    Early programs kept the jobs in the state database.
+    Early programs kept the jobs in the state database. `cache` and `elsewhere`: see `state_database`.
     """
     return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
 

@@ -125,6 +125,7 @@ class CodexHome(Home):
     ) -> None:
         """Open the home at `root`.
 
+        `cache`: the directory for caches and copies of databases; None: databases are not read.
         `sqlite_home`: the directory for databases that the agent's environment names, if any.
         """
         super().__init__(root)
@@ -394,9 +395,9 @@ class CodexHome(Home):
         return codex_store.version_of(self._root, root.directory) or "v1"
 
     def _global_root(self) -> ScopeRoot:
-        """Return the store of the version in use.
+        """Return the root of the global store, for the memory version in use.
 
-        Each version has a key of its own, so that the histories of the two are never mixed.
+        The two memory versions have different root keys, so that their histories are never mixed.
         """
         version = codex_store.version_in_use(self._root).name
         directory = self._root / codex_store.DIRECTORIES[version]

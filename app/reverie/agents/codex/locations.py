@@ -34,9 +34,9 @@ _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
 
 
 def bucket_of(cwd: str) -> str:
-    """Return the name of the directory in `memories/` for a normalised working directory, in 64 digits.
+    """Return the name of the directory in `memories/` for a normalised working directory: 64 hex digits.
 
-    The first generation uses this name, the next one its first 16 digits.
+    Codex's first memory format uses the whole name, its second one only the first 16 digits.
     """
     try:
         name = cwd.encode("utf-8", "surrogateescape")

@@ -53,6 +53,7 @@ def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[
     """Return the jobs of older generations (section 2), as rows of the newest one.
 
     There is one row for each thread and each scope. Columns are selected by name; any column may be missing.
+    At most `limit` rows of each table are read.
     """
     found: list[Row] = []
     if "memory_phase1_jobs" in tables:
@@ -188,7 +189,7 @@ def read_memory_books(
 ) -> MemoryBooks:
     """Read the databases of threads and of one memory version; rows of the latter take precedence.
 
-    `elsewhere`: see `codex.databases.database_places`.
+    `cache` and `elsewhere`: see `codex.databases.state_database`.
     """
     books = MemoryBooks()
     databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]
@@ -228,7 +229,10 @@ def read_memory_books(
 
 
 def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
-    """Return the jobs in the tables, and one for each memory that is older than its thread; newest first."""
+    """Return the jobs in the tables, and one for each memory that is older than its thread; newest first.
+
+    `now_ms`: the current time (UTC), by which a running job's lease is judged.
+    """
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]
     running = {job.source_id for job in found if job.state in ("running", "failed")}
@@ -251,7 +255,10 @@ def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple
 def status_lines(
     books: MemoryBooks, jobs: Iterable[AgentJob], cwd: str, now_ms: int
 ) -> tuple[StatusLine, ...]:
-    """Return the state of the memory jobs for a footer."""
+    """Return the state of the memory jobs as status lines, at `now_ms` (UTC).
+
+    `cwd`: the working directory whose consolidations and locks are included; empty for none.
+    """
     lines = [StatusLine(None, "Databases", problem, "warn") for problem in books.problems]
     jobs = tuple(jobs)
     own = {cwd, normalised_cwd(cwd)} if cwd else set()

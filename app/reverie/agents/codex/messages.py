@@ -70,8 +70,8 @@ _ENTRY = re.compile(r"^(?P<path>[^|]+?):(?P<first>\d{1,9})-(?P<last>\d{1,9})(?:\
 class ReadingPlan(Struct):
     """The result of the first pass over a thread.
 
-    `events`: whether the texts of events are used; `undone`: the ranges of lines (end exclusive) that were
-    rolled back.
+    `events`: whether the messages are read from the event lines rather than from the response items;
+    `undone`: the ranges of lines (end exclusive) that were rolled back.
     """
 
     events: bool = True

@@ -1,6 +1,6 @@
 """Models and services in `config.toml` of Codex (formats/codex.md section 4).
 
-Threading: any thread. Failure: invalid or unreadable settings name nothing.
+Threading: any thread. Failure: invalid or unreadable settings give no model and no service.
 """
 
 from __future__ import annotations

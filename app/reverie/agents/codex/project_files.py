@@ -61,7 +61,10 @@ def _shown(store: Path, path: Path, note: str) -> Companion:
 
 
 def _handbook_note(path: Path, wanted: set[str]) -> str:
-    """Return a sentence naming the task groups of the project, by their lines."""
+    """Return a sentence with the titles and line numbers of the task groups of a project; empty if none.
+
+    `wanted`: the spellings of the project's path.
+    """
     found, first, title = [], 0, ""
     lines = _lines(path)
     for number, line in enumerate((*lines, "# Task Group: "), start=1):
@@ -74,7 +77,10 @@ def _handbook_note(path: Path, wanted: set[str]) -> str:
 
 
 def _summary_note(path: Path, wanted: set[str]) -> str:
-    """Return a sentence naming the lines of the summary below a heading with the project's path."""
+    """Return a sentence with the line numbers of the summary's section about a project; empty if none.
+
+    `wanted`: the spellings of the project's path, one of which is the heading of the section.
+    """
     first = 0
     lines = _lines(path)
     for number, line in enumerate((*lines, "## "), start=1):

@@ -72,7 +72,7 @@ def tokens_of(text: str) -> int:
 
 
 def loaded_summary(text: str, tokens: int = SUMMARY_TOKENS) -> Loaded:
-    """Return the loaded part of the summary; its text is empty if nothing is loaded."""
+    """Return the part of the summary that is loaded, at most `tokens` of it; empty if nothing is loaded."""
     return truncated_in_the_middle(trimmed(text), tokens)
 
 

@@ -55,9 +55,9 @@ class Books(Struct):
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
-    """Read the rows of threads, by thread id.
+    """Read the rows of threads, by thread id, and the names of projects and sections.
 
-    `elsewhere`: see `codex.databases.database_places`.
+    `cache` and `elsewhere`: see `codex.databases.state_database`.
     """
     books = Books()
     database = state_database(home, cache, elsewhere)

@@ -45,7 +45,11 @@ def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
 
 
 def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> tuple[dict[str, Any], ...]:
-    """Return the patterns that are in the database and in no file."""
+    """Return the patterns that are in the database and in no file.
+
+    `cache`: the directory for copies of databases; None: the database is not read. A failure adds a sentence
+    to `problems`.
+    """
     path = memory / DATABASE
     if cache is None or not is_file(path):
         return ()
@@ -61,7 +65,10 @@ def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> 
 
 
 def rendered_database(path: Path, cache: Path | None) -> str:
-    """Render the contents of the database as Markdown."""
+    """Render the contents of the database as Markdown; without `cache`, a sentence that it cannot be read.
+
+    `cache`: the directory for copies of databases.
+    """
     if path.name in _BESIDE_DATABASE:
         return f"# {path.name}\n\nThis file is part of {DATABASE}. Open that to see its contents.\n"
     if cache is None:

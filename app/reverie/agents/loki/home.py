@@ -117,7 +117,7 @@ class LokiHome(Home):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the context of the home's only project, whatever the arguments."""
+        """Return the context of the home's only project; of the arguments, only `workspace_id` is used."""
         self._require_available()
         return ScopeContext(workspace_id, str(self.project), None)
 
@@ -164,7 +164,7 @@ class LokiHome(Home):
         return "kept"
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """Render a record or the database as Markdown.
+        """Render a record or the database as Markdown; None for any other file.
 
         A database is read from a copy that includes its write-ahead log, not from `data`.
         """
@@ -206,7 +206,7 @@ class LokiHome(Home):
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
         """Return the transcript of Claude Code that the store names, if it exists.
 
-        loki-mode keeps no transcripts of its own.
+        loki-mode keeps no transcripts of its own. `project_path` has no effect: the home has one project.
         """
         self._require_available()
         session = read_object(self._root / "state" / "claude-session.json", []) or {}

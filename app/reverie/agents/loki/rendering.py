@@ -369,7 +369,7 @@ def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | N
 
 
 def _fields(value: Any, depth: int) -> Iterator[str]:
-    """Yield the lines of any value as a nested list."""
+    """Yield the lines of any value as a nested list, indented by `depth` levels."""
     indent = "  " * depth
     items: Iterable[tuple[str, Any]]
     if isinstance(value, dict):

@@ -64,13 +64,13 @@ def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
 
 
 def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
-    """Return the workspace that `parse_config` would list under this id, without building the others."""
+    """Return the workspace that `parse_config` lists under this id, without building the others, or None."""
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else _workspace(workspace_id, *found)
 
 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
-    """Return the raw entry of the workspace that `find_workspace` finds."""
+    """Return the raw entry of the workspace that `find_workspace` finds; None if there is none."""
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else found[0]
 

@@ -248,7 +248,8 @@ class MuxHome(Home):
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
         """Return the model and the prompt with which mux would consolidate (formats/mux.md section 10).
 
-        Definitions of a project do not count for a consolidation.
+        Definitions of a project do not count for a consolidation. `workspace_id` None: only the defaults of
+        the home count.
         """
         from reverie.agents.capabilities import AgentDreamConfig
 

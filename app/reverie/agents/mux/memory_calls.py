@@ -33,8 +33,8 @@ def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -
     """Return the newest successful calls of memory tools (sections 6, 13 and 14), oldest first, each once.
 
     A call without a time is left out. The answer that is being streamed is in `partial.json`; a compaction
-    moves rows to the archive, whose end is read with the rest of the byte limit. For an unreadable file the
-    result is empty, because a transcript must not prevent a snapshot.
+    moves rows to the archive. At most the last `most_bytes` bytes of the files are read. An unreadable file
+    counts as empty, because a transcript must not prevent a snapshot.
     """
     found: dict[str, MemoryCall] = {}
     left = most_bytes
@@ -59,7 +59,7 @@ def transcript_stamp(session_directory: Path) -> tuple[tuple[int, int, int], ...
 
 
 def _end_of(path: Path, most: int) -> bytes:
-    """Return the last bytes of a file, from the beginning of a line on."""
+    """Return at most the last `most` bytes of a file, from the beginning of a line; empty if unreadable."""
     if most <= 0:
         return b""
     try:

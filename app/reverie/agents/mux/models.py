@@ -74,7 +74,8 @@ def writer_place(
 ) -> WriterPlace:
     """Return the files of the memory writer, System 1, for a workspace (section 14).
 
-    `workspace_id` is a plain directory name.
+    `workspace_id` is a plain directory name. `project_path`: the project's path in config.json; None if the
+    workspace has none. `listed`: the workspace in config.json; None if it is not listed.
     """
     from reverie.agents.capabilities import WriterPlace  # late: no name that is listed needs it
 

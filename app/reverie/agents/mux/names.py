@@ -51,8 +51,8 @@ def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
 def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
     """Return `<base>-<hash12>`, the directory of a project's memories (section 3).
 
-    The path is hashed exactly as config.json has it: no realpath, no case folding. Not to be confused with
-    `project_id`.
+    The path is hashed exactly as config.json has it: no realpath, no case folding. `windows`: also split the
+    path at `\\`. Not to be confused with `project_id`.
     """
     base = base_name(project_path, windows=windows) or "unknown"
     mapped = "".join(
@@ -63,7 +63,10 @@ def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
 
 
 def project_id(project_path: str, *, windows: bool = _WINDOWS) -> str:
-    """Return `<base>-<hash8>`, the name (without `.md`) of a project's file in the older one-file store."""
+    """Return `<base>-<hash8>`, the name (without `.md`) of a project's file in the older one-file store.
+
+    `windows`: whether the path is normalised by the rules of Windows.
+    """
     normal = _normalised(project_path, windows=windows)
     base = (js_trim(base_name(normal, windows=windows)) or "project").lower()
     base = re.sub("-+", "-", re.sub("[^a-z0-9_-]+", "-", base)).strip("-_")[:_ID_CHARS] or "project"

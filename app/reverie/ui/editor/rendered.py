@@ -156,7 +156,7 @@ def _bounded_line(line: str) -> str:
 
 
 def _with_alternatives(markdown: str) -> str:
-    """Give images without an alternative text one, because Qt would leave them out."""
+    """Add the alternative text "-" to images that have none, because Qt would leave them out."""
     if "![](" not in markdown:
         return markdown
     return "\n".join(line if is_code else line.replace("![](", "![-](") for line, is_code in _lines(markdown))

@@ -84,7 +84,7 @@ class FormattedTextBox(QTextEdit):
 
 
 class PageBox(QTextBrowser):
-    """A box for a rendered page, copied both with its formats and as plain text."""
+    """A box for a rendered page; text copied from it is available both formatted and plain."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
         data = _copied(self.textCursor())

@@ -271,7 +271,7 @@ class _Delegate(QStyledItemDelegate):
 
 
 class Palette(QDialog):
-    """The palette dialog. Escape, a click elsewhere or a choice closes it.
+    """A dialog that finds commands or names by typed text. Escape, a click elsewhere or a choice closes it.
 
     Signals:
         chosen(Entry): The user chose this entry.
