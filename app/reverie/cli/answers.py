@@ -81,7 +81,7 @@ def local_time(at_ms: int) -> str:
 
 
 def failed(error: UserError, *, as_json: bool) -> int:
-    """Print an error that a person can fix; return the exit code for it."""
+    """Print an error that a person can fix, as JSON too if `as_json`; return the exit code for it."""
     if as_json:
         print_json(columns(error, "error=title reason cause next_step"))
     if not isinstance(error, Ambiguous):
@@ -153,7 +153,11 @@ def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def spent_words(engine: str, usage: Mapping[str, int] | None, cost_usd: float | None) -> str:
-    """Return a sentence with the engine, the tokens and the cost of a run."""
+    """Return a sentence with the engine, the tokens and the cost of a run.
+
+    `usage`: the numbers of `inputTokens` and `outputTokens`; None: the engine did not report them.
+    `cost_usd`: None if the cost is unknown.
+    """
     if engine == "rules":
         return "No model was used: 0 tokens, no cost."
     if usage is None:

@@ -95,7 +95,8 @@ def from_each(
 def only_home(given: list[Path] | None) -> Path:
     """Return the one home that the command names.
 
-    Raises `Ambiguous` if it names none or several.
+    `given`: the values of `--home`, None if the option is missing. Raises `Ambiguous` if it names none or
+    several.
     """
     if given is None or len(given) != 1:
         raise Ambiguous(
@@ -195,7 +196,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
 
 
 def run_environment(parts: HomeContainer) -> dict[str, str | None]:
-    """Return the variables of this process that a run in the engine needs."""
+    """Return the variables of this process that a run in the engine needs; None for a variable that is not set."""
     # Late: pydantic.
     from reverie.services.models import Models
 

@@ -379,8 +379,8 @@ def status_lines(
 ) -> Iterator[str]:
     """Yield one line per scope, then those of the harvest and of the agent's own jobs.
 
-    "never" appears only for a scope in which a run was possible. `without` are the scopes that this agent
-    does not have.
+    "never" appears only for a scope in which a run was possible. `without`: the scopes that this agent does
+    not have. `now`: the present time in UTC ms, from which ages are counted.
     """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"

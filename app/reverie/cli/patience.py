@@ -39,9 +39,10 @@ def patience(
     """Context manager: check whether `homes` respond while the command in the block uses them.
 
     A network share that hangs blocks its reader in the kernel, where Python cannot handle Ctrl+C. A second
-    thread therefore checks the homes from time to time. If they do not respond, it reports that once and
-    handles Ctrl+C itself; the next command recovers an interrupted run. `homes` is called only if the command
-    takes long. On a system that cannot wait for signals, Ctrl+C works as usual.
+    thread therefore checks the homes, first after `first_s` seconds and then every `LATER_S`. If they do not
+    respond, it reports that once and handles Ctrl+C itself: it ends the process by `leave`, which gets the
+    exit code; the next command recovers an interrupted run. `homes` is called only if the command takes long.
+    On a system that cannot wait for signals, Ctrl+C works as usual.
     """
     over = threading.Event()
     looking = threading.Thread(target=_watch_homes, args=(homes, over, first_s, leave), daemon=True)

@@ -29,7 +29,7 @@ class Askable:
     def post(self, arguments: tuple[Any, ...], named: dict[str, Any], ended: Ended) -> Callable[[], None]:
         """Call the method and return a function that cancels the call.
 
-        `ended` is called once, on another thread.
+        `ended` is called once, on another thread, with the result and None, or with None and the error.
         """
         raise NotImplementedError
 
@@ -56,7 +56,7 @@ class Request(Awaitable[T]):
         self._named = named
 
     def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
-        """Call the method as `Askable.post` does; a local method runs at once."""
+        """Call the method as `Askable.post` does; a local method runs at once, and `ended` is called on this thread."""
         method = self._method
         if isinstance(method, Askable):
             return method.post(self._arguments, self._named, ended)

@@ -325,7 +325,10 @@ class EngineClient:
             self._reconnect(first_pause_s)
 
     def _reconnect(self, first_pause_s: float) -> None:
-        """Connect again without a call, because a client that only watches may make none."""
+        """Connect again without a call, because a client that only watches may make none.
+
+        The first attempt is made after `first_pause_s` seconds, the next ones after longer pauses.
+        """
         forever = itertools.repeat(_PAUSES_S[-1]) if self._explain is not None else ()
         for pause_s in itertools.chain((first_pause_s,), _PAUSES_S, forever):
             if self._stopping.wait(pause_s):

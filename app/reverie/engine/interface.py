@@ -98,9 +98,9 @@ class HomeCalls(HomeServices):
     ) -> HomeUpdate:
         """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
 
-        With `everything`, all parts are read again. With `marks`, the trees are always included, with their
-        seen marks. `known` is the serial of the trees that the client already has; if it is the latest, only
-        the changes since then are sent.
+        `known`: the serial of the trees that the client already has; if it is the latest, only the changes
+        since then are sent. `everything`: read all parts again. `marks`: include the trees, with their seen
+        marks, even if no change affects them.
         """
 
     def status(self, context: ScopeContext) -> StatusView:
@@ -112,17 +112,18 @@ class HomeCalls(HomeServices):
     def watch_for(self, context: ScopeContext | None) -> WatchState:
         """Send changes of the home to this client from now on.
 
-        `context` is the context that the client shows.
+        `context` is the context that the client shows; None if it shows none.
         """
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """See `Workbench.learn_titles`."""
 
     def host(self, paused: bool) -> HostStatus:
-        """Run the background services for this client if the settings enable them; pause while `paused`.
+        """Run the background services for this client if the settings enable them.
 
-        The settings are read again. `HostChanged` reports each change of state. There is one host for all
-        clients: a pause by one client applies to all, until that client ends the pause or leaves.
+        `paused`: pause the services instead. The settings are read again. `HostChanged` reports each change
+        of state. There is one host for all clients: a pause by one client applies to all, until that client
+        ends the pause or leaves.
         """
 
     def stop_hosting(self) -> None:
@@ -241,9 +242,9 @@ class EngineCalls:
     ) -> SearchAnswer:
         """Search for `text` in the homes with these ids; return the hits, best first.
 
-        `place`: the place that the person views; its notes come first among equally good ones. A search for a
-        pattern reports intermediate results. If the answer is not `complete`, `IndexChanged` announces when
-        to search again.
+        `place`: the place that the person views, whose notes come first among equally good ones; None: there
+        is no such place. `progress` gets the intermediate results of a search for a pattern. If the answer is
+        not `complete`, `IndexChanged` announces when to search again.
         """
 
 

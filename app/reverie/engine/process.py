@@ -111,10 +111,10 @@ def serve(
 
 
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
-    """Run `serve` in a detached process; return once the engine can be reached.
+    """Run `serve` in a detached process; return the exit code, 0 once the engine can be reached.
 
-    The process that starts an engine does not remain its parent. So the engine continues for other clients if
-    that process ends, and a process that continues need not reap a dead child.
+    For the arguments see `serve`. The process that starts an engine does not remain its parent. So the engine
+    continues for other clients if that process ends, and a process that continues need not reap a dead child.
     """
     answer, telling = os.pipe()
     if os.fork():

@@ -182,7 +182,8 @@ class EngineSearch:
     def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
         """Read a home into the catalogue, in a separate process if there are many files.
 
-        A changed directory counts as one file.
+        `dirty`: the only paths that may have changed; None: unknown, so the whole home is read. A changed
+        directory counts as one file.
         """
         count = parts.catalogue.count(parts.home_id) if dirty is None else len(dirty)
         if self._workers is None or (count is not None and count <= FEW):

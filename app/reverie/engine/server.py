@@ -115,7 +115,7 @@ class RunProcesses(Protocol):
         """
 
     def is_for_another(self, pid: int, client: object) -> bool:
-        """Return whether this process is carrying out a run for a different client."""
+        """Return whether process `pid` is carrying out a run for a client other than `client`."""
 
     def close(self) -> None:
         """End all runs."""

@@ -97,7 +97,8 @@ class Workers:
     def run(self, control: CallControl, home: RunDependencies | None = None, *, aside: bool = False) -> bytes:
         """Carry out the run of a call; return its encoded result.
 
-        `home`: the home of the run, for recovery; None if the run leaves nothing to recover.
+        `home`: the home of the run, for recovery; None if the run leaves nothing to recover. `aside`: give
+        the process the lowest priority.
         """
         worker = self._taken(control.client)
         if aside and hasattr(os, "setpriority"):
@@ -116,7 +117,7 @@ class Workers:
             threading.Thread(target=self._bury, args=(worker,), name="reverie-bury", daemon=True).start()
 
     def is_for_another(self, pid: int, client: object) -> bool:
-        """Return whether this process is a worker that carries out a run for a different client.
+        """Return whether process `pid` is a worker that carries out a run for a client other than `client`.
 
         Work of the engine itself, such as recovering a run, belongs to no client.
         """
@@ -206,7 +207,10 @@ class _RunProcess(ChildProcess):
 
 
 def _ended(title: str, home: RunDependencies | None) -> RunEnded:
-    """Recover a run whose process has ended; return the error for it."""
+    """Recover a run whose process has ended; return the error for it.
+
+    `home`: the home of the run; None if the run leaves nothing to recover.
+    """
     if home is None:
         return RunEnded(title)
     open_runs = [record.id for record in home.runs.unsettled()]

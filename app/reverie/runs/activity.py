@@ -92,6 +92,7 @@ class Activity:
     ) -> None:
         """Append one decision; if it equals the last one of its gate, only raise that entry's counter.
 
+        `workspace_id`, `run_id`: the workspace and the run that the decision concerns, None if there is none.
         Never raises, because the work that an entry describes must not fail with the log.
         """
         entry = {

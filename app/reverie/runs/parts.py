@@ -34,14 +34,17 @@ def version_without(before: bytes | None, after: bytes | None, taken: Collection
 
 
 def hunk_count(before: bytes | None, after: bytes | None) -> int:
-    """Return the number of hunks that can be undone one by one; 0 for a created or deleted file."""
+    """Return the number of hunks that can be undone one by one; 0 for a created or deleted file.
+
+    A content of None means that there is no file.
+    """
     if before is None or after is None:
         return 0
     return len(changed_spans(lines_of(before), lines_of(after)))
 
 
 def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
-    """Return the union of two sets of parts."""
+    """Return the union of two sets of parts; a file that either of them has as a whole (None) stays whole."""
     found = dict(first)
     for path, hunks in second.items():
         known = found.get(path, frozenset())
@@ -94,22 +97,28 @@ def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, 
 
 
 def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[int] | None) -> frozenset[int]:
-    """Return the indexes of the hunks that `taken` covers: all hunks of the file if it is None."""
+    """Return the numbers of the hunks that `taken` covers: all hunks of the file if it is None.
+
+    `before`, `after`: the contents of the file, None if there is no file.
+    """
     return frozenset(range(hunk_count(before, after))) if taken is None else taken
 
 
 def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
-    """Return hunk numbers for scripts, counted from 1 as people see them; "all" for a whole file."""
+    """Return hunk numbers for scripts, counted from 1 as people see them; "all" for a whole file (None)."""
     return "all" if taken is None else [hunk + 1 for hunk in sorted(taken)]
 
 
 def parts_as_json(parts: Parts) -> dict[str, list[int] | None]:
-    """Return `parts` in the format in which a run's record stores them."""
+    """Return `parts` in the format in which a run's record stores them; None stands for a whole file."""
     return {path: None if hunks is None else sorted(hunks) for path, hunks in parts.items()}
 
 
 def parts_from_json(data: Any) -> dict[str, frozenset[int] | None]:
-    """Return the parts that `parts_as_json` has written; invalid entries are left out."""
+    """Return the parts that `parts_as_json` has written; invalid entries are left out.
+
+    As in `Parts`, None stands for a whole file.
+    """
     if not isinstance(data, dict):
         return {}
     return {

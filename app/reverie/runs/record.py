@@ -169,7 +169,7 @@ _newest = (-1, -1)
 
 
 def _count_of(run_id: str, ms: int) -> int | None:
-    """Return the count in an id of this millisecond; None if the id is of another time or not valid."""
+    """Return the count in a run id of the millisecond `ms`; None if it is of another time or not valid."""
     head, _dash, count = run_id.partition("-")
     if head != str(ms) or len(count) != 8:
         return None
@@ -187,7 +187,7 @@ class RunStore:
         self.problems: tuple[str, ...] = ()
 
     def new_id(self, now_ms: int) -> str:
-        """Return a new run id, `<UTC ms>-<8 hex>`.
+        """Return a new run id, `<UTC ms>-<8 hex>`, for the time `now_ms`.
 
         The second part counts within the millisecond, with a random start and random steps, so that two
         processes do not make the same id. The id sorts after every recorded run of that millisecond, and
@@ -341,7 +341,10 @@ class RunStore:
         return tuple(sorted(names, key=_started, reverse=True))
 
     def all(self, *, limit: int | None = None) -> tuple[RunRecord, ...]:
-        """Return the records, newest first; damaged ones are left out and named in `problems`."""
+        """Return the records, newest first; damaged ones are left out and named in `problems`.
+
+        `limit`: the maximum number of records; None: all.
+        """
         records: list[RunRecord] = []
         problems: list[str] = []
         for run_id in self.ids():

@@ -388,7 +388,7 @@ class RevertJob(Job[RevertPlan]):
     def _require_writable(self, original: RunRecord, part: Parts | None) -> None:
         """Raise `ReadOnlyStore` if a file to restore is in a store that is read-only now.
 
-        The refusal is also written to Activity.
+        `part`: the files and hunks to undo; None: the whole run. The refusal is also written to Activity.
         """
         parts = self._parts
         transaction = parts.transaction_for(original.id, "revert")

@@ -86,6 +86,7 @@ class RunDependencies(Struct, frozen=True):
     ) -> RunRecord:
         """Return the record of a new run of this home, without saving it.
 
+        `workspace_id`, `project_path`: the workspace and the project of the run, None if it has none.
         `started_at` is in UTC ms.
         """
         return RunRecord(
@@ -249,7 +250,7 @@ class Job(ABC, Generic[Thought]):
 
     @abstractmethod
     def accept(self, thought: Thought, run: RunContext) -> Plan:
-        """Return the changes to make, after applying the rails.
+        """Turn the result of `think` into the changes to make, without those that exceed the limits of the run.
 
         Only reads files. Raises `Conflict` or `StoreError`.
         """
@@ -263,7 +264,10 @@ class Job(ABC, Generic[Thought]):
         return f"{self.trigger}, {self.engine}"
 
     def require(self) -> None:
-        """Raise if the stores of this job must not be written; checked before any lease is acquired."""
+        """Raise `ReadOnlyStore` if the stores of this job must not be written.
+
+        Called before any lease is acquired.
+        """
 
     def ready(self) -> None:
         """Raise if the job may not run now; checked after recovery. May also clean up after killed writes."""

@@ -121,7 +121,8 @@ class Stop(Struct, frozen=True):
 def stop_of(error: BaseException, time_limit_s: float) -> Stop:
     """Return the `Stop` for the error that ended a run.
 
-    Not to be called for a lost lease, because such a run is left to recovery.
+    `time_limit_s`: the time limit of the run in seconds, for the sentence about it. Not to be called for a
+    lost lease, because such a run is left to recovery.
     """
     if isinstance(error, Cancelled):
         return Stop("cancelled", "Cancelled", "cancelled")

@@ -407,7 +407,11 @@ class Transaction:
             )
 
     def _swap(self, intent: FileIntent, *, expected: str | None, wanted: str | None) -> None:
-        """Replace one file if it is still as the run saw it; otherwise raise `Conflict`."""
+        """Replace one file if it is still as the run saw it; otherwise raise `Conflict`.
+
+        `expected`: the hash of its present content; `wanted`: the hash of its new content. None means that
+        there is no file.
+        """
         self._require_home()
         root = self.root_of(intent)
         files = self._files_of(root)
@@ -429,7 +433,7 @@ class Transaction:
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
-        """Delete one file by compare-and-swap.
+        """Delete one file by compare-and-swap; raise `Conflict` if its hash is not `expected`.
 
         The file is renamed first, then its content is checked, and only then it is removed.
         """

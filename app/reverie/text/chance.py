@@ -139,13 +139,16 @@ def _mixed_values(text: str, start: int, end: int, *, is_near: bool) -> Iterator
 
 
 def _is_public(text: str, at: int) -> bool:
-    """Return whether the words in front of a value announce a checksum or the like."""
+    """Return whether the words in front of the value at `at` announce a checksum or the like."""
     line = text.rfind("\n", max(0, at - _REACH), at)
     return _PUBLIC.search(text, max(line, at - _REACH, 0), at + 8) is not None
 
 
 def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
-    """Yield the values in a token and their positions: without a name in front, and without emphasis."""
+    """Yield (position, value) for the values in a token: without a name in front, and without emphasis.
+
+    `at`: the position of the token in the text.
+    """
     lead = _LEAD.match(token)
     while lead is not None:
         at, token = at + lead.end(), token[lead.end() :]

@@ -170,7 +170,11 @@ def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterat
 def plain(
     text: str, small: str, word: re.Match[str], line: int, limit: int, line_end: int
 ) -> Iterator[SecretSpan]:
-    """Yield the value that a plain word such as `password` introduces on its line."""
+    """Yield the span of the value that a plain word such as `password` introduces on its line.
+
+    `small`: the text in lower case, of equal length; `line`, `line_end`: the start and the end of the line;
+    `limit`: the end of the text that belongs to the word.
+    """
     is_password = word["password"] is not None or _is_key_of_wifi(small, word, line)
     start = word.end()
     if _OPTION_NEXT.match(text, start):
@@ -247,18 +251,24 @@ def plain(
 
 
 def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the word means the key of a wireless network, which people choose like a password."""
+    """Return whether the word means the key of a wireless network, which people choose like a password.
+
+    `line`: the start of the word's line.
+    """
     return word[0] in _WIFI_KEYS and _WIFI.search(small, max(line, word.start() - 80), word.end()) is not None
 
 
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the word `pass` is a verb, as in "the tests pass", and not short for "password"."""
+    """Return whether the word `pass` is a verb, as in "the tests pass", and not short for "password".
+
+    `line`: the start of the word's line.
+    """
     before = max(line, word.start() - 80), word.start()
     return word[0] == "pass" and _ACCOUNT.search(small, *before) is None
 
 
 def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Yield the recovery phrases of wallets and quoted passphrases."""
+    """Yield the spans of recovery phrases of wallets and of quoted passphrases between `start` and `end`."""
     for word in ("mnemonic", "seed phrase", "recovery phrase"):
         at = small.find(word, start, end)
         while at >= 0:
@@ -308,7 +318,10 @@ def _trimmed(text: str, start: int, end: int, *, is_password: bool) -> SecretSpa
 
 
 def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
-    """Yield the value that stands before the word for a secret: `hunter2 is the staging password`."""
+    """Yield the span of the value in front of the word for a secret: `hunter2 is the staging password`.
+
+    `line`: the start of the word's line.
+    """
     is_password = word["password"] is not None
     begin = max(line, word.start() - 120)
     match = _IS_THE.search(text[begin : word.start()])
@@ -317,7 +330,7 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
 
 
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Yield values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
+    """Yield the spans of values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
 
     Such a name is one word with a word for a secret among its pieces. Neighbouring pieces that are neither
     words nor short numbers are the value, if they look random, either each of them or all of them joined.
@@ -371,10 +384,11 @@ def _joined_word() -> re.Pattern[str]:
 def _net(
     text: str, small: str, start: int, end: int, *, is_password: bool, is_below: bool = False
 ) -> Iterator[SecretSpan]:
-    """Yield random-looking values and values like a named service's keys, near a word for a secret.
+    """Yield the spans of values that look random or like a named service's keys, near a word for a secret.
 
-    `is_password`: the word means a password, so the value may be short. `is_below`: the word is on a line
-    above, so a value that has a name of its own (`uses: ...`) does not belong to the word.
+    Searches the text from `start` to `end`. `is_password`: the word means a password, so the value may be
+    short. `is_below`: the word is on a line above, so a value that has a name of its own (`uses: ...`) does
+    not belong to the word.
     """
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:

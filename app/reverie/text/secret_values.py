@@ -248,8 +248,9 @@ def drawn_bits(value: str) -> float:
 def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
     """Return whether a value looks random letter by letter, even if it is short or has only letters.
 
-    False for hexadecimal values, which are more often checksums. Of 1,000 random values of 14 letters or
-    digits 990 reach 4.7 bits, of 1,000 words and names of that length 10.
+    `least`: the minimum length; `bits`: the minimum of `drawn_bits`. False for hexadecimal values, which are
+    more often checksums. Of 1,000 random values of 14 letters or digits 990 reach 4.7 bits, of 1,000 words
+    and names of that length 10.
     """
     if not least <= len(value) <= 200 or not value.isascii() or is_hash_like(value) or is_placeholder(value):
         return False
@@ -265,7 +266,7 @@ def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
 def is_random(value: str, least: int = 16) -> bool:
     """Return whether a value looks random: one long run of letters and digits that often alternate.
 
-    False for hexadecimal values, which are more often checksums.
+    `least`: the minimum length. False for hexadecimal values, which are more often checksums.
     """
     if len(value) < least or is_hash_like(value) or is_placeholder(value):
         return False
@@ -437,7 +438,10 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
 
 
 def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
-    """Return the position at which to continue the search, and the span of the value (None: not a secret)."""
+    """Return the position at which to continue the search, and the span of the value (None: not a secret).
+
+    `line`: the start of the line of the name.
+    """
     position = named.end()
     name = named["name"]
     if text.endswith("[redacted:", 0, named.start("name")):  # the kind in a mark names nothing
@@ -500,7 +504,7 @@ def kind_of_name(name: str) -> Kind | None:
 
 
 def kind_of_words(words: list[str]) -> Kind | None:
-    """Return the kind of value that a name announces, given its words in lower case."""
+    """Return the kind of value that a name announces, given its words in lower case; None: not a secret."""
     while words and words[-1].isdigit():
         words = words[:-1]
     if not words:
@@ -537,7 +541,10 @@ def kind_of_words(words: list[str]) -> Kind | None:
 
 
 def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Kind | None) -> Kind | None:
-    """Return the kind of a name that is the last of several words: `API key: ...`, `db pass: ...`."""
+    """Return the kind of a name that is the last of several words: `API key: ...`, `db pass: ...`.
+
+    `kind`: the kind that the name has alone. None: not a secret. `line`: the start of the line of the name.
+    """
     start = named.start("name")
     before = _BEFORE.search(text[max(line, start - 60) : start])
     if before is None:
@@ -560,7 +567,10 @@ def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Ki
 
 
 def is_open_key(text: str, start: int, end: int, line: int) -> bool:
-    """Return whether the word `text[start:end]` is a key or token that is not secret, such as `cache_key`."""
+    """Return whether the word `text[start:end]` is a key or token that is not secret, such as `cache_key`.
+
+    `line`: the start of the word's line.
+    """
     own = [word.lower() for word in _WORDS.findall(text[start:end])]
     if not own or own[-1] not in ("key", "keys", "token", "tokens"):
         return False
@@ -677,7 +687,10 @@ def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
 
 
 def _basic_auth(text: str, name: str, position: int) -> SecretSpan | None:
-    """Return the span of the value of `auth` or `_auth` (Docker, npm): a name and a password in Base64."""
+    """Return the span of the value of `auth` or `_auth` (Docker, npm): a name and a password in Base64.
+
+    `position`: the position at which the value begins, or its opening quote. None if there is no such value.
+    """
     if name.lower() not in ("auth", "_auth"):
         return None
     opening = _OPENING_QUOTE.match(text, position)

@@ -163,7 +163,10 @@ class Phrase(str):
     def __new__(
         cls, template: str, values: Mapping[str, str] = _NONE, number: int | None = None, one: str = ""
     ) -> Phrase:
-        """Create the text from the template."""
+        """Create the text from the template.
+
+        With a `number`, the template is the plural and `one` the singular; None: the phrase has no plural.
+        """
         text = template
         if number is not None:
             text = (one if number == 1 else template).replace("%n", f"{number:,}")
@@ -186,7 +189,7 @@ def phrase(template: str, /, **values: str | int) -> Phrase:
 
 
 def plural(one: str, many: str, number: int, /, **values: str | int) -> Phrase:
-    """Return a phrase from `one` or `many`, in which `%n` is the count."""
+    """Return a phrase for `number` things: `one` if it is 1, else `many`; `%n` in it becomes the number."""
     return Phrase(many, _texts(values), number, one)
 
 
