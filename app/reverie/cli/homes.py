@@ -196,7 +196,7 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
 
 
 def run_environment(parts: HomeContainer) -> dict[str, str | None]:
-    """Return the variables of this process that a run in the engine needs; None for a variable that is not set."""
+    """Return the variables of this process that a run in the engine needs; None means that one is not set."""
     # Late: pydantic.
     from reverie.services.models import Models
 

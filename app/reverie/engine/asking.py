@@ -56,7 +56,7 @@ class Request(Awaitable[T]):
         self._named = named
 
     def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
-        """Call the method as `Askable.post` does; a local method runs at once, and `ended` is called on this thread."""
+        """Call the method as `Askable.post` does; a local method runs at once and calls `ended` directly."""
         method = self._method
         if isinstance(method, Askable):
             return method.post(self._arguments, self._named, ended)

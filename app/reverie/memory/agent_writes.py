@@ -77,7 +77,10 @@ class AgentWrites:
         return frozenset(_matching(wanted, writes)) if wanted else frozenset()
 
     def _writes(self, since_ms: int) -> list[_ToolWrite]:
-        """Return the newest memory tool calls of the sessions in use, oldest first."""
+        """Return the newest memory tool calls of the sessions in use, oldest first.
+
+        Calls before `since_ms` (UTC ms) are left out.
+        """
         found: list[_ToolWrite] = []
         writer, sessions = self._home.writer, self._home.sessions
         if writer is None or sessions is None:

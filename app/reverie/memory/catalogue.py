@@ -215,7 +215,8 @@ class RowWriter:
     def put(self, found: ReadFile, *, rel: str | None = None) -> None:
         """Store the current content of a file that was read.
 
-        If the content is unchanged, the row and its position in the order of changes are kept.
+        `rel`: the path under which it is stored; None: `found.rel`. If the content is unchanged, the row and
+        its position in the order of changes are kept.
         """
         if self._watcher.stop():
             self.commit()
@@ -375,7 +376,7 @@ class FileCatalogue:
         self._words: tuple[tuple[int, ...], WordCounts] = ((), {})
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
-        """Open a connection for queries, as `CatalogueFile.reading` does."""
+        """Open a connection for queries, as `CatalogueFile.reading` does; None if no catalogue exists yet."""
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:

@@ -107,7 +107,8 @@ def read_below(
 ) -> ReadFile | Literal["directory"] | None:
     """Return the file at `rel`, "directory" if it is a directory, or None if neither exists.
 
-    Follows no symlink below `root`. Raises OSError if the state is unknown.
+    At most `limit` bytes of the file are read. Follows no symlink below `root`. Raises OSError if the state
+    is unknown.
     """
     *folders, name = rel.split("/")
     try:
@@ -130,9 +131,10 @@ def read_below(
 
 
 def read_companion(path: Path, limit: int = SEARCHED_BYTES) -> ReadFile | None:
-    """Return a companion's file, read through symlinks as its agent does.
+    """Return the first `limit` bytes of a companion's file, read through symlinks as its agent does.
 
-    Returns None if the file is missing or must never be opened. Raises OSError if this cannot be determined.
+    Returns None if the file is missing, or if it must never be opened (`never_opened`). Raises OSError if
+    this cannot be determined.
     """
     real = Path(real_path(path))
     if never_opened(path, real):

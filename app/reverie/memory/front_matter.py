@@ -129,7 +129,10 @@ def declared(
     key: str = "description",
     rules: FrontMatterRules = "strict",
 ) -> str | None:
-    """Read the description (or another key) of a text, exactly as written; None if there is none."""
+    """Return the description (or another key) of a text, exactly as written; None if there is none.
+
+    For `prefix_bytes` see `split`.
+    """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
         return None
@@ -233,11 +236,11 @@ def _shown(value: str | None, limit: int) -> Description:
 def set_description(
     text: str, value: str, *, prefix_bytes: int | None = None, rules: FrontMatterRules = "strict"
 ) -> str:
-    """Write `value` as the description of a text; everything else stays byte for byte.
+    """Return a text with `value` as its description; everything else stays byte for byte.
 
     In a block only the lines of that key change, or one line is added; without one, a block is put before the
-    text. A block that the agent cannot read is repaired first. Raises `FrontError` if there is a block that
-    cannot be repaired, because no block may be added above it.
+    text. A block that the agent cannot read is repaired first. For `prefix_bytes` see `split`. Raises
+    `FrontError` if there is a block that cannot be repaired, because no block may be added above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -281,7 +284,7 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
     These are repaired: spaces after a fence, empty lines above the first fence, `...` in place of the last
     fence, and tabs as indentation. Values that do not parse are quoted. Keys, their order and all other bytes
     stay. A mapping or a list never becomes a string. None means that the agent reads the block already, that
-    there is no block, or that no repair helps.
+    there is no block, or that no repair helps. For `prefix_bytes` see `split`.
     """
     base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
     block = split(base, prefix_bytes, rules=rules)
@@ -347,7 +350,11 @@ def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
 def _with_line(
     text: str, block: Frontmatter, raw: str, path: tuple[str, ...], value: str, rules: FrontMatterRules
 ) -> Iterator[str]:
-    """Yield candidates with the value on one line, for a block that the agent's parser does not read."""
+    """Yield candidate texts with `value` at the key `path` on one line; the caller takes the first good one.
+
+    For a block that `---` cuts or that is not valid YAML, so that the key must be found by its name; for any
+    other block nothing is yielded.
+    """
     if rules == "strict" or len(path) > 1:
         return
     is_cut = not raw.endswith("\n") and text[block.block_end : block.block_end + 3] == "---"
@@ -375,7 +382,10 @@ def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
 
 
 def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
-    """Yield candidates for the block with the YAML text `made` as the description."""
+    """Yield candidates for the block with the YAML text `made` as the description.
+
+    `root`: the root of the parsed block; None if it has only blank lines and comments.
+    """
     line = f"description: {made}"
     quoted = made if made[0] in "\"'" else f'"{made}"'
     if root is None:
@@ -491,7 +501,10 @@ def _is_mapping(raw: str, rules: FrontMatterRules) -> bool:
 
 
 def literal(value: str, *, quoted: bool = False) -> str:
-    """Return `value` as YAML on one line, in the plainest style that all YAML versions read back the same."""
+    """Return `value` as YAML on one line, in the plainest style that all YAML versions read back the same.
+
+    `quoted`: use quotes even if the value needs none.
+    """
     if not quoted and _PLAIN.fullmatch(value) and value.lower() not in RESERVED:
         return value
     special = set(_ESCAPED.findall(value))
@@ -526,7 +539,7 @@ def cut_description(
 ) -> CutDescription | None:
     """Return a description whose line has more text than the agent reads; None if there is none.
 
-    ` #` begins a comment, and `---` ends a block of Claude Code anywhere.
+    ` #` begins a comment, and `---` ends a block of Claude Code anywhere. For `prefix_bytes` see `split`.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -569,7 +582,7 @@ def quote_description(
 ) -> str:
     """Return `text` with the whole line of a cut description in quotes, so that the agent reads all of it.
 
-    Raises `FrontError`.
+    If no description is cut, return `text` itself. For `prefix_bytes` see `split`. Raises `FrontError`.
     """
     cut = cut_description(text, prefix_bytes, rules=rules)
     if cut is None:
@@ -611,7 +624,9 @@ BLOCK_HEADER = pattern_of(r"([|>])[^\s#]*([ \t]+#[^\r\n]*)?[ \t]*(\r?\n)(?:[ \t]
 def scalars(style: str, value: str, *, flow: bool) -> Iterator[str]:
     """Yield `value` on one line: first in its previous style, if possible, then in the plainest style.
 
-    The results are candidates, best first; each is parsed before it is used.
+    `style`: the quote or block sign of the previous style, empty for none; `flow`: the value is part of a
+    `{...}` or `[...]`, so it needs quotes. The results are candidates, best first; each is parsed before it
+    is used.
     """
     if style == "'" and value.isprintable():
         yield "'" + value.replace("'", "''") + "'"
@@ -834,7 +849,10 @@ def _entries(raw: str, root: yaml12.YamlNode | None) -> Iterator[FrontEntry]:
 def _chain(
     root: yaml12.YamlNode | None, path: tuple[str, ...]
 ) -> list[tuple[yaml12.YamlNode, tuple[yaml12.YamlNode, yaml12.YamlNode]]] | None:
-    """Return (mapping, (key, value)) for each part of the path; None if a part is missing."""
+    """Return (mapping, (key, value)) for each part of the path; None if a part is missing.
+
+    `root`: the root of the block; None if the block is empty.
+    """
     found, node = [], root
     for part in path:
         entry = node.entry(part) if node is not None else None

@@ -113,10 +113,10 @@ def _marks(text: str) -> int:
 
 
 def as_read(raw: str, rules: FrontMatterRules) -> tuple[str, yaml12.YamlNode | None]:
-    """Parse a block by an agent's rules.
+    """Parse a block by an agent's rules; return the YAML that its parser reads, and the root node.
 
-    Returns the YAML that its parser reads, with as many lines as `raw`, and its root. Raises
-    `yaml12.MalformedError`.
+    The YAML has as many lines as `raw`. The root is None if the block has only blank lines and comments.
+    Raises `yaml12.MalformedError`.
     """
     if rules == "strict":
         return raw, yaml12.parse(raw)
@@ -135,7 +135,7 @@ def _parsed_by_claude(raw: str) -> yaml12.YamlNode | None:
 
 
 def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
-    """Parse a block by an agent's rules into its root.
+    """Parse a block by an agent's rules; return the root node, None if it has only blank lines and comments.
 
     Raises `yaml12.MalformedError`.
     """

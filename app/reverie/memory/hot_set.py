@@ -116,7 +116,7 @@ class HotSet(Struct, frozen=True):
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
     """Return the number of uses, halved for every seven days since the last one.
 
-    A last use after `now` counts as a use at `now`.
+    Times are in UTC ms. Without a last use the score is 0; a last use after `now` counts as a use at `now`.
     """
     if access_count <= 0 or last_accessed_at is None:
         return 0.0
@@ -125,7 +125,7 @@ def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
 
 
 def ranked(candidates: Iterable[HotCandidate], now: int) -> list[Ranked]:
-    """Return the candidates that may be loaded, best first."""
+    """Return the candidates that may be loaded at `now` (UTC ms), best first."""
     scored = (
         Ranked(candidate, score(candidate.access_count, candidate.last_accessed_at, now))
         for candidate in candidates
@@ -167,7 +167,10 @@ def fill(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """Return the hot set for a known ranking, as `select` does; `rest`: paths that are not in the ranking."""
+    """Return the hot set for a known ranking, as `select` does; `rest`: paths that are not in the ranking.
+
+    For `read` see `select`.
+    """
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):
         reason = filling.full
@@ -260,7 +263,10 @@ class _Filling:
         return "tries" if self._tries >= self._budgets.tries else None
 
     def _take(self, each: Ranked, read: Callable[[str], bytes | None]) -> SkipReason | None:
-        """Add one candidate to the set; return None, or the reason why it is not loaded."""
+        """Add one candidate to the set; return None, or the reason why it is not loaded.
+
+        For `read` see `select`.
+        """
         self._tries += 1
         data = read(each.candidate.path)
         if data is None:

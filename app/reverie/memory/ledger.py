@@ -84,7 +84,10 @@ class Ledger(Struct, frozen=True):
     def with_changes(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None], now: int
     ) -> Ledger:
-        """Return the ledger with one more change; deltas that are too old or beyond the limit are dropped."""
+        """Return the ledger with one more change; deltas that are too old or beyond the limit are dropped.
+
+        `before`, `after`: the changed entries by logical key, None for no entry; `now`: UTC ms.
+        """
         deltas = dict(self.deltas)
         overwritten = self.overwritten > 0
         for key in after:
@@ -107,6 +110,7 @@ def judged(
     """Return the deltas that remain after comparing them with a version that this Reverie did not write.
 
     `by_agent`: whether the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
+    `now`: the present time in UTC ms.
     """
     left: dict[str, Delta] = {}
     for (key, delta), knows in zip(
@@ -150,7 +154,10 @@ def put_back(
 
 
 def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
-    """Return for each delta, in order, whether this version contains it."""
+    """Return for each delta, in order, whether this version of the sidecar contains it.
+
+    `by_agent`: the agent wrote the version, not another Reverie.
+    """
     verdicts = [
         False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
     ]
@@ -208,9 +215,10 @@ def _moved(delta: Delta, now: MemoryUsage) -> Delta:
 def _remade(
     key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
 ) -> MemoryUsage | None:
-    """Return the current entry with our change applied: counts are added, the later time is used.
+    """Return the current entry with our change applied; None if it is empty or its file is gone.
 
-    `agent_pin`: a pin other than in `before` is the agent's own change, and is kept.
+    Counts are added, the later time is used. `agent_pin`: a pin other than in `before` is the agent's own
+    change, and is kept.
     """
     if delta.after is None and not exists(key):
         return None

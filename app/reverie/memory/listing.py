@@ -128,7 +128,7 @@ class ScopeListing:
 
 
 def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
-    """Return the rules of a plain memory, for every file."""
+    """Return the rules of a plain memory, for every file: (None, "memory"), that is no rule and the role."""
     return None, "memory"
 
 
@@ -515,7 +515,7 @@ def _listed(handle: Handle) -> list[os.DirEntry[str]]:
 
 
 def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Return status and first bytes of a regular file; never blocks, never follows a symlink."""
+    """Return the status and first `size` bytes of a regular file; never blocks, never follows a symlink."""
     if isinstance(handle, int):
         file = os.open(name, _FILE, dir_fd=handle)
     else:

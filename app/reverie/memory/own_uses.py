@@ -60,7 +60,10 @@ class Tally:
     def apply(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """Apply a change of several entries, by a run or by hand, or its undo; count added uses as own."""
+        """Apply a change of several entries, by a run or by hand, or its undo; count added uses as own.
+
+        `before`, `after`: the entries by logical key; None if there is no entry.
+        """
         left = {key: self.uses.get(key, 0) for key in before if before[key] and not after.get(key)}
         for key in left:
             self.drop(key, (key,))

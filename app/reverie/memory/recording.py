@@ -68,7 +68,8 @@ class ShareAssigner:
     def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
         """Return the changes by actor in the order of the commits: Reverie's, the agent's, then all others.
 
-        Called by the history, under its lock.
+        `since_ms`: the time of the last commit (UTC ms); None: there is none. Called by the history, under
+        its lock.
         """
         known = self._actors.known()
         contents: dict[Path, str | None] = {}
@@ -208,9 +209,10 @@ class Snapshots:
         run_id: str | None = None,
         dirty: Collection[Path] | None = None,
     ) -> str | None:
-        """Commit all changes (or those at `dirty`) as `actor`'s; return the commit's id.
+        """Commit all changes as `actor`'s; return the commit's id, None if nothing changed.
 
-        Returns None if nothing changed.
+        `dirty`: the only paths that may have changed; None: unknown, everything is read. `run_id`: the run
+        that made the changes; None if it was no run.
         """
         self._require_same()
         return self.history.snapshot(
@@ -223,7 +225,10 @@ class Snapshots:
         )
 
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
-        """Commit all changes since the last snapshot, each under its own author."""
+        """Commit all changes since the last snapshot, each under its own author.
+
+        `dirty`: the only paths that may have changed; None: unknown, everything is read.
+        """
         self._require_same()
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
         roots = self._home.roots()
@@ -250,7 +255,8 @@ class Snapshots:
     ) -> str | None:
         """Commit the current state of one companion; return the commit's id, None if it is unchanged.
 
-        `path`: relative to the home, or absolute.
+        `path`: relative to the home, or absolute. `run_id`: the run that made the change; None if it was no
+        run.
         """
         self._require_same()
         place = companion_place(self._home.root, self._home.root / path)

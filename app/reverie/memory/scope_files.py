@@ -59,7 +59,7 @@ class ScopeFiles(Protocol):
         """Return `rel` with its names as the directories list them, if the file system ignores case."""
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """Return the bytes of a file, at most `limit` of them."""
+        """Return the bytes of a file, at most `limit` of them; None: all."""
 
     def write(
         self,
@@ -172,7 +172,10 @@ class OverlayFiles:
         self._removed_directories: set[str] = set()
 
     def entry(self, rel: str) -> DirectoryEntry | None:
-        """Return an entry as `ScopeFiles.entry` does; a file of the overlay has no time and no inode."""
+        """Return an entry as `ScopeFiles.entry` does, None if there is none.
+
+        A file of the overlay has no time and no inode.
+        """
         if rel in self._written:
             data = self._written[rel]
             if data is not None:
@@ -205,7 +208,7 @@ class OverlayFiles:
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """Write as `ScopeFiles.write` does, in memory."""
+        """Write to the overlay, in memory; the arguments are those of `ScopeFiles.write`."""
         self._refuse_impossible(rel)
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} already exists.")
@@ -327,7 +330,10 @@ class OverlayFiles:
         self._removed_directories = set(savepoint.removed_directories)
 
     def _current(self, rel: str) -> bytes | None:
-        """Return the current bytes of a file; remember bytes of the base for the transaction to compare."""
+        """Return the current bytes of a file, None if there is none.
+
+        Bytes of the base are remembered, for the transaction to compare.
+        """
         if rel in self._written:
             return self._written[rel]
         if self._is_removed(rel):

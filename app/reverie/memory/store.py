@@ -84,7 +84,10 @@ class MemoryStore:
         return memory_path(root.scope, files.listed(parsed.rel)), root, files
 
     def resolve_new(self, path: str | MemoryPath) -> tuple[MemoryPath, ScopeRoot, ScopeFiles]:
-        """Resolve a path for a new name as `resolve` does; the last part is kept as it is written."""
+        """Resolve a path for a new name, as `resolve` does; return the path, its root and the root's files.
+
+        The last part of the path is kept as it is written.
+        """
         parsed, root, files = self._located(path)
         *above, name = parsed.segments or ("",)
         listed = files.listed("/".join(above)).split("/") if above else []

@@ -176,7 +176,8 @@ class UsageLog:
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False, counts: bool = True) -> None:
         """Pin or unpin a memory.
 
-        With `counts`, pinning counts as a use. Unpinning never does, and leaves the statistics unchanged.
+        `own`: by a person or Reverie, not by the agent. With `counts`, pinning counts as a use. Unpinning
+        never does, and leaves the statistics unchanged.
         """
         now = self._clock()
         self._change(lambda entries: usage_rules.note_pin(entries, key, pinned, now, counts=counts), [key])
@@ -186,7 +187,7 @@ class UsageLog:
     def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:
         """Move an entry and the entries below it to a new key, replacing existing ones.
 
-        `counts`: also count one write for the new key.
+        `counts`: also count one write for the new key; `own`: by a person or Reverie, not by the agent.
         """
         self._change(
             lambda entries: usage_rules.note_rename(entries, old_key, new_key, self._clock(), counts=counts),
@@ -403,7 +404,8 @@ def _outcome(
 ) -> _UsageOutcome:
     """Return the result of restoring lost changes and then applying the new one to `data`.
 
-    `base`: the ledger; None: no agent overwrites this sidecar.
+    `base`: the ledger; None: no agent overwrites this sidecar. `by_agent`: the agent wrote the present
+    version of the file, not another Reverie.
     """
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}

@@ -88,14 +88,15 @@ def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
 def written(usage: MemoryUsage | None, now: int) -> MemoryUsage:
     """Return the usage after a write by Reverie: the time of the write is set, and no use is counted.
 
-    Sweeps depend on the time of the last write. The agent chooses the memories to load next by uses, and an
-    edit by a run or a person is not a use by the agent.
+    `usage`: None for a memory without an entry; `now`: UTC ms. Sweeps depend on the time of the last write.
+    The agent chooses the memories to load next by uses, and an edit by a run or a person is not a use by the
+    agent.
     """
     return replace(usage or UNUSED, last_write_at=now)
 
 
 def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool = True) -> None:
-    """Pin or unpin a memory.
+    """Pin or unpin a memory at `now` (UTC ms).
 
     With `counts`, pinning counts as a use, as for the agent; unpinning does not change the statistics.
     """
@@ -105,7 +106,10 @@ def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool
 
 
 def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool = True) -> None:
-    """Move an entry and those below it, replacing existing ones; `counts`: the rename counts as a write."""
+    """Move an entry and those below it, replacing existing ones.
+
+    `counts`: the rename counts as a write at `now` (UTC ms).
+    """
     for key in keys_below(entries, old):
         entries[new + key[len(old) :]] = entries.pop(key)
     if counts:

@@ -210,7 +210,7 @@ def write_locks(
     each other, and none of them takes another one for the agent. The order is the same everywhere: Reverie's
     own lock, the agent's, then those of directories and files. Raises `Busy`, with the reason "agent-busy" if
     the agent holds the lock, without a reason if another Reverie does. `lock_dir`: the directory of Reverie's
-    own locks.
+    own locks; `patience_s`: the longest time in seconds to wait for each of the agent's locks.
     """
     rules = home.store_rules
     found = () if rules is None else map(rules.write_lock, roots)

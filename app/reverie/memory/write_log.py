@@ -72,7 +72,10 @@ class WriteLog:
         self._database = database
 
     def record(self, path: Path, sha256: str | None, *, actor: str, run_id: str | None, at_ms: int) -> None:
-        """Log that `actor` is about to give `path` the content with this hash; None: to delete it."""
+        """Log that `actor` is about to give `path` the content with the hash `sha256`; None: to delete it.
+
+        `run_id`: the run that writes; None if it is no run. `at_ms`: UTC ms.
+        """
         self.record_all({path: sha256}, actor=actor, run_id=run_id, at_ms=at_ms)
 
     def record_all(
@@ -105,7 +108,10 @@ class WriteLog:
                     _prune(connection, newest=newest, now_ms=row[-1])
 
     def actor_of(self, path: Path, sha256: str | None) -> Attribution | None:
-        """Return the author who last wrote this content to `path`; None if the log has no such write."""
+        """Return the author who last wrote this content to `path`; None if the log has no such write.
+
+        `sha256`: the hash of the content; None: the deletion of the file.
+        """
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:

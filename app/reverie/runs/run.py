@@ -250,7 +250,7 @@ class Job(ABC, Generic[Thought]):
 
     @abstractmethod
     def accept(self, thought: Thought, run: RunContext) -> Plan:
-        """Turn the result of `think` into the changes to make, without those that exceed the limits of the run.
+        """Turn the result of `think` into the changes to make; changes beyond the run's limits are left out.
 
         Only reads files. Raises `Conflict` or `StoreError`.
         """

@@ -99,6 +99,8 @@ class Transaction:
     ) -> None:
         """Create the transaction of the run whose journal is in `run_directory`.
 
+        - `attribute`: is called before each file changes (root, path, hash of the new content, None to delete
+          it), to log the author.
         - `keep`: makes sure that the history holds these current versions (root, path, hash).
         - `require`: raises `ReadOnlyStore` if a root (None: the home's sidecars) must not be written.
         - `check_content`: raises if the agent would not accept a file (root, path, before, after).
@@ -140,10 +142,11 @@ class Transaction:
         """Make images and journal durable and return the journal; nothing in the home changes.
 
         - `removed`: directories that an earlier run made (`Journal.made`), to be deleted if they are empty.
+        - `usage_before`, `usage_after`: the pins and usage that the run changes; None: it changes none.
+        - `coverage`: the run's coverage record; None if it has none.
+        - `for_review`, `ops`, `commit`: see `Journal`.
         - `restores`: allow hidden files to come back. A run may not create hidden files, because names such
-          as `.git` or
-          `.envrc` make other programs run commands.
-        - `commit`: see `Journal`.
+          as `.git` or `.envrc` make other programs run commands.
         - `removes_protected`: allow the deletion of a write-protected file, because a person named it
           (`files.atomic`).
 

@@ -143,8 +143,9 @@ def open_writer(
 ) -> WriterService:
     """Open the memory writer of this home.
 
-    `by_hand`: a person starts the writer and has chosen its model in the settings, so that a remote model
-    needs no further consent.
+    `cancel`: setting it ends the runs of the writer; None: they cannot be cancelled. `models`: the home's
+    models; None: they are read here. `by_hand`: a person starts the writer and has chosen its model in the
+    settings, so that a remote model needs no further consent.
     """
     return WriterService(writer_dependencies(parts, models, by_hand=by_hand), cancel)
 
@@ -152,7 +153,10 @@ def open_writer(
 def writer_dependencies(
     parts: HomeContainer, models: Models | None = None, *, by_hand: bool = False
 ) -> WriterDependencies:
-    """Collect the parts of this home that its memory writer needs. `by_hand` is as for `open_writer`."""
+    """Collect the parts of this home that its memory writer needs.
+
+    For `models` and `by_hand` see `open_writer`.
+    """
     engines = WriterEngines(parts, models, by_hand=by_hand)
 
     require = parts.write_guard.require
@@ -291,8 +295,8 @@ def open_notes(
 ) -> NotesService:
     """Open the service that writes the session notes of this home.
 
-    `by_hand`: a person starts the update and has chosen its model in the settings, so that a remote model
-    needs no further consent.
+    For `cancel` and `models` see `open_writer`. `by_hand`: a person starts the update and has chosen its
+    model in the settings, so that a remote model needs no further consent.
     """
     engines = NotesEngines(parts, models, by_hand=by_hand)
 
@@ -379,7 +383,7 @@ class ExtractionService:
         return extraction is not None and extraction.extracts_to_notes
 
     def status(self, project_path: str | None = None) -> ExtractView:
-        """Return the state of extraction, for one directory or for all.
+        """Return the state of extraction for the directory `project_path`; None: for all directories.
 
         Reads the beginnings of rollouts.
         """
@@ -388,7 +392,10 @@ class ExtractionService:
         return replace(found, engine=choice.engine, why=choice.reason, to_notes=self.to_notes)
 
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
-        """Return every thread that was considered, those first that the next extraction reads."""
+        """Return every thread that was considered, those first that the next extraction reads.
+
+        `project_path`: only the threads of this directory; None: of all.
+        """
         found = self._service().plan(self._request(project_path))
         chosen = tuple(_candidate(each) for each in found.chosen)
         return chosen + tuple(
@@ -429,6 +436,7 @@ class ExtractionService:
     ) -> ExtractResult:
         """Run both stages; block until both have finished.
 
+        `project_path`: only for this directory; None: for all. `cancel`: an event that ends the run early.
         `by_hand`: the caller has named the model, by option or in the settings, so that it needs no further
         consent. Raises `StoreError` (reason "consent") if a destination still needs consent, and
         `ProviderError`.

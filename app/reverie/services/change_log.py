@@ -141,9 +141,10 @@ class ChangeLogService:
     def page(
         self, start: Cursor | None = None, target: TimelineTarget | None = None, *, limit: int = 100
     ) -> ChangeLogPage:
-        """Return the next page of change sets.
+        """Return a page of at most `limit` change sets, newest first.
 
-        Without `target`, the page covers the whole home; else one file, folder or scope under all its names.
+        `start`: the `next` of the page before; None: the first page. Without `target`, the page covers the
+        whole home; else one file, folder or scope under all its names.
         """
         if target is None:
             found = self._history.newest_steps(start.commit if start else None, limit=limit)
@@ -457,7 +458,10 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Return the permission bits and the pin that a file had before a change set."""
+        """Return the permission bits and the pin that a file had before a change set.
+
+        The bits are None if there was no such file.
+        """
         if logged.parent is None:
             return None, False
         version = self._history.files(logged.parent, place.key).get(place.rel)

@@ -486,8 +486,9 @@ class ChangeSet:
     ) -> None:
         """Record the files that were restored after a failure in the history; remove the journal if possible.
 
-        The journal stays if files could not be restored yet. Raises `Conflict` in place of `error` if some
-        files were left as they are or could not be restored yet; it names them.
+        `undone`: the result of the restoration; None if nothing had been changed. The journal stays if files
+        could not be restored yet. Raises `Conflict` in place of `error` if some files were left as they are
+        or could not be restored yet; it names them.
         """
         if undone is None or not undone.pending:
             self._forget()
@@ -566,7 +567,10 @@ class ChangeSet:
 
     @contextlib.contextmanager
     def _alone(self, timeout_s: float = 10.0) -> Iterator[None]:
-        """Context manager: hold the lock that allows one change or recovery at a time."""
+        """Context manager: hold the lock that allows one change or recovery at a time.
+
+        `timeout_s`: the longest time in seconds to wait for it.
+        """
         self._parts.profile.ensure(self._directory)
         with file_lock(self._parts.profile.locks, self._directory, timeout_s=timeout_s):
             yield
@@ -604,7 +608,8 @@ class ChangeSet:
     ) -> Transaction:
         """Build the transaction that carries out a change by hand.
 
-        Each written file is read back and compared before any file that it replaces is removed.
+        `context`: the context of the change; None if it is unknown, as in a recovery. Each written file is
+        read back and compared before any file that it replaces is removed.
         """
         parts = self._parts
         wanted = {(each.root.key, each.rel): each.after for each in changes}

@@ -80,7 +80,10 @@ class _Project:
     def check(
         self, notes: Sequence[CheckedNote], check: Callable[[], None] = no_check, *, stale_only: bool = False
     ) -> ClaimReport:
-        """Check the claims of these notes against the repository as read by the last `look`."""
+        """Check the claims of these notes against the repository as read by the last `look`.
+
+        `check` may raise to stop. `stale_only`: report only the stale claims.
+        """
         try:
             return self._claims.check(notes, check=check, stale_only=stale_only)
         except Unavailable as error:
@@ -112,7 +115,8 @@ class ClaimService:
         """Connect the service to the memories, the history and the sidecar of a home.
 
         `view` returns the names of the memories of a context; `apply` makes several changes as one; `written`
-        returns the sidecar with the times at which the lines of stale claims were written.
+        returns the sidecar with the times at which the lines of stale claims were written. `silent_s`: after
+        so long without a sign of life, in seconds, the process that reads a repository is killed.
         """
         self._view = view
         self._timeline = timeline
@@ -244,10 +248,11 @@ class ClaimService:
     def _remembered(
         self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None
     ) -> dict[str, int]:
-        """Return the earliest time of each line of a memory; `before` holds the times known so far.
+        """Return the earliest time of each line of a memory, in UTC seconds.
 
-        The file's own time is not enough: editing one word makes the whole file newer, and the history only
-        begins on the day on which Reverie first saw the file.
+        `written`: the modification time of its file; `before`: the times known so far, None to read them from
+        the sidecar. The file's own time is not enough: editing one word makes the whole file newer, and the
+        history only begins on the day on which Reverie first saw the file.
         """
         lines = {line.strip() for line in text.splitlines()}
         if before is None:

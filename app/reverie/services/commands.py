@@ -52,7 +52,10 @@ class RunsByHand:
     def consolidate(
         self, context: ScopeContext, trigger: Trigger, engine: str, dry_run: bool, *, cancel: threading.Event
     ) -> tuple[RunResult, str, Lost]:
-        """Run one consolidation; return its result, the engine that ran, and the overwritten writes."""
+        """Run one consolidation; return its result, the engine that ran, and the overwritten writes.
+
+        `dry_run`: change nothing, only show the changes.
+        """
         parts = self._parts
         if not dry_run:
             keep_usage(parts)
@@ -94,20 +97,26 @@ class RunsByHand:
         return result, parts.dreams.run(request, thinker, cancel=cancel), self._lost()
 
     def write(self, workspace_id: str, force: bool, *, cancel: threading.Event) -> tuple[WriterOutcome, Lost]:
-        """Run the memory writer once; return its outcome and the overwritten writes."""
+        """Run the memory writer once; return its outcome and the overwritten writes.
+
+        `force`: run it even if it is not due.
+        """
         keep_usage(self._parts)
         outcome = open_writer(self._parts, cancel, by_hand=True).run_now(workspace_id, force)
         return outcome, self._lost()
 
     def notes(self, session_id: str, force: bool, *, cancel: threading.Event) -> tuple[NotesOutcome, Lost]:
-        """Update the notes of a session once; return the outcome and the overwritten writes."""
+        """Update the notes of a session once; return the outcome and the overwritten writes.
+
+        `force`: update them even if there is nothing new since the last update.
+        """
         outcome = open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
         return outcome, self._lost()
 
     def extract_plan(self, project_path: str | None) -> tuple[tuple[ExtractCandidate, ...], bool]:
         """Return the threads that `extract` would read, and whether its results become notes.
 
-        Changes nothing.
+        `project_path`: only for this directory; None: for all. Changes nothing.
         """
         service = ExtractionService(self._parts)
         return service.candidates(project_path), service.to_notes
@@ -120,7 +129,10 @@ class RunsByHand:
         progress: Callable[[ExtractProgress], None],
         cancel: threading.Event,
     ) -> tuple[ExtractResult, Lost]:
-        """Extract from new transcripts, then consolidate; return the result and the overwritten writes."""
+        """Extract from new transcripts, then consolidate; return the result and the overwritten writes.
+
+        `project_path`: only for this directory; None: for all.
+        """
         service = ExtractionService(self._parts)
         result = service.run(
             engine=engine, project_path=project_path, progress=progress, cancel=cancel, by_hand=True

@@ -200,7 +200,10 @@ class HomeContainer:
         )
 
     def report(self, event: str, text: str, level: str = "info", workspace_id: str | None = None) -> None:
-        """Record an event of this home in Activity."""
+        """Record an event of this home in Activity.
+
+        `workspace_id`: the workspace that it concerns; None: none.
+        """
         home = str(self.home.root)
         self.activity.add(event, level=level, text=text, home=home, workspace_id=workspace_id)
 
@@ -556,8 +559,9 @@ def asked_context(
 ) -> ScopeContext:
     """Return the context for the workspace or project that a caller named; see `Home.context`.
 
-    The project's name is read from its files if it is not known otherwise. `project_given`: the caller named
-    a project.
+    `project_given`: the caller chose the project `project_path` (None or empty: no project); otherwise it is
+    the project of the workspace, if any. If nothing is named, the context has only the home's global memory.
+    A path below a project that the home lists is replaced by the path of that project (`resolve_project`).
     """
     sessions = home.sessions
     if project_given and project_path and sessions is not None:

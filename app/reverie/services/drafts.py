@@ -502,7 +502,10 @@ def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
 
 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:
-    """Count each line of a text, stripped; empty lines and front matter fences are left out."""
+    """Count each line of a text, stripped; empty lines and front matter fences are left out.
+
+    None (no file) has no lines.
+    """
     text = "" if content is None else content.decode("utf-8", "replace")
     lines = comparable(home, text).text.splitlines()
     return Counter(bare for line in lines if (bare := line.strip()) and bare != "---")

@@ -451,7 +451,8 @@ class CompanionFiles:
     ) -> tuple[str, str]:
         """Write a companion by compare-and-swap; record its old and new content in the history.
 
-        Returns the commit of the old content, and the problems that occurred after the write, as sentences.
+        `expected`: the hash of its present content; `mode`: permission bits, None to leave them. Returns the
+        commit of the old content, and the problems that occurred after the write, as sentences.
         """
         warnings: list[str] = []
         refused = companion.read_only or companion.unopened
@@ -515,7 +516,8 @@ class CompanionFiles:
 def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion | None], FileText]:
     """Return a function that reads a memory or companion as the editor shows it.
 
-    Reading does not mark the file as seen.
+    Its arguments are the context, the memory path, and the companion (None: read the memory). Reading does
+    not mark the file as seen.
     """
     edits, companions = UserEdits(parts), CompanionFiles(parts)
 

@@ -146,7 +146,11 @@ class ModelServices:
     def _catalogue_with(
         self, providers: Mapping[str, Mapping[str, Any]] | None, name: str, key: str
     ) -> Catalogue:
-        """Build the catalogue of services with settings and a key that are not saved yet."""
+        """Build the catalogue of services with settings and a key that are not saved yet.
+
+        `providers`: the settings of the services; None: the saved ones. `key`: a key for the service `name`;
+        empty: the stored one.
+        """
         from reverie.llm.keys import TypedKey
         from reverie.settings import ProvidersSettings
 
@@ -183,7 +187,10 @@ class ModelsWithoutHome(ModelServices):
     """The service for the models that can be chosen before a home is open."""
 
     def view(self, context: ScopeContext | None) -> ModelsView:
-        """Return all model services, and the engine that the settings name for every home."""
+        """Return all model services, and the engine that the settings name for every home.
+
+        `context` has no effect, because no home is open.
+        """
         engine = self._settings().dream.engine
         if engine == "auto":
             return ModelsView("rules", "No home is open.", self.services())
@@ -242,7 +249,10 @@ class Models(ModelServices):
         self._parts = parts
 
     def view(self, context: ScopeContext | None) -> ModelsView:
-        """Return the engine that the Consolidate button will use in `context`, and all model services."""
+        """Return the engine that the Consolidate button will use in `context`, and all model services.
+
+        If `context` is None, the agent's settings for no particular workspace count.
+        """
         wanted = self.choose(context, AUTO, before_consent=True)
         return ModelsView(wanted.engine, wanted.reason, self.services())
 
@@ -251,7 +261,8 @@ class Models(ModelServices):
     ) -> ModelChoice:
         """Return the engine of a consolidation for a request (`auto`, `rules` or `PROVIDER:MODEL`).
 
-        `before_consent`: return the model even if a person still has to consent to its use.
+        If `context` is None, the agent's settings for no particular workspace count. `before_consent`: return
+        the model even if a person still has to consent to its use.
         """
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
@@ -262,7 +273,10 @@ class Models(ModelServices):
         return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)
 
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
-        """Return the engine for a request; `config` is the configuration from the agent's files."""
+        """Return the engine for a request; `config` is the configuration from the agent's files.
+
+        For `before_consent` see `choose`.
+        """
         if requested != AUTO:
             return ModelChoice(requested, phrase("You asked for this engine."))
         setting = self._parts.settings.dream.engine

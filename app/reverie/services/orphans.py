@@ -112,9 +112,9 @@ def matches(
 ) -> tuple[ProjectMatch, ...]:
     """Return the projects that a lost store may belong to, best first, each with the evidence.
 
-    The order of evidence, strongest first: the home names the project as the owner, the same root commit, the
-    same remote, the same name. A project whose directory does not exist counts only if the home itself names
-    it as the owner. Pure.
+    `identity`: the identity of the store's former repository; None if it is unknown. The order of evidence,
+    strongest first: the home names the project as the owner, the same root commit, the same remote, the same
+    name. A project whose directory does not exist counts only if the home itself names it as the owner. Pure.
     """
     if store.scope is Scope.GLOBAL:
         return ()

@@ -188,7 +188,7 @@ def _shown(line: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Decode bytes for display, never for writing; invalid UTF-8 becomes U+FFFD."""
+    """Return `text` with undecodable bytes (surrogate escapes) as U+FFFD; for display, never for writing."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -140,7 +140,7 @@ def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
 def _earlier_this_month(
     parts: HomeContainer, ids: Sequence[str], paid: dict[str, PaidRun | None]
 ) -> list[PaidRun | None]:
-    """Return the costs of this month's runs among `ids`, newest first.
+    """Return the costs of this month's runs among `ids`, newest first; None for a run without a model.
 
     `paid` caches the costs of finished runs by id; entries of other months are removed from it.
     """

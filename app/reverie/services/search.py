@@ -594,9 +594,9 @@ class SearchService:
         *,
         complete: bool,
     ) -> SearchAnswer:
-        """Search for a pattern in one file after another; return the answer once there are enough hits.
+        """Search for a pattern in one file after another; return the answer once it has `count` hits.
 
-        `report` is called with the hits so far.
+        `report` is called with the hits so far. `complete`: the value of this field in the answer.
         """
         pattern = re.compile(query.regex, re.IGNORECASE)
         hits: list[SearchHit] = []

@@ -44,7 +44,7 @@ def all_templates(own: Path) -> tuple[Template, ...]:
 def filled(text: str, path: str, now_ms: int) -> str:
     """Return the content of a new memory at `path`: `text` with title and date filled in.
 
-    The date is in this machine's time zone.
+    `now_ms`: the present time in UTC ms. The date is in this machine's time zone.
     """
     date = time.strftime("%Y-%m-%d", time.localtime(now_ms / 1000))
     return text.replace("{{date}}", date).replace("{{title}}", title_of(path))

@@ -361,7 +361,8 @@ class TraceService:
     def _keep(self, entry: TraceEntry, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
         """Cache the document of a trace and return it, because its parts are usually requested next.
 
-        Only the last few are cached, because a damaged document is held in memory as a whole.
+        The document is returned as its source and its root, None if nothing of it could be read. Only the
+        last few are cached, because a damaged document is held in memory as a whole.
         """
         with self._lock:
             self._documents[str(entry.path)] = kept = (dump.source, dump.root)
@@ -861,7 +862,10 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """Return the messages from number `start` on; see `PagedTranscript.page`."""
+        """Return the messages of a transcript from number `start` on; see `PagedTranscript.page`.
+
+        `check` may raise to stop. `client`: the client whose position in the transcript is used.
+        """
         with self._reading(client, source) as transcript:
             return transcript.page(start, check, messages=messages, chars=chars)
 
@@ -912,9 +916,10 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptGrowth:
-        """Return whether a transcript has changed since its stamp was `known`.
+        """Return the stamp of a transcript and, if it is not `known`, the messages from number `start` on.
 
-        If it has, the result contains its messages from number `start` on.
+        At most `messages` messages and about `chars` characters, as for `page`. `check` may raise to stop.
+        `client`: the client whose position in the transcript is used.
         """
         with self._reading(client, source) as transcript:
             stamp = transcript.stamp()

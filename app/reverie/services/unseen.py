@@ -211,7 +211,7 @@ class SeenLog:
                 break
 
     def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
-        """Return whether a person wrote this content.
+        """Return whether a person wrote the content with the hash `sha256` (None: deleted the file).
 
         The result is cached: the author is recorded before the content is written, so it does not change
         later.
@@ -229,7 +229,7 @@ class SeenLog:
 def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
     """Return the content `seen` with the change from `base` to `undone`, which an undo made, applied to it.
 
-    If both changed the same lines, return `undone`.
+    If both changed the same lines, or one of the contents is None (no file), return `undone`.
     """
     if base is None or undone is None or seen is None:
         return undone

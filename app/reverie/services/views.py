@@ -501,10 +501,11 @@ _BOM = "\ufeff"
 
 
 def file_text(path: str, data: bytes, *, mtime_ns: int, cap: int | None) -> FileText:
-    """Decode a file for an editor, with the reason if it must not be written.
+    """Return a file's text for an editor and, if it is read-only, the reason.
 
-    Pure. Text that is not valid UTF-8 is decoded with U+FFFD, for display only; a file over the agent's cap
-    is read-only, because the agent refuses it too.
+    Text that is not valid UTF-8 is decoded with U+FFFD, for display only. `mtime_ns`: the file's modification
+    time. `cap`: the agent's size limit in bytes, None if it has none; a larger file is read-only, because the
+    agent refuses it too. Pure.
     """
     try:
         content, read_only = data.decode("utf-8"), ""
@@ -849,7 +850,10 @@ class TreesUpdate(Struct, frozen=True):
 
 
 def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:
-    """Return the update that turns `before` into `after`."""
+    """Return the update, numbered `serial`, that turns `before` into `after`.
+
+    `before` is None if the client has no trees yet.
+    """
     scopes: dict[Scope, ScopeListing] = {}
     changes: dict[Scope, FileChanges] = {}
     for scope, listing in after.scopes.items():

@@ -258,14 +258,16 @@ class Workbench(HomeServices):
     ) -> Undo:
         """Make several changes as one: all or nothing.
 
-        Raises `Conflict` if a file is not as expected.
+        `pins`: path -> whether it is pinned afterwards; None: no pin changes. Raises `Conflict` if a file is
+        not as expected.
         """
         return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
 
     def restore(self, plan: RestorePlan, *, remove_newer: bool = False) -> Undo:
         """Carry out a restore that `timeline` planned.
 
-        Raises `Conflict` if a file changed since then.
+        `remove_newer`: delete files that were created since the restored state. Raises `Conflict` if a file
+        changed since the plan was made.
         """
         changes, pins = self.timeline.changes(plan, remove_newer=remove_newer)
         context = plan.target.context
@@ -349,8 +351,8 @@ class Workbench(HomeServices):
     ) -> RunResult:
         """Consolidate by hand; block until the run is over.
 
-        `engine`: `auto`, `rules` or `PROVIDER:MODEL`. Raises `StoreError` (reason "consent") if a person has
-        not consented to the destination.
+        `dry_run`: change nothing, only show the changes. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
+        Raises `StoreError` (reason "consent") if a person has not consented to the destination.
         """
         from reverie.jobs.consolidate.run import DreamRequest
 
@@ -372,14 +374,15 @@ class Workbench(HomeServices):
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo a run, or a part of it, by a three-way merge.
+        """Undo a run by a three-way merge.
 
-        Raises `UserError` if there is nothing to undo.
+        `part`: the files and hunks to undo; None: the whole run. Raises `UserError` if there is nothing to
+        undo.
         """
         return self.parts.reverter.revert(run_id, part)
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """Undo a run as `revert` does; return an `Undo` that applies the run again."""
+        """Undo a run, or a part of it, as `revert` does; return an `Undo` that applies it again."""
         return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
@@ -397,7 +400,10 @@ class Workbench(HomeServices):
         return watcher
 
     def watch_targets(self, context: ScopeContext | None = None) -> tuple[WatchTarget, ...]:
-        """Return everything that a watcher of this home watches; see `services.unseen.watch_targets`."""
+        """Return everything that a watcher of this home watches; see `services.unseen.watch_targets`.
+
+        `context`: the context that is shown; None: no context is shown.
+        """
         return watch_targets(self.parts, context)
 
     def relevant(self, context: ScopeContext, changes: Changes) -> Relevance:

@@ -136,7 +136,10 @@ class Snapshot:
         )
 
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
-        """Return the new version of a root of which every file was scanned."""
+        """Return the new version of a root of which every file was scanned.
+
+        `last`: the last version; None if there is none.
+        """
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
         return root
@@ -224,7 +227,8 @@ class History(HistoryReader):
     ) -> None:
         """Store the settings; nothing is read.
 
-        `notify` is called once with a sentence if a damaged history was renamed.
+        `pack_after`: the number of loose objects above which the repository is packed. `notify` is called
+        once with a sentence if a damaged history was renamed.
         """
         super().__init__(repository)
         self._notify = notify
@@ -260,7 +264,7 @@ class History(HistoryReader):
         """Commit the current state of the roots, and return the new commit's id; None if nothing changed.
 
         `share` assigns changes to their authors, each of whom gets a commit; `actor` is the author of the
-        others.
+        others. `run_id`: the run that made the changes; None if it was no run.
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
         or not); None: unknown, everything is read. A source whose directory is missing is stored as empty, so

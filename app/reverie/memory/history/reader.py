@@ -158,7 +158,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
         """Return the former place of a new file or folder (`gone`), or the new place of a deleted one.
 
-        None if there is no such place.
+        None if there is no such place, or no `entry`.
         """
         if entry is None or self.before is None or not self.place.rel:
             return None
@@ -390,7 +390,7 @@ class HistoryReader:
             return tip.hex() if tip else None
 
     def commits(self, *, key: str | None = None, rel: str | None = None, limit: int = 1000) -> list[Commit]:
-        """Return commits, newest first.
+        """Return at most `limit` commits, newest first.
 
         With `key`, only commits that changed this root; with `rel` too, only commits that changed the content
         of this file, or of a file below this directory. Raises StoreError, Unavailable.
@@ -421,7 +421,8 @@ class HistoryReader:
     ) -> LogPage:
         """Return the log of `place`, newest first, following renames, down to the commit `until`.
 
-        See `LogPage`. Raises StoreError, Unavailable.
+        At most `limit` entries. `start`: the `next` of an earlier page; None: the newest commit. See
+        `LogPage`. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()
@@ -511,7 +512,10 @@ class HistoryReader:
         return self.blobs([blob])[0]
 
     def blobs(self, blobs: Sequence[str]) -> list[bytes | None]:
-        """Return many contents, as `blob` does, opening the repository once."""
+        """Return many contents in the order of their ids, as `blob` does, opening the repository once.
+
+        None for a content of which only the hash was stored.
+        """
         if not blobs:
             return []
         with in_words():

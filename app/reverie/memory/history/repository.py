@@ -169,7 +169,8 @@ class ObjectSink:
     def commit(self, message: str, *, author: str, at_s: int, tree: bytes, parent: bytes | None) -> bytes:
         """Add a commit, without moving any branch, and return its id.
 
-        Raises OSError.
+        `at_s`: its time in UTC seconds; `parent`: the id of its parent, None for a first commit. Raises
+        OSError.
         """
         git = libgit2()
         person = git.Signature(author, f"{author}@reverie.invalid", at_s, 0)
@@ -303,7 +304,7 @@ class Folder:
         self._entries: dict[bytes, Leaf | Folder] | None = None if tree_id else {}
 
     def get(self, names: Names) -> Leaf | Folder | None:
-        """Return the node at the path; this folder itself for an empty path."""
+        """Return the node at the path, None if there is none; this folder itself for an empty path."""
         node: Leaf | Folder | None = self
         for name in names:
             if not isinstance(node, Folder):
@@ -447,7 +448,10 @@ def commit_author(actor: str) -> str:
 
 
 def commit_message(*, actor: str, source: str, run_id: str | None, subject: str, notes: Iterable[str]) -> str:
-    """Return the message of a commit. Each text becomes a single line."""
+    """Return the message of a commit. Each text becomes a single line.
+
+    `run_id`: the run that made the changes; None if it was no run.
+    """
     trailers = [f"Actor: {_line(actor)}"]
     if run_id is not None:
         trailers.append(f"Run: {_line(run_id)}")
@@ -783,7 +787,7 @@ def create(path: Path) -> None:
 
 
 def set_aside(path: Path, now_ms: int) -> Path:
-    """Rename a damaged repository and return its new path.
+    """Rename a damaged repository and return its new path, which ends with `now_ms` (UTC ms).
 
     Raises OSError.
     """

@@ -477,7 +477,10 @@ def trees_by_share(
     now: Folder,
     shares: Sequence[Share],
 ) -> Iterator[tuple[Share, bytes | None]]:
-    """Yield each share with the tree to commit for it; the last tree is `now`, with any other changes."""
+    """Yield each share with the id of the tree to commit for it; None if that tree has no files.
+
+    The last tree is `now`, with any other changes. `last`: the last commit; None if there is none.
+    """
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:
         for key in sorted({change.key for change in share.changes}):

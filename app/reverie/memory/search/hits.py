@@ -201,7 +201,7 @@ def _hits_within(text: str, start: int, end: int, wanted: _Wanted) -> list[tuple
 
 
 def _streams(text: str, start: int, end: int, longest: int) -> Iterator[list[SearchToken]]:
-    """Yield, for each token of the word at `start`, a list that begins with it and has the next tokens too.
+    """Yield, for each token of the word `text[start:end]`, a list of this token and the next ones.
 
     A list has at most `longest` tokens.
     """

@@ -183,7 +183,7 @@ class _PatternGroup(Struct):
 def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
     """Return the number of unlimited repetitions in a valid pattern, and whether any of them are nested.
 
-    A repeated choice counts as nested.
+    A repeated choice counts as nested. `verbose`: the pattern is written in the style of `re.VERBOSE`.
     """
     count, nested, at = 0, False, 0
     groups = [_PatternGroup(verbose)]

@@ -120,7 +120,10 @@ def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
 
 
 def _plain(word: str, start: int) -> Iterator[SearchToken]:
-    """Yield the tokens of a word without CJK; folding may split it (a fraction, a ligature of signs)."""
+    """Yield the tokens of a word without CJK; folding may split it (a fraction, a ligature of signs).
+
+    `start`: the position of the word in the text.
+    """
     if not word:
         return
     for piece in _WORD.findall(folded(word)):
