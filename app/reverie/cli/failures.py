@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def failures(session: Invocation) -> int:
-    """Carry out the requested action; return 1 if nothing could be recorded, resolved or redacted."""
+    """Print lessons, or record, resolve or redact failures, as the command requests; return the exit code.
+
+    The code is 1 if nothing could be recorded, resolved or redacted.
+    """
     arguments = session.arguments
     if arguments.action == "record":
         return _record(session)

@@ -81,9 +81,9 @@ class HomeWatch:
         self._lock = threading.Lock()
 
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
-        """Send changes to this client from now on.
+        """Send changes to this client from now on; return the state of the watcher.
 
-        `context` is the context that the client shows.
+        `context` is the context that the client shows; None if it shows none.
         """
         with self._lock:
             if has_left(client):

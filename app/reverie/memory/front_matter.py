@@ -90,7 +90,7 @@ _UNCLOSED = Description("", "unclosed")
 def split(
     text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict"
 ) -> Frontmatter | None:
-    """Find the block of a file's whole text.
+    """Return the position of the front-matter block in a file's whole text; None if there is none.
 
     `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
     """
@@ -723,7 +723,7 @@ class Front(Struct, frozen=True):
 def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict") -> Front:
     """Read the front matter of a file's whole text.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for its end.
+    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
     """
     block = split(text, rules=rules)
     if block is None:
@@ -748,7 +748,7 @@ def set_value(
     *,
     rules: FrontMatterRules = "strict",
 ) -> str:
-    """Write the string `value` under `key`, a name or a path of two names.
+    """Return `text` with the string `value` under `key`, a name or a path of two names.
 
     A missing key is added below the last one, missing front matter above the text. With `prefix_bytes` the
     block must also end within the bytes that the agent searches. Raises `FrontError`.
@@ -776,7 +776,7 @@ def set_value(
 
 
 def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
-    """Remove `key` from a text.
+    """Return `text` without `key`.
 
     A mapping or a block that becomes empty is removed, too. Raises `FrontError`.
     """

@@ -51,9 +51,10 @@ class Frontmatter(Struct, frozen=True):
 
 
 def find_block(text: str, prefix_bytes: int | None, rules: FrontMatterRules) -> Frontmatter | None:
-    """Find the block of a file's whole text by an agent's rules.
+    """Return the position of the front-matter block that an agent finds by its rules; None if there is none.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
+    `text`: the whole text of the file. `prefix_bytes`: the number of bytes in which the agent searches for
+    the end of the block; None: no limit.
     """
     bom = text.startswith(BOM)
     seen = text

@@ -128,7 +128,7 @@ class ScopeListing:
 
 
 def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
-    """Return the rules of a plain memory, for every file: (None, "memory"), that is no rule and the role."""
+    """Return the rule (None: none) and the role ("memory") of a plain memory, for every file."""
     return None, "memory"
 
 

@@ -191,7 +191,10 @@ class OverlayFiles:
         return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """Read as `ScopeFiles.read` does, and remember the bytes."""
+        """Return the bytes of a file, as `ScopeFiles.read` does.
+
+        Bytes of the base are remembered, for the transaction to compare.
+        """
         if rel in self._written or self._is_removed(rel):
             data = self._written.get(rel)
             if data is None:

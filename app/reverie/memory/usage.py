@@ -217,7 +217,8 @@ class UsageLog:
     ) -> None:
         """Apply a change field by field: set values that are still as in `before` to those in `after`.
 
-        Other values are not changed. Added uses count as Reverie's.
+        Both map logical keys to entries, None if there is no entry. Other values are not changed. Added uses
+        count as Reverie's.
         """
         if before or after:
             self._change(lambda entries: usage_rules.merge(entries, before, after), [*before, *after])
@@ -288,7 +289,7 @@ class UsageLog:
         """Apply `rule`, which changes only the entries in `keys` and below `subtrees`.
 
         `tell`: mark the changes that a running agent lacks as announced. Without `put_back`, lost changes are
-        recorded but not restored.
+        recorded but not restored. Returns the result of restoring lost changes.
         """
         self._require_home()
         if self._ledger is None:

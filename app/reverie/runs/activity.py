@@ -90,10 +90,11 @@ class Activity:
         run_id: str | None = None,
         details: Mapping[str, Any] = _NO_DETAILS,
     ) -> None:
-        """Append one decision; if it equals the last one of its gate, only raise that entry's counter.
+        """Append one decision; if it repeats the previous one, only increase the counter of that entry.
 
-        `workspace_id`, `run_id`: the workspace and the run that the decision concerns, None if there is none.
-        Never raises, because the work that an entry describes must not fail with the log.
+        An entry is compared with the last one that has the same event and workspace. `workspace_id`,
+        `run_id`: the workspace and the run that the decision concerns, None if there is none. Never raises,
+        because the work that an entry describes must not fail with the log.
         """
         entry = {
             "at": self._clock(),

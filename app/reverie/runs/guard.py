@@ -153,7 +153,7 @@ class Guard:
         return {"success": False, "error": note}
 
     def _refusal(self, command: str, paths: Sequence[str], *, free: bool) -> str | None:
-        """Return the reason why the rails refuse this request; None if they allow it.
+        """Return the reason why the limits of the run forbid this request; None if they allow it.
 
         `free`: the request does not count against the budget.
         """

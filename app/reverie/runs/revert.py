@@ -52,8 +52,8 @@ def merged(
 ) -> FileChange | None:
     """Return the change that undoes the run's effect on one file; None if the file stays as it is.
 
-    `taken` are the hunks that were undone before; `part` are the hunks to undo now, None for the whole file.
-    Raises `Conflict` if both sides changed the same lines.
+    `taken`: the hunks that were undone before, None if the whole file was; `part`: the hunks to undo now,
+    None for the whole file. Raises `Conflict` if both sides changed the same lines.
     """
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
     current = transaction.current(intent)

@@ -34,8 +34,8 @@ class ActivityPage(Struct, frozen=True):
 class ActivityService:
     """The decisions and the runs of one home.
 
-    `is_for_another` returns whether this process is doing a run for a different client. Such a run is not
-    marked `ours` for the client that calls.
+    `is_for_another(pid, client)` returns whether process `pid` is carrying out a run for a client other than
+    `client`. Such a run is not marked `ours` for the client that calls.
     """
 
     def __init__(
@@ -51,7 +51,10 @@ class ActivityService:
         return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
 
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
-        """Return the runs in progress that hold a lease of the home or of one of these workspaces."""
+        """Return the runs in progress that hold a lease of the home or of one of these workspaces.
+
+        `workspaces`: workspace ids. `client`: the client that calls.
+        """
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]
         names += [(lease_name("writer", parts.home_id, id_), id_) for id_ in workspaces]

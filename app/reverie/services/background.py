@@ -144,7 +144,7 @@ def open_writer(
     """Open the memory writer of this home.
 
     `cancel`: setting it ends the runs of the writer; None: they cannot be cancelled. `models`: the home's
-    models; None: they are read here. `by_hand`: a person starts the writer and has chosen its model in the
+    service for models; None: a new one. `by_hand`: a person starts the writer and has chosen its model in the
     settings, so that a remote model needs no further consent.
     """
     return WriterService(writer_dependencies(parts, models, by_hand=by_hand), cancel)

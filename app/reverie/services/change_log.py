@@ -316,7 +316,7 @@ class ChangeLogService:
     def tell_of_agent(self, since: str | None) -> None:
         """Report in Activity which of the agent's own consolidations lost or changed facts.
 
-        `since`: only those after this commit.
+        `since`: only those after this commit; None: all of the newest commits.
         """
         for change in self._of_memories(self._history.newest_steps(limit=_TOLD, until=since).commits):
             merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES
@@ -349,10 +349,10 @@ class ChangeLogService:
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Undo a change set, or only `parts` of it, as a whole: everything or nothing.
+        """Undo a change set, or only `parts` of it (None: all), as a whole: everything or nothing.
 
-        `target`: the file or folder whose log is shown. Raises `Conflict` if a file was changed on the same
-        lines since then.
+        `target`: the file or folder whose log is shown; None: the log of the home. Raises `Conflict` if a
+        file was changed on the same lines since then.
         """
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}

@@ -80,7 +80,7 @@ def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
 
 
 def owner_of(parts: HomeContainer, path: Path) -> str | None:
-    """Return the path of the project that this companion belongs to; None if there is none."""
+    """Return the path of the project that the companion at `path` belongs to; None if there is none."""
     home = parts.home
     for project in home.contents().projects:
         context = home.context(project_path=project.path, project_given=True)

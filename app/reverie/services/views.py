@@ -868,7 +868,7 @@ def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> Tree
 
 
 def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
-    """Return the view that results from applying `update` to `before`."""
+    """Return the view that results from applying `update` to `before` (None: no trees yet)."""
     scopes = dict(update.view.scopes)
     for scope, changes in update.changes.items():
         had = before.scopes[scope].files if before is not None else ()

@@ -137,8 +137,8 @@ class Workbench(HomeServices):
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
 
-        Returns whether any title was read, and the list of the home if that changed it, else None. Raises
-        `Unavailable` if the home no longer exists.
+        `project_path` None: no project comes first. Returns whether any title was read, and the list of the
+        home if that changed it, else None. Raises `Unavailable` if the home no longer exists.
         """
         sessions = self.parts.home.sessions
         if sessions is None:
@@ -159,8 +159,9 @@ class Workbench(HomeServices):
     ) -> MemoryView:
         """Read the trees of the three scopes.
 
-        With `previous` and `dirty`, only the changes are read again. `names_only`: a quick first reading,
-        without descriptions, sizes and pins.
+        With `previous`, an earlier view, and `dirty`, the paths that may have changed since, only these are
+        read again; without them everything is read. `names_only`: a quick first reading, without
+        descriptions, sizes and pins.
         """
         self.parts.require_same_home()
         usage = {} if names_only else self.parts.usage.load_for_showing()
@@ -386,7 +387,10 @@ class Workbench(HomeServices):
         return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:
-        """Create a watcher of this home and its runs; it is not started yet."""
+        """Create a watcher of this home and its runs; it is not started yet.
+
+        `deliver` gets each batch of changes, `notify` sentences for the user.
+        """
         watch = self.parts.settings.watch
         watcher = Watcher(
             deliver,

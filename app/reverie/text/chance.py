@@ -127,7 +127,7 @@ _REACH = 60
 
 
 def mixed_values(text: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values that look drawn by chance wherever they stand."""
+    """Yield the spans of values that look random, whatever text is around them."""
     return _mixed_values(text, 0, len(text), is_near=False)
 
 
@@ -166,7 +166,7 @@ def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
 def is_mixed_value(value: str, *, is_near: bool) -> bool:
     """Return whether a value mixes letters, digits and signs as no name does, or looks random.
 
-    `is_near`: a word of access is near, so less is needed.
+    `is_near`: a word of access ("login", "unlock") is near, so less is needed.
     """
     if (
         not 8 <= len(value) <= 200
@@ -201,7 +201,7 @@ def is_mixed_value(value: str, *, is_near: bool) -> bool:
 
 
 def values_of_access(text: str, small: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values near a word of access that could be names elsewhere.
+    """Yield the spans of values near a word of access ("login", "unlock") that could be names elsewhere.
 
     Near means: on the same line, or on one of the next four lines that are not empty. `small`: the text in
     lower case, of equal length.

@@ -702,7 +702,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
 
 def possible_secrets(text: str) -> tuple[Secret, ...]:
-    """Return the secrets in `text`, and what may be one, such as words and numbers beside a word of access.
+    """Return the secrets in `text` and the possible ones, such as words and numbers beside "login".
 
     For text that leaves the machine, where a value that was replaced in vain costs little.
     """
