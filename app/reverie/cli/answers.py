@@ -1,8 +1,8 @@
 """The output of commands: text for people or JSON for programs on stdout, one line per problem on stderr.
 
-Characters that stdout cannot encode are escaped. A closed stdout is no error, because nobody wants the
-output. If stdout accepts no data, as on a full disk, `AnswerLostError` is raised; the work of the command is
-done by then.
+Characters that stdout cannot encode are escaped. A closed stdout is no error, because the output is no
+longer wanted. If stdout accepts no data, as on a full disk, `AnswerLostError` is raised; the work of the
+command is done by then.
 """
 
 from __future__ import annotations

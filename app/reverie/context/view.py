@@ -52,7 +52,7 @@ In the context:
 - `line`: its line of the index is loaded
 - `recalled`: chosen for some prompts
 
-Not in the context, besides `memory.usage.SkipReason`:
+Not in the context, besides `memory.hot_set.SkipReason`:
 
 - `not-utf8`: the agent loads nothing of a file that is not valid UTF-8
 - `unseen`: the agent does not see the file; `detail` says why

@@ -5,7 +5,7 @@ of a profile, and unknown fields and untouched entries stay as they are. Entries
 discard are moved to `<sidecar>.rejected.json` beside it on the next save. A home without a usage sidecar gets
 one in Reverie's own data directory.
 
-An agent that overwrites its sidecar from memory would undo Reverie's changes. A ledger (`memory.usage_rules`)
+An agent that overwrites its sidecar from memory would undo Reverie's changes. A ledger (`memory.ledger`)
 in Reverie's data directory remembers them. It is written before each change, under the sidecar's lock, and
 names the file that the change will replace, so after a kill between the two writes the change counts as not
 made. Every change, like `reapply_lost`, first restores changes that the agent has overwritten. A file written

@@ -7,7 +7,8 @@ durable; then each file by compare-and-swap; then usage; then `commit` (coverage
 The commit point is the coverage sidecar, or the mark for a run without coverage:
 
 - If the process dies before the commit point, `recover` restores every file that still has the run's content,
-  and leaves and names those that somebody changed since. All files have their old content, never a mix.
+  and leaves and names those that another program changed since. All files have their old content, never a
+  mix.
 - If it dies later, all files are in place and only the record is finished.
 
 A failure does not stop the roll-back of the other files. A file that is out of reach (disk full, home moved

@@ -1,8 +1,8 @@
 """The parts that work on one home, wired together once and built on first use.
 
-`HomeContainer` is what the composition root hands to services and commands; `Contexts` finds a scope context
-for a given root of the home. Nothing is opened or created before it is needed, so listing a tree needs
-neither history nor leases and has no side effects.
+The composition root passes a `HomeContainer` to services and commands; `Contexts` finds a scope context for a
+given root of the home. Nothing is opened or created before it is needed, so listing a tree needs neither
+history nor leases and has no side effects.
 
 Late imports: showing or listing memories needs no runs and no settings. `jobs.consolidate` and
 `runs.transaction` load pydantic and asyncio (0.2 s), `llm.trace` loads ssl, and each command and window would

@@ -5,8 +5,8 @@ plain value: the content to restore is in the history, so the `Undo` is valid ev
 
 The home lists its companions: files inside it, and files of a project, which are outside. They are protected
 like memories by compare-and-swap and by containment: in the home, or, outside of it, in the file's own
-directory. The history keeps the previous version (`memory.paths`). Restoring an older version works the same
-way and can be undone like any change by hand.
+directory. The history keeps the previous version (`memory.companion_places`). Restoring an older version
+works the same way and can be undone like any change by hand.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, and nothing is changed; a problem that
 occurs after a change was made is a warning in its result.

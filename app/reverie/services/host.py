@@ -47,7 +47,7 @@ _AGAIN_S = 1.0
 
 
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
-    """Restore Reverie's pins and use counts that the agent overwrote (rules in `memory.usage_rules`).
+    """Restore Reverie's pins and use counts that the agent overwrote (rules in `memory.ledger`).
 
     To be called after each change of the sidecar, and by commands before they change a home. The restored
     entries are reported in Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.

@@ -3,7 +3,7 @@
 Inside one scope a move is a rename. Between scopes it is a copy, read back, and then a delete, each by
 compare-and-swap (`services.changes`); pin and usage go along. Several moves in one request are made, and
 undone, as one change. An existing file is never replaced: name clashes are resolved with the user beforehand
-(`memory.paths`), and a name that was taken in between raises `Conflict`.
+(`memory.moves`), and a name that was taken in between raises `Conflict`.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing moved.
 """
