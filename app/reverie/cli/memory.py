@@ -243,8 +243,8 @@ class MemoryLines:
         context = self._parts.home.context(
             workspace_id=workspace_id or None, project_path=project or None, project_given=given
         )
-        # A line with `"project_path": null` defines its whole context itself, as those of the battery do, and
-        # is not checked. A project beside the workspace does not confirm the workspace.
+        # A line with `"project_path": null` defines its whole context itself (as in the tests) and is not
+        # checked. A project beside the workspace does not confirm the workspace.
         if workspace_id and (project or not given):
             self._require_known(workspace_id)
         return context

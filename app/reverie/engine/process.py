@@ -80,9 +80,6 @@ class EngineRuns(Busy):
         super().__init__(f"Process {pid or 'unknown'} is already the engine of this profile.")
 
 
-# Serving
-
-
 def serve(
     profile: Profile,
     *,
@@ -298,7 +295,7 @@ def inline_channel(engine: ProfileEngine) -> Channel:
 
 
 def _log_dead_thread(of: threading.ExceptHookArgs) -> None:
-    """Log the exception that ended a thread, because nobody reads the standard error of an engine."""
+    """Log the exception that ended a thread, because the standard error of an engine is not read."""
     if of.exc_value is not None and not isinstance(of.exc_value, SystemExit):
         name = of.thread.name if of.thread is not None else "unknown"
         log.error("the thread %s ended", name, exc_info=of.exc_value)

@@ -42,7 +42,7 @@ A window that opens, or a run, needs the processor first.
 TERMINATE_S = 0.5
 _DIED = "The process of the run ended unexpectedly."
 _LOWEST = 19
-"""The priority of runs for which nobody waits."""
+"""The priority (nice value) of runs for which no person waits."""
 
 
 class RunEnded(Unavailable):

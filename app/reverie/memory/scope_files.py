@@ -391,7 +391,7 @@ class OverlayFiles:
                     next_step="Choose another name.",
                     reason="directory",
                 )
-            return  # and so is everything above it
+            return  # everything above it is a folder, too
 
     def _is_removed(self, rel: str) -> bool:
         return any(rel == directory or _is_below(rel, directory) for directory in self._removed_directories)

@@ -84,9 +84,9 @@ class Recovery:
             raise  # the run stays open and is recovered once its store can be written
         except ReadOnlyStore as error:
             if error.refusal.permissible:
-                raise  # the same
-            # The agent no longer uses that store and nobody can permit writing to it, so leaving the run open
-            # would block every later run.
+                raise  # as above: a person can permit writing
+            # The agent no longer uses that store and no person can permit writing to it, so leaving the
+            # run open would block every later run.
             paths = tuple(intent.path for intent in journal.intents) if journal else ()
             ops = not_applied(record.ops or ops_of(journal), "not changed: the agent does not use this store")
             record = replace(record, ops=ops)

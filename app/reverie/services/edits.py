@@ -490,7 +490,7 @@ class CompanionFiles:
     def _require_directory(companion: Companion, directory: Path) -> None:
         """Raise `Unavailable` if the directory is missing.
 
-        A save would create it, but nobody requested a new directory in a project.
+        A save would create it, but the person did not request a new directory in a project.
         """
         title = f"{companion.label} cannot be reached."
         try:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class SearchStopped(Exception):
-    """Raised to stop a search or an update because nobody waits for the answer any more."""
+    """Raised to stop a search or an update because the answer is no longer wanted."""
 
 
 class IndexedPlace(Struct, frozen=True):

@@ -81,7 +81,7 @@ _ONE_NUMBER = pattern_of(r"[A-Za-z]*\d+[A-Za-z]*")
 _LONG = pattern_of(r"[A-Za-z0-9!#$%&*+./:=?@^_~-]{8,1024}")
 # A name and a sign in front of a value, without spaces: `pwd=...`, `ada:...`.
 _NAME_BEFORE = pattern_of(r"[A-Za-z_-][A-Za-z0-9_.-]{0,60}[=:]{1,2}")
-# A command at a prompt: its output stands below.
+# A command at a prompt; its output is on the lines below.
 _PROMPT = pattern_of(r"[ \t]{0,8}(?:[\w.@:~/-]{1,60})?[$%❯][ ]\S")
 # The lines below a line that ends with the word for a password, or that heads a table.
 _LINES_BELOW = pattern_of(r"(?:\r?\n[^\n]{0,160}(?=\n|\Z)){1,3}")
@@ -178,14 +178,14 @@ def plain(
     is_password = word["password"] is not None or _is_key_of_wifi(small, word, line)
     start = word.end()
     if _OPTION_NEXT.match(text, start):
-        return  # the value of an option of its own
+        return  # an option follows, which has a value of its own
     if _passes(small, word, line):
         return
     if not is_password and its.is_open_key(text, word.start(), start, line):
         return
     joined = _CJK_VALUE.match(text, start, limit) if not word[0].isascii() else None
     if joined is not None:
-        # No value goes on behind a quote: there a text ends within JSON.
+        # A quote ends the value, because it ends a text within JSON.
         value = _QUOTE.split(joined[1], maxsplit=1)[0]
         if _is_value(value.rstrip(_CLOSING), is_password=is_password):
             begin = joined.start(1)
@@ -220,7 +220,7 @@ def plain(
         bare = raw.lstrip(_OPENING)
         value = bare.rstrip(_CLOSING)
         begin = match.start() + len(raw) - len(bare)
-        # The word itself may have its sign attached: `password:`, `password="...`.
+        # The sign may be attached to the word: `password:`, `password="...`.
         if number == 0 and match.start() == start and raw[0] in ":=>":
             gives = True
             inner = raw.lstrip(":=>").lstrip(_OPENING)
@@ -304,7 +304,7 @@ def _is_value(value: str, *, is_password: bool, adjacent: bool = False) -> bool:
         if len(value) >= 32 and its.is_hex(value):
             return not adjacent
         return its.is_password_like(value) and (not adjacent or its.is_mixed(value))
-    value = value.partition("](")[0]  # of a link, its text
+    value = value.partition("](")[0]  # the text of a Markdown link
     if its.is_file_name(value) and not its.is_random(value, 20):
         return False
     if its.is_hash_like(value):
@@ -373,7 +373,7 @@ _WORD_OF_NAME = pattern_of(r"[^\W\d_]{1,3}|[A-Z]{2,9}|[A-Z]?[a-zß-ÿ]{4,9}\d{0,
 
 @cache
 def _joined_word() -> re.Pattern[str]:
-    # What has blanks in a sentence has other signs in a name.
+    # A name has `_` or `-` in place of the spaces of a sentence.
     words = secret_words().passwords.replace(" ", "[ _-]")
     return re.compile(
         rf"(?:(?<=[a-z])(?:password|passwort|passwd|passphrase)|(?<![a-zß-ÿ])(?:pass|pwd?|{words}|(?P<token>{_TOKEN_WORD})))"
@@ -497,7 +497,7 @@ def _alone(pattern: str) -> re.Pattern[str]:
 
 
 _RULE = pattern_of(r"[ \t|:-]{3,}\Z")
-# Frames around a table have a letter or two, where line ends are written as escapes.
+# If line ends are written as escapes, the frame of a table contains a letter or two.
 _LEAST_OF_CELL = 4
 _LONE_KEYS = pattern_of("keys?|schlüssel|clés?|claves?|chave|chiave|ключ|密钥|キー|키")
 
@@ -626,13 +626,13 @@ _HERE = pattern_of(
     r"(?:sudo -S|--password-stdin|--stdin|passwd|--with-token|secret put)[^\n<]{0,100}"
     r"""<<<[ ]?["']?([^\s"']{4,256})"""
 )
-# Whatever the program: after the name of a user, `-p` is that user's password.
+# In any program, `-p` after the name of a user gives that user's password.
 _USER_AND_P = pattern_of(
     r"(?<!\S)(?:-u|-U|--user(?:name)?|--admin-user)[ =][^\s|;&]{1,64}[ ]"
     r"(?:-[\w-]{1,30}[ =][^\s|;&-]\S{0,60}[ ]){0,3}"
     r"""(?:-p|--admin-password)[ =]["']?([^\s"'`|;&-][^\s"'`]{3,200})"""
 )
-# Nor do other values of options of one letter look drawn.
+# The values of other options of one letter do not look random.
 _LETTER_OPTION = pattern_of(r"""(?<!\S)-[A-Za-z][ ]["']?([A-Za-z0-9!^*+=_-]{12,100})(?=["']?(?:\s|\Z))""")
 _AT_HOST = pattern_of(r"(?<![^\s\"'`(])[\w.-]{2,32}:([^\s:@/\"'`]{10,100})@[\w.-]{2,100}(?![\w@/])")
 _CLIENTS = ("curl", "wget", "http", "smbclient", "rpcclient", "xh ")
@@ -937,7 +937,7 @@ _KEY_FRAME = pattern_of(r"-----[^-\n]{0,60}-----")
 _IN_ADDRESS = pattern_of(r"https?://[^\s?#=]*\Z")
 
 
-# What ends in front of a value that was given to a name, a sentence or an option.
+# The end of the text in front of a value: a name, an option, or a sentence that announces it.
 _GIVEN = pattern_of(
     r"(?i:[:=>|,\[]|\b(?:is|ist|est|es|è|é|er|on|lautet|to|with|type|password|secret|pass|pw)|[^\x00-\x7f])"
     r"[\s\"'`*(\[\\«“„:]*\Z|[-/]\w[\"' =]*\Z|\w ?[/,] ?[\"'`]*\Z|<<<.*\Z|\becho .*\Z"
@@ -952,7 +952,7 @@ _OF_CODE = pattern_of(
 )
 # Counted and repeated characters, and the word by which makers of examples mark them.
 _MADE_UP = pattern_of(r"(?i)0123456|1234567|abcdef(?![0-9])|9876543|example|([^A])\1{4}|[fz]0-9")
-# Letters as a signature or a generated identifier has them do not keep one case for long.
+# In a signature or a generated identifier, letters do not stay in one case for long.
 _WORD_INSIDE = pattern_of(r"[a-z]{5}|[A-Z]{5}")
 # A value that is already encrypted, as sops writes it.
 _ENCRYPTED = pattern_of(r"ENC\[[A-Z0-9_]+,[^\]\n]*\Z")
@@ -1030,7 +1030,7 @@ def _is_certain(text: str, secret: Secret) -> bool:
     if value.isdigit():
         return len(value) >= 6 or (len(value) >= 4 and kind == "password" and is_given)
     if its.is_hex(value):
-        # In capitals and as long as this it is a fingerprint.
+        # Forty digits in capitals are a fingerprint.
         is_long = len(value) >= (20 if kind == "password" else 32)
         return is_given and is_long and its.is_mixed(value) and not (value.isupper() and len(value) == 40)
     if its.is_uuid(value) or " " in value:

@@ -330,12 +330,6 @@ _BEFORE = pattern_of(r"(?:[^\W\d_][\w'’-]{0,30}[ \t]{1,3}){1,4}\Z")
 _WORDS = pattern_of(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-# Endings of names written in one word: PGPASSWORD, dbpasswd, CLIENTSECRET.
-
-
-# The same in other languages, as a name ends there.
-
-
 _KEYS_OF = pattern_of(
     "api|access|account|auth|encryption|master|private|secret|service|signing|deploy|license|licence|webhook|app"
     "|application|integration|session|subscription|shared|hmac|jwt|recovery|consumer|client|admin|root|server|storage"
@@ -472,7 +466,7 @@ def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSp
         end = _end_of(pattern, text, start)
         assigned = named["separator"].strip() == "="
         value = text[start:end]
-        # Names stand in lists, too, and are compared.
+        # Names also occur in lists and comparisons.
         is_loose = named["separator"].strip() in (",", "==", "===") and kind in ("password", "pass")
         secret = _is_quoted_secret(kind, name, value, assigned=assigned)
         secret = secret and (not is_loose or is_password_like(value))

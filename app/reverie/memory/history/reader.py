@@ -185,7 +185,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
                     continue
                 place = HistoryPlace(key_of(names[0]), rel_of(names[2:]))
                 if is_of_companions(place.key):
-                    continue  # no memory ever was one, whatever they have in common
+                    continue  # no memory moves to or from a companion, even if their contents are equal
                 if now is None and before is not None:
                     self._leaves["gone"].append((place, before))
                 elif before is None and now is not None:

@@ -128,7 +128,7 @@ def _words_of(text: str) -> Iterator[str]:
             continue
         yield from _pairs_of(run)
         run = []
-        yield token.text  # an identifier is one word: who types it means it
+        yield token.text  # an identifier counts as one word
     yield from _pairs_of(run)
 
 
@@ -136,7 +136,7 @@ def _pairs_of(run: Sequence[tuple[str, int]]) -> Iterator[str]:
     if len(run) == 1:
         yield run[0][0]
     for (one, _), (other, _) in pairwise(run):
-        if not (_HIRAGANA.match(one) and _HIRAGANA.match(other)):  # endings, most of them
+        if not (_HIRAGANA.match(one) and _HIRAGANA.match(other)):  # most of these pairs are endings
             yield one + other
 
 
