@@ -53,7 +53,7 @@ class HomeDoctor:
         with_probe: bool = False,
         check: Callable[[], None] = no_check,
     ) -> Examination:
-        """Run every check. `with_probe` sends a real request to the model."""
+        """Run every check; return the results. `with_probe` sends a real request to the model."""
         hooks = self._hooks(context, log_level)
         probed: list[tuple[ProbeFacts, ...]] = []
 

@@ -110,7 +110,7 @@ class HomeCalls(HomeServices):
         """
 
     def watch_for(self, context: ScopeContext | None) -> WatchState:
-        """Send changes of the home to this client from now on.
+        """Send changes of the home to this client from now on; return the state of the watcher.
 
         `context` is the context that the client shows; None if it shows none.
         """
@@ -119,7 +119,7 @@ class HomeCalls(HomeServices):
         """See `Workbench.learn_titles`."""
 
     def host(self, paused: bool) -> HostStatus:
-        """Run the background services for this client if the settings enable them.
+        """Run the background services for this client if the settings enable them; return their state.
 
         `paused`: pause the services instead. The settings are read again. `HostChanged` reports each change
         of state. There is one host for all clients: a pause by one client applies to all, until that client

@@ -44,7 +44,10 @@ _COMMAND = """exec sh -c 'PATH="$PATH:$HOME/.local/bin" exec reverie engine --st
 
 
 def ssh_command(address: MachineAddress, program: Sequence[str] = ("ssh",)) -> list[str]:
-    """Return the command that runs on this machine to start an engine on the other one."""
+    """Return the command that runs on this machine to start an engine on the other one.
+
+    `program`: the command for `ssh`, with its first arguments.
+    """
     port = ("-p", str(address.port)) if address.port else ()
     return [*program, *_OPTIONS, *port, "--", address.name, _COMMAND]
 

@@ -109,7 +109,7 @@ class RunProcesses(Protocol):
         """Carry out the run; return its encoded result."""
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Carry out a run at the lowest priority.
+        """Carry out a run at the lowest priority; return its encoded result.
 
         `home` is None if the run leaves nothing to recover.
         """

@@ -89,7 +89,7 @@ class Workers:
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
         """Carry out a run as `run` does, for runs whose result no person waits for.
 
-        These runs are carried out one at a time, at the lowest priority.
+        These runs are carried out one at a time, at the lowest priority. `home`: see `run`.
         """
         with self._aside:
             return self.run(control, home, aside=True)

@@ -144,7 +144,7 @@ def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
 
 
 def without_tabs(raw: str) -> str:
-    """Replace each tab at the beginning of a line by two spaces, which YAML accepts as indentation."""
+    """Return a block with two spaces for each tab at the beginning of a line, which YAML accepts."""
     return _TABS.sub(lambda tabs: "  " * len(tabs[0]), raw)
 
 

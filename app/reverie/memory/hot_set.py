@@ -144,10 +144,11 @@ def select(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """Return the memories that are loaded at `now`.
+    """Return the memories that are loaded at `now` (UTC ms).
 
     `read` returns the first `item_bytes + 1` bytes of a memory (or more), or None if the memory cannot be
-    read; it is called in the order of the ranking and for at most `tries` memories.
+    read; it is called in the order of the ranking and for at most `tries` memories. `budgets`: the limits;
+    `count` returns the number of tokens of a text.
     """
     ranking = ranked(candidates, now)
     return fill(ranking, unused(candidates, ranking), read, budgets=budgets, count=count)

@@ -137,7 +137,8 @@ def put_back(
 ) -> dict[str, Delta]:
     """Apply the overwritten changes to `entries` again, in place; return all deltas, none marked as lost.
 
-    An entry that the agent never had is still treated as such, even if other Reverie processes changed it.
+    `exists` returns whether a key has a file. An entry that the agent never had is still treated as such,
+    even if other Reverie processes changed it.
     """
     made: dict[str, Delta] = {}
     for key, delta in deltas.items():

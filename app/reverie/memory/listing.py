@@ -786,12 +786,12 @@ def scan_scope(
     dirty: Collection[Path] | None = None,
     available: Callable[[], bool] = lambda: True,
 ) -> ScopeListing:
-    """Scan a scope.
+    """Scan a scope; return its listing.
 
-    `usage` is by logical key; `key_of` returns the key of a relative path. Without `dirty` every file is
-    examined, and read again if its size, mtime or inode differ from those in `previous`; with `dirty` only
-    these absolute paths are examined. `available` returns whether the home exists: if it does not and the
-    root is missing, `Unavailable` is raised.
+    `usage` is by logical key; `key_of` returns the key of a relative path, `rules_of` the rule and role of
+    one. Without `dirty` every file is examined, and read again if its size, mtime or inode differ from those
+    in `previous`; with `dirty` only these absolute paths are examined. `available` returns whether the home
+    exists: if it does not and the root is missing, `Unavailable` is raised.
     """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
@@ -812,7 +812,10 @@ def scan_scope(
 def names_only(
     root: ScopeRoot, rules_of: RulesOf = no_rules, *, available: Callable[[], bool] = lambda: True
 ) -> ScopeListing:
-    """List the names in a scope, for a first view: no file is opened."""
+    """List the names in a scope, for a first view: no file is opened.
+
+    For `rules_of` and `available` see `scan_scope`.
+    """
 
     def look() -> ScopeListing:
         scanner = NameScanner(root, rules_of=rules_of)

@@ -25,8 +25,8 @@ class MovePlan(Struct, frozen=True):
 def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) -> MovePlan:
     """Return the plan for moving `paths` into `folder` (all memory paths); never raises.
 
-    A path inside a folder that is moved, too, moves with that folder; a path that is in `folder` already is
-    left out.
+    `taken` returns whether a memory path exists already. A path inside a folder that is moved, too, moves
+    with that folder; a path that is in `folder` already is left out.
     """
     chosen = [path for path in dict.fromkeys(paths) if not _inside_another(path, paths)]
     if any(folder == path or folder.startswith(path + "/") for path in chosen):
@@ -45,7 +45,10 @@ def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) 
 
 
 def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
-    """Return the plan with a number in the name of each path that would clash."""
+    """Return the plan with a number in the name of each path that would clash.
+
+    For `taken` see `plan_moves`.
+    """
     targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
     for path in plan.clashes:
         targets[path] = free_path(

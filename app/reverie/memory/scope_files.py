@@ -272,7 +272,7 @@ class OverlayFiles:
             self._removed_directories.add(rel)
 
     def walk(self, *, files_limit: int | None = None) -> Walk:
-        """Walk as `ScopeFiles.walk` does, over the base with the changes of this overlay."""
+        """Return every entry of the base with the changes of this overlay, as `ScopeFiles.walk` does."""
         base = self._base.walk(files_limit=None if files_limit is None else files_limit + self._hidden())
         entries = {
             entry.rel: entry

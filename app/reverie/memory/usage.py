@@ -239,7 +239,7 @@ class UsageLog:
         return frozenset() if self._ledger is None else self._ledger.read().unknown_pins
 
     def reapply_lost(self, *, patient: bool = False) -> UsageRestored:
-        """Restore the changes that the agent has overwritten.
+        """Restore the changes that the agent has overwritten; return the result.
 
         With `patient`, for callers that repeat the call, changes are only restored after other processes had
         time to notice the loss too, and only every few seconds. While the sidecar must not be written,

@@ -630,7 +630,10 @@ class Run(Generic[Thought]):
         return RunResult(run_id, "interrupted", str(error), error.reason, ops, next_step=next_step)
 
     def _finish(self, end: RunEnd) -> RunResult:
-        """Finish the record, then write Activity and the trace; an error here is added to the summary."""
+        """Finish the record, then write Activity and the trace; return the result of the run.
+
+        An error here is added to the summary.
+        """
         costs, troubles = self._job.costs(), list[str]()
         record: Mapping[str, Any] = end.record
         with warned(troubles):
@@ -701,7 +704,7 @@ class Run(Generic[Thought]):
             self._parts.runs.note(self._record)
 
     def _with_history(self, result: RunResult, end: RunEnd) -> RunResult:
-        """Record the run's changes in the history.
+        """Record the run's changes in the history; return the result of the run.
 
         If that fails, the error is added to the summary, and the next scan records them.
         """

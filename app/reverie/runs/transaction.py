@@ -274,9 +274,9 @@ class Transaction:
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
         """Restore the run's files, newest first, except those that another program has changed since.
 
-        The result names these. `touched`: the only files that the run may have changed; None, after a kill,
-        for all files of the journal. In the latter case a file that was deleted meanwhile is restored too,
-        which does less harm than losing it.
+        The result names both kinds of files. `touched`: the only files that the run may have changed; None,
+        after a kill, for all files of the journal. In the latter case a file that was deleted meanwhile is
+        restored too, which does less harm than losing it.
         """
         intents = journal.intents if touched is None else touched
         try:

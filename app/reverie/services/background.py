@@ -88,13 +88,16 @@ class BackgroundJobs(_Engines):
     """
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
-        """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be used."""
+        """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be used.
+
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
+        """
         return self._models.engine(self._name(context, requested), context, trigger)
 
     def extractor_for(self, context: ScopeContext, requested: str = AUTO) -> Extractor:
         """Return the extractor that finds memories in a transcript.
 
-        Raises `UserError` if its model cannot be used.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. Raises `UserError` if its model cannot be used.
         """
         name = self._name(context, requested)
         if name == RULES:
@@ -264,7 +267,7 @@ class SessionNotesService:
     def update(
         self, session_id: str, cancel: threading.Event | None = None, *, force: bool = False
     ) -> NotesOutcome:
-        """Update the notes now, even if no threshold is reached.
+        """Update the notes now, even if no threshold is reached; return the outcome.
 
         Blocks until the update is done; setting `cancel` ends it early. With `force` the notes are updated in
         any case.
@@ -434,12 +437,12 @@ class ExtractionService:
         by_hand: bool = False,
         trigger: str = "manual",
     ) -> ExtractResult:
-        """Run both stages; block until both have finished.
+        """Run both stages; block until both have finished, and return the result.
 
-        `project_path`: only for this directory; None: for all. `cancel`: an event that ends the run early.
-        `by_hand`: the caller has named the model, by option or in the settings, so that it needs no further
-        consent. Raises `StoreError` (reason "consent") if a destination still needs consent, and
-        `ProviderError`.
+        `engine`: as for `choose`. `project_path`: only for this directory; None: for all. `cancel`: an event
+        that ends the run early. `by_hand`: the caller has named the model, by option or in the settings, so
+        that it needs no further consent. `trigger`: the trigger for the run's record. Raises `StoreError`
+        (reason "consent") if a destination still needs consent, and `ProviderError`.
         """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:

@@ -351,8 +351,8 @@ class ChangeLogService:
     ) -> Undo:
         """Undo a change set, or only `parts` of it (None: all), as a whole: everything or nothing.
 
-        `target`: the file or folder whose log is shown; None: the log of the home. Raises `Conflict` if a
-        file was changed on the same lines since then.
+        `target`: the file or folder whose log is shown; None: the log of the home. Returns the `Undo` that
+        reverts this. Raises `Conflict` if a file was changed on the same lines since then.
         """
         changes: dict[str, list[HandChange]] = {}
         pins: dict[str, bool] = {}

@@ -136,14 +136,14 @@ class ClaimService:
     def check(
         self, context: ScopeContext, paths: tuple[str, ...] = (), *, check: Callable[[], None] = no_check
     ) -> ClaimReport:
-        """Check the claims of the memories of a context against its project; `paths`: only of these memories.
+        """Check the claims of the memories of a context against its project; return the report.
 
-        The report is empty if the context has no project.
+        `paths`: check only these memories; empty: all. The report is empty if the context has no project.
         """
         return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
-        """Check the memories of a context for stale claims only.
+        """Check the memories of a context for stale claims only; return the report.
 
         If the project has no repository, the report has no claims, and no memory is read.
         """
@@ -173,7 +173,7 @@ class ClaimService:
         return report
 
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
-        """Replace these stale tokens in their memories, as one change.
+        """Replace these stale tokens in their memories, as one change; return its `Undo`.
 
         Raises `StoreError` if none has a replacement, `Conflict` if a memory has changed.
         """

@@ -202,7 +202,8 @@ class HomeContainer:
     def report(self, event: str, text: str, level: str = "info", workspace_id: str | None = None) -> None:
         """Record an event of this home in Activity.
 
-        `workspace_id`: the workspace that it concerns; None: none.
+        `level`: `info`, `warning` or another level of Activity. `workspace_id`: the workspace that it
+        concerns; None: none.
         """
         home = str(self.home.root)
         self.activity.add(event, level=level, text=text, home=home, workspace_id=workspace_id)

@@ -321,7 +321,7 @@ class DuplicateService:
         return MergeSeed(texts, result)
 
     def merge(self, files: Sequence[DuplicateFile], content: str) -> Undo:
-        """Write `content` into the first file and delete the others, as one change.
+        """Write `content` into the first file and delete the others, as one change; return its `Undo`.
 
         If any of them is pinned, the result is. Raises `Conflict` if one changed since it was read,
         `Unavailable` if no context shows all of them.
@@ -332,7 +332,7 @@ class DuplicateService:
         return self._make_one(files, changes, f"Merged {len(files)} memories by hand")
 
     def keep(self, files: Sequence[DuplicateFile]) -> Undo:
-        """Keep the first file unchanged and delete the others, as one change.
+        """Keep the first file unchanged and delete the others, as one change; return its `Undo`.
 
         If any of them is pinned, the first file is pinned. Raises as `merge` does, and `StoreError` if one
         differs from what was read.

@@ -112,7 +112,7 @@ class UserEdits:
         return replace(found, note=" ".join((found.note, *warnings)).strip())
 
     def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
-        """Rewrite a UTF-16 memory as UTF-8, with the same text and without a byte order mark.
+        """Rewrite a UTF-16 memory as UTF-8, without a byte order mark; return the `Undo`. The text stays the same.
 
         `expected_sha256` is the hash of the text that the caller saw; raises `Conflict` if the file has
         another hash, `StoreError` if it is not UTF-16 or could not be rewritten without loss.
@@ -131,7 +131,7 @@ class UserEdits:
         return self._changes.apply(context, [change], kind="merge", subject="Converted to UTF-8 by hand")
 
     def pin(self, context: ScopeContext, paths: Sequence[str], pinned: bool) -> Undo:
-        """Pin or unpin several memories. If one of them cannot be pinned, none is."""
+        """Pin or unpin several memories; return the `Undo`. If one of them cannot be pinned, none is."""
         warnings: list[str] = []
         store, home = self._store(context, [], warnings), self._parts.home
         resolved = [store.resolve(path) for path in paths]
@@ -160,7 +160,10 @@ class UserEdits:
         )
 
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
-        """Delete several memories or folders as one change. If one cannot be deleted, none is."""
+        """Delete several memories or folders as one change; return its `Undo`.
+
+        If one cannot be deleted, none is.
+        """
         changes = [partial(self.delete, context, path) for path in paths]
         return self.as_one(changes, "Restored {count} items.")
 
@@ -177,7 +180,7 @@ class UserEdits:
         return joined(done, sentence)
 
     def delete(self, context: ScopeContext, path: str) -> Undo:
-        """Delete a memory or folder.
+        """Delete a memory or folder; return the `Undo`.
 
         Raises `StoreError`, also if the history could not restore it.
         """
@@ -202,7 +205,7 @@ class UserEdits:
         )
 
     def rename(self, context: ScopeContext, path: str, new_path: str) -> Undo:
-        """Rename or move a memory or folder; its pins and usage move along."""
+        """Rename or move a memory or folder; its pins and usage move along. Return the `Undo`."""
         changed: list[Path] = []
         warnings: list[str] = []
         store = self._store(context, changed, warnings)
@@ -379,7 +382,7 @@ class CompanionFiles:
         return replace(found, note=f"{found.note} {warning}".strip())
 
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
-        """Restore a companion to the content that the history has of it.
+        """Restore a companion to the content that the history has of it; return the `Undo`.
 
         `changes` holds one change: its path is that of the companion, its hash that of the content that the
         person saw there. Raises `Conflict` if the file now has different content.

@@ -185,11 +185,14 @@ class FailuresView:
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
-        """Build the block that the agent would get now."""
+        """Build the block that the agent would get now, for an iteration about `goal` (empty: no goal)."""
         return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
-        """Build the block that the agent would get if `lesson` had the resolution `text`."""
+        """Build the block that the agent would get if `lesson` had the resolution `text`.
+
+        `goal`: as for `block`.
+        """
         shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
         return block_of(tuple(shown), self.priors(goal))
 
@@ -293,7 +296,7 @@ def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> Fi
 
 
 def spelled(document: Any, like: bytes) -> bytes:
-    """Serialize a document as the agent writes it.
+    """Return a document as bytes in the format in which the agent writes it.
 
     Escapes and the final line break are as in `like`, the file's present content.
     """

@@ -136,7 +136,8 @@ def findings_of(
 ) -> list[MemoryFinding]:
     """Find everything to review in these notes, most useful first.
 
-    Findings of one matter are adjacent. `caps`: the limits of the agent that reads the memories.
+    `stale`: the stale claims in the notes; `noticed`: the pairs that models noticed. Findings of one matter
+    are adjacent. `caps`: the limits of the agent that reads the memories.
     """
     found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)

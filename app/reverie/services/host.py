@@ -47,10 +47,11 @@ _AGAIN_S = 1.0
 
 
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
-    """Restore Reverie's pins and use counts that the agent overwrote (rules in `memory.ledger`).
+    """Restore Reverie's pins and use counts that the agent overwrote; return the result.
 
-    To be called after each change of the sidecar, and by commands before they change a home. The restored
-    entries are reported in Activity once per run of the agent. `patient`: see `UsageLog.reapply_lost`.
+    The rules are in `memory.ledger`. To be called after each change of the sidecar, and by commands before
+    they change a home. The restored entries are reported in Activity once per run of the agent. `patient`:
+    see `UsageLog.reapply_lost`.
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:

@@ -135,7 +135,10 @@ class IndexService:
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
     def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """Make one fix of the index. Raises `Conflict` if the index changed since `look`."""
+        """Make one fix of the index; return the `Undo`.
+
+        Raises `Conflict` if the index changed since `look`.
+        """
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))
         data = files.read(parsed.rel)
@@ -183,7 +186,7 @@ class IndexService:
         )
 
     def rename(self, context: ScopeContext, plan: RenamePlan) -> Undo:
-        """Carry out a plan, all or nothing.
+        """Carry out a plan, all or nothing; return the `Undo`.
 
         Raises `Conflict` if a file has changed since the plan was made.
         """
@@ -295,7 +298,7 @@ class IndexService:
 
 
 def _without_lines(text: str, lines: Sequence[int]) -> str:
-    """Remove lines from an index; `lines` are in ascending order.
+    """Return the text of an index without `lines`, which are in ascending order.
 
     Lines that also name other files stay. Raises `IndexEditError` if all of them stay.
     """

@@ -34,7 +34,10 @@ class Moves:
         self._changes = ChangeSet(parts)
 
     def move(self, context: ScopeContext, targets: Mapping[str, str]) -> Undo:
-        """Move each path to its new path, all or none. Raises `Conflict` if a file already exists there."""
+        """Move each path to its new path, all or none; return the `Undo`.
+
+        `targets`: old path -> new path. Raises `Conflict` if a file already exists at a new path.
+        """
         store = self._parts.store(context, actor="user")
         steps: list[Callable[[], Undo]] = []
         across: dict[str, str] = {}

@@ -242,7 +242,7 @@ class OrphanService:
         return MergePreview(store, target.scope, project_path, placed, problem=self._parts.usage.problem())
 
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
-        """Merge the store as `preview` shows.
+        """Merge the store as `preview` shows; return the `Undo`.
 
         `choices`: `rel` of a file that differs -> the choice for it; the default is the first choice that is
         possible.
@@ -272,7 +272,7 @@ class OrphanService:
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
     def remove(self, store: LostStore) -> Undo:
-        """Delete the files of a lost store; the history keeps their content.
+        """Delete the files of a lost store; return the `Undo`, for which the history keeps their content.
 
         Hidden files in the store stay.
         """

@@ -111,7 +111,7 @@ class ReviewService:
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Apply the chosen parts of a run; block until that is finished."""
+        """Apply the chosen parts of a run; block until that is finished, and return the result."""
 
         service, parts = ApplyService(self._parts.dream_dependencies), self._parts
         context = context_of(parts.dream_dependencies, parts.runs.load(run_id))

@@ -198,7 +198,7 @@ class TimelineService:
     # Reading
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
-        """Resolve a path to a target.
+        """Return the target for a path, whose history is to be shown.
 
         The path is that of a memory, folder or scope, existing or deleted, or of a companion of the context.
         Raises `ScopeUnavailable`, `StoreError`.
@@ -247,6 +247,7 @@ class TimelineService:
     def read(self, state: State, inner: str = "") -> bytes | None:
         """Return the content of a file in a state; None if it does not exist there.
 
+        `inner`: the path of the file below the place of the state; empty if the place is itself the file.
         Raises `StoreError` (reason "omitted") if the file was too large for the history.
         """
         rel = joined(state.place.rel, inner)

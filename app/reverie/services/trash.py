@@ -127,7 +127,7 @@ class TrashService:
         return chosen.names
 
     def restore(self, entries: Sequence[TrashEntry], names: Mapping[str, str] | None = None) -> Undo:
-        """Restore all of these entries or none.
+        """Restore all of these entries or none; return the `Undo`.
 
         `names`: entry id -> a path other than the one that `self.names` would choose. Raises `Unavailable` if
         nothing refers to a scope any more, `Conflict` if a path was taken meanwhile.
@@ -255,7 +255,7 @@ class _Batch(Struct, dict=True):
 
 
 def numbered(rel: str, number: int) -> str:
-    """Add a number to a file name: `notes/a.md` -> `notes/a-2.md`."""
+    """Return a file name with a number added: `notes/a.md` -> `notes/a-2.md`."""
     folder, slash, name = rel.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     return f"{folder}{slash}{stem}-{number}.{suffix}" if dot and stem else f"{folder}{slash}{name}-{number}"

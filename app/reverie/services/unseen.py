@@ -303,7 +303,7 @@ class UnseenService:
         self._log.mark(root, rel, sha256)
 
     def take_back(self, context: ScopeContext, change: UnseenChange) -> Undo:
-        """Restore the content from before `change`, keeping later changes.
+        """Restore the content from before `change`, keeping later changes; return the `Undo`.
 
         Raises `Conflict` if a later change touched the same lines, `StoreError` if the history no longer has
         the content or nothing is left to undo.

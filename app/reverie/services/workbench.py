@@ -265,7 +265,7 @@ class Workbench(HomeServices):
         return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
 
     def restore(self, plan: RestorePlan, *, remove_newer: bool = False) -> Undo:
-        """Carry out a restore that `timeline` planned.
+        """Carry out a restore that `timeline` planned; return the `Undo`.
 
         `remove_newer`: delete files that were created since the restored state. Raises `Conflict` if a file
         changed since the plan was made.
@@ -310,7 +310,7 @@ class Workbench(HomeServices):
         return self._history_started.is_set()
 
     def observe(self, changes: Changes) -> UsageRestored:
-        """Record the changes that a watcher saw in the history.
+        """Record the changes that a watcher saw in the history; return the restored pins and usage.
 
         Pins and usage that the agent overwrote are noted or restored; while some are `pending`, the caller
         must call `keep_usage` a second later.
@@ -326,7 +326,7 @@ class Workbench(HomeServices):
         return self.keep_usage()
 
     def keep_usage(self) -> UsageRestored:
-        """Restore pins and usage that the agent overwrote, at most every few seconds."""
+        """Restore pins and usage that the agent overwrote, at most every few seconds; return the result."""
         return keep_usage(self.parts, patient=True)
 
     def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
@@ -350,7 +350,7 @@ class Workbench(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Consolidate by hand; block until the run is over.
+        """Consolidate by hand; block until the run is over, and return its result.
 
         `dry_run`: change nothing, only show the changes. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
         Raises `StoreError` (reason "consent") if a person has not consented to the destination.
@@ -375,7 +375,7 @@ class Workbench(HomeServices):
         return tuple(run_summary(record) for record in self.parts.runs.all(limit=limit))
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo a run by a three-way merge.
+        """Undo a run by a three-way merge; return the result of the undo, which is a run too.
 
         `part`: the files and hunks to undo; None: the whole run. Raises `UserError` if there is nothing to
         undo.

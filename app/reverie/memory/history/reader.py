@@ -108,6 +108,7 @@ def read_page(
     taken as its source if at least half of the lines are the same. For folders, the files in them decide.
     Nothing else is guessed: a path that was deleted and created again has one log. A page examines a bounded
     number of commits, so it may hold fewer entries than requested, or none, and still have a next page.
+    `head`: the newest commit, for the page.
 
     Raises MissingVersionError, DamagedHistoryError.
     """

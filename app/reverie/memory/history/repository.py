@@ -267,7 +267,10 @@ def sync_directory(directory: Path) -> None:
 
 
 def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
-    """Remove temporary files of killed processes in `directory`. Call with the commit lock held."""
+    """Remove temporary files of killed processes in `directory`. Call with the commit lock held.
+
+    `prefix`: the beginning of their names.
+    """
     for leftover in directory.iterdir():
         if leftover.name.startswith(prefix):
             with contextlib.suppress(OSError):  # the next sweep will try again
@@ -521,7 +524,7 @@ def escape_segment(name: str) -> str:
 
 
 def unescape_segment(escaped: str) -> str:
-    """Undo `escape_segment`. A `%` that does not begin an escape is kept."""
+    """Return the name that `escape_segment` has escaped. A `%` that does not begin an escape is kept."""
     return _ESCAPE.sub(lambda match: _unescape_match(match), escaped) if "%" in escaped else escaped
 
 
@@ -908,7 +911,10 @@ class Merge(Struct, frozen=True):
 
 
 def merge_versions(base: bytes, ours: bytes, theirs: bytes) -> Merge:
-    """Apply the changes from `base` to `theirs` to `ours`; line endings are kept byte for byte."""
+    """Return the three-way merge: `ours` with the changes from `base` to `theirs`.
+
+    Line endings are kept byte for byte.
+    """
     if ours == theirs or theirs == base:
         return Merge(ours, False)
     if ours == base:
