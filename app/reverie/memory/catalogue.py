@@ -402,8 +402,8 @@ class FileCatalogue:
     ) -> int:
         """Update the rows of a home and return the number of changed rows.
 
-        Updates all rows, or, if the home was read completely before, those of the `dirty` paths. Raises
-        `UpdateStopped`, `Unavailable`, `Busy`.
+        Updates all rows, or, if the home was read completely before, those of the `dirty` paths. `watcher`
+        may stop the update, and gets its progress. Raises `UpdateStopped`, `Unavailable`, `Busy`.
         """
         try:
             return self._update(home, home_id, dirty, watcher)

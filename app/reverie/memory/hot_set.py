@@ -170,7 +170,7 @@ def fill(
 ) -> HotSet:
     """Return the hot set for a known ranking, as `select` does; `rest`: paths that are not in the ranking.
 
-    For `read` see `select`.
+    For `read`, `budgets` and `count` see `select`.
     """
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):

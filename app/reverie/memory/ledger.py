@@ -218,8 +218,8 @@ def _remade(
 ) -> MemoryUsage | None:
     """Return the current entry with our change applied; None if it is empty or its file is gone.
 
-    Counts are added, the later time is used. `agent_pin`: a pin other than in `before` is the agent's own
-    change, and is kept.
+    Counts are added, the later time is used. `exists` returns whether a key has a file. `agent_pin`: a pin
+    other than in `before` is the agent's own change, and is kept.
     """
     if delta.after is None and not exists(key):
         return None

@@ -100,6 +100,8 @@ class Transaction:
     ) -> None:
         """Create the transaction of the run whose journal is in `run_directory`.
 
+        - `images`: the store of file contents; `files_of`: returns access to the files of a root.
+        - `apply_usage`: changes pins and usage (before, after), as `UsageLog.apply_delta` does.
         - `attribute`: is called before each file changes (root, path, hash of the new content, None to delete
           it), to log the author.
         - `keep`: makes sure that the history holds these current versions (root, path, hash).
@@ -142,6 +144,7 @@ class Transaction:
     ) -> Journal:
         """Make images and journal durable and return the journal; nothing in the home changes.
 
+        - `emptied`: directories (root, path) that the run deletes if they are empty.
         - `removed`: directories that an earlier run made (`Journal.made`), to be deleted if they are empty.
         - `usage_before`, `usage_after`: the pins and usage that the run changes; None: it changes none.
         - `coverage`: the run's coverage record; None if it has none.

@@ -412,9 +412,10 @@ class ExtractionService:
         )
 
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of stage one for a request (`auto`, `rules`, `PROVIDER:MODEL`).
+        """Return the engine of stage one of the extraction for a request.
 
-        `before_consent`: return the model even if a person still has to consent to its use.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: return the model even if a person
+        still has to consent to its use.
         """
         setting = self._parts.read_settings().extract.model
         if requested == AUTO and setting:

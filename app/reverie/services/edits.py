@@ -112,7 +112,7 @@ class UserEdits:
         return replace(found, note=" ".join((found.note, *warnings)).strip())
 
     def convert_to_utf8(self, context: ScopeContext, path: str, expected_sha256: str) -> Undo:
-        """Rewrite a UTF-16 memory as UTF-8, without a byte order mark; return the `Undo`. The text stays the same.
+        """Rewrite a UTF-16 memory as UTF-8 with the same text, without a byte order mark; return the `Undo`.
 
         `expected_sha256` is the hash of the text that the caller saw; raises `Conflict` if the file has
         another hash, `StoreError` if it is not UTF-16 or could not be rewritten without loss.

@@ -267,7 +267,7 @@ class Models(ModelServices):
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
     def choose_extraction(self, requested: str, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of an extraction; see `choose`."""
+        """Return the engine of an extraction; for the arguments see `choose`."""
         extraction = self._parts.home.extraction
         model = None if extraction is None else extraction.extraction_model()
         return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)

@@ -864,7 +864,8 @@ class TranscriptService:
     ) -> Page:
         """Return the messages of a transcript from number `start` on; see `PagedTranscript.page`.
 
-        `check` may raise to stop. `client`: the client whose position in the transcript is used.
+        At most `messages` messages and about `chars` characters. `check` may raise to stop. `client`: the
+        client whose position in the transcript is used.
         """
         with self._reading(client, source) as transcript:
             return transcript.page(start, check, messages=messages, chars=chars)
