@@ -108,7 +108,7 @@ def with_next_step(summary: str, next_step: str) -> str:
 
 
 class EndedRun(Protocol):
-    """The end of a run or of an extraction."""
+    """The result of a run or an extraction, as far as `ended` needs it."""
 
     @property
     def succeeded(self) -> bool: ...

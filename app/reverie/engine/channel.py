@@ -36,7 +36,7 @@ class ConnectionLost(Exception):
 
 
 class Hello(Struct, frozen=True, tag=True):
-    """The first message of a client."""
+    """The first message of a client: the versions of its protocol and program, and its process id."""
 
     protocol: int
     version: str
@@ -148,7 +148,7 @@ class Overwritten(HomeEvent, frozen=True, tag=True):
 
 
 class Notice(HomeEvent, frozen=True, tag=True):
-    """A sentence about a home that a person should read."""
+    """The event that a person should read a sentence about a home."""
 
     sentence: str
 

@@ -32,7 +32,7 @@ _EMOJI_BASES = frozenset("#*0123456789\u2139\u3030")
 
 
 class HiddenCharacter(Struct, frozen=True):
-    """One hidden character."""
+    """A character that a model reads and a person does not see."""
 
     line: int
     """The number of the line, from 1; only line feeds end a line."""

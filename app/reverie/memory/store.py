@@ -61,7 +61,7 @@ class StoredText(Struct, frozen=True):
 
 
 class MemoryStore:
-    """The memories of one scope context."""
+    """The memories of one scope context, read and changed by their paths."""
 
     def __init__(
         self,

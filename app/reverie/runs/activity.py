@@ -70,7 +70,7 @@ class _Repeated(Struct):
 
 
 class Activity:
-    """The Activity log of one home."""
+    """The Activity log of one home, with the decisions of its background services."""
 
     def __init__(self, file: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._file = file

@@ -87,6 +87,7 @@ class CardCounts(Struct, frozen=True):
     changed: int = 0
     invented: int = 0
     below_cut: int = 0
+    """The number of facts that a session no longer loads at its start."""
     contradictions: int = 0
     """The increase in contradictions; negative for a decrease."""
     broken_links: int = 0

@@ -32,7 +32,7 @@ _SHOWN_CHARS = 500
 
 
 class Rails(Struct, frozen=True):
-    """The limits of a run."""
+    """The limits of a run: the scopes and paths that it may change, and the number of changes (`budget`)."""
 
     scopes: frozenset[Scope]
     budget: int
@@ -71,7 +71,7 @@ class JournalEntry(Struct, frozen=True):
 
 
 class Guard:
-    """The only way in which a run can access the memories."""
+    """The only way in which a run can access the memories: checks and journals each request."""
 
     def __init__(self, commands: MemoryCommands, rails: Rails) -> None:
         self._commands = commands

@@ -47,7 +47,7 @@ SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
 
 
 class Progress(Struct, frozen=True):
-    """A step of a running job."""
+    """A step of a running job: its name, and how many of `total` parts are done (`total` 0: unknown)."""
 
     step: str
     done: int = 0

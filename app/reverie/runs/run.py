@@ -347,7 +347,7 @@ class Job(ABC, Generic[Thought]):
 
 
 class Run(Generic[Thought]):
-    """One run of a job."""
+    """One execution of a job; `go` carries out all of its steps."""
 
     def __init__(
         self,

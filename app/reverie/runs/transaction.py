@@ -67,7 +67,7 @@ class LeaseLost(Busy):
 
 
 class Recovered(Struct, frozen=True):
-    """The result of undoing a run."""
+    """The result of undoing a run, after a failure or a kill."""
 
     committed: bool
     """Whether nothing was undone, because the run had reached its commit point."""
@@ -80,7 +80,7 @@ class Recovered(Struct, frozen=True):
 
 
 class Transaction:
-    """The file effects of one run."""
+    """The changes of one run to files: prepares, applies, undoes and recovers them."""
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ class LoggedFile(Struct, frozen=True):
 
 
 class LoggedChange(Struct, frozen=True):
-    """One commit of the history."""
+    """One change set: a commit of the history, with the files that it changed."""
 
     id: str
     parent: str | None
@@ -132,7 +132,7 @@ Changes by a person get none: the person is the source of these facts.
 
 
 class ChangeLogService:
-    """The change sets of one home."""
+    """The service that lists, shows and undoes the change sets of one home."""
 
     def __init__(self, parts: HomeContainer, timeline: TimelineService) -> None:
         self._parts = parts

@@ -102,7 +102,7 @@ class _Project:
 
 
 class ClaimService:
-    """The claims of the memories of one home."""
+    """The service that checks the memories' claims about their project, and fixes stale ones."""
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ _SHOWN_AT_MOST = 8 * 1024 * 1024
 
 
 class UserEdits:
-    """Edits by hand in one home."""
+    """The service for edits by hand in one home: save, delete, rename, pin, and the undo of each."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

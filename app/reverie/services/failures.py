@@ -219,7 +219,7 @@ class FailuresView:
 
 
 class FailureService:
-    """The failures that the loki-mode agent of one home has recorded."""
+    """The service for the failures that the loki-mode agent of one home has recorded."""
 
     def __init__(
         self, parts: HomeContainer, records: RecordEdits, env: Mapping[str, str] = os.environ

@@ -39,7 +39,7 @@ _Listings = Sequence[tuple[ScopeRoot, ScopeListing]]
 
 
 class LintService:
-    """The findings of one home's files."""
+    """The service that finds problems in the files of one home by the rules of `memory.lint`."""
 
     def __init__(self, home_id: str, caps: Caps, catalogue: FileCatalogue) -> None:
         self._home_id = home_id

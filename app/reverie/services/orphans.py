@@ -176,7 +176,7 @@ class _Target(Struct, frozen=True):
 
 
 class OrphanService:
-    """The lost stores of one home."""
+    """The service that lists, merges and deletes the stores of one home whose project no longer exists."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

@@ -51,7 +51,10 @@ class SearchStopped(Exception):
 
 
 class IndexedPlace(Struct, frozen=True):
-    """The root that rows of the index belong to, and a context that shows it."""
+    """The root that rows of the index belong to, and a context that shows it.
+
+    `reachable` is False if no context shows it.
+    """
 
     directory: Path
     root: ScopeRoot | None

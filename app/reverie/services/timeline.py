@@ -134,7 +134,7 @@ class RestorePlan(Struct, frozen=True):
 
 
 class OnDisk(Struct, frozen=True):
-    """One file as it is now, with the id of its content."""
+    """One file as it is now, with the id and the hash of its content."""
 
     inner: str
     """The path of the file below the place."""
@@ -189,7 +189,7 @@ _WHO: Mapping[str, Who] = {"user": "you", **{who: who for who in WHO}}
 
 
 class TimelineService:
-    """The timelines of the files and folders of one home."""
+    """The service that reads the history of the files and folders of one home, and plans restores."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

@@ -143,7 +143,7 @@ class CoverageRow(Struct, frozen=True):
 
 
 class HarvestRow(Struct, frozen=True):
-    """The newest harvest of the workspace."""
+    """The newest harvest of the workspace, with the numbers of accepted and skipped candidates."""
 
     status: Literal["pending", "completed", "failed"]
     at: int
