@@ -116,7 +116,10 @@ class HomeCalls(HomeServices):
         """
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
-        """See `Workbench.learn_titles`."""
+        """Read the titles of up to `most` workspaces that are not known yet; see `Workbench.learn_titles`.
+
+        Returns whether any title was read, and the list of the home if that changed it, else None.
+        """
 
     def host(self, paused: bool) -> HostStatus:
         """Run the background services for this client if the settings enable them; return their state.
@@ -153,31 +156,34 @@ class HomeCalls(HomeServices):
         """
 
     def mark_opened(self, context: ScopeContext) -> None:
-        """See `Workbench.mark_opened`."""
+        """Mark all present memories of a context as seen; see `Workbench.mark_opened`."""
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """See `Workbench.permit_writing`."""
+        """Permit writing to a read-only store, as a person decided; see `Workbench.permit_writing`."""
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """See `Workbench.read`."""
+        """Read one memory for the editor; see `Workbench.read`."""
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """See `Workbench.author_of`."""
+        """Return the actor who wrote a content of a memory or companion, empty if unknown.
+
+        For the arguments see `services.unseen.author_of`.
+        """
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """See `Workbench.save`."""
+        """Write a memory if its hash is `expected_sha256` (None: it must not exist); see `Workbench.save`."""
 
     def templates(self) -> tuple[Template, ...]:
-        """See `Workbench.templates`."""
+        """Return the templates for new memories; see `Workbench.templates`."""
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """See `Workbench.create`."""
+        """Create a memory from the text of a template; see `Workbench.create`."""
 
     def add_note(self, context: ScopeContext, text: str) -> str:
-        """See `Workbench.add_note`."""
+        """Write a note to the agent and return its memory path; see `Workbench.add_note`."""
 
     def undo(self, undo: Undo) -> str:
-        """See `Workbench.undo`."""
+        """Undo a change by hand and return a message about it; see `Workbench.undo`."""
 
     def start_dream(
         self,
@@ -188,16 +194,19 @@ class HomeCalls(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """See `Workbench.start_dream`."""
+        """Consolidate by hand and return the result; see `Workbench.start_dream`.
+
+        `progress` gets each step; setting `cancel` ends the run.
+        """
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:
-        """See `Workbench.runs`."""
+        """Return the newest runs of this home, at most `limit`, or all if it is None."""
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """See `Workbench.revert`."""
+        """Undo a run, or only the files and hunks in `part`; see `Workbench.revert`."""
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """See `Workbench.undo_run`."""
+        """Undo a run as `revert` does; return an `Undo` that applies it again."""
 
 
 class EngineCalls:

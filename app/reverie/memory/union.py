@@ -66,7 +66,7 @@ def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Split a text into front matter with its fences, and the rest."""
+    """Split a text into its front matter with the fences, and the rest."""
     block = block_of(text) if not text.startswith(_BOM) else None
     at = block.body_start if block is not None else 0
     return text[:at], text[at:]

@@ -125,9 +125,10 @@ def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
 
 
 def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
-    """Replace surrogate-pair escapes, which PyYAML refuses, by escapes of private-use characters.
+    """Return the text with its surrogate-pair escapes replaced, and the original of each replacement.
 
-    The length stays the same. Also returns the original escape of each replacement.
+    PyYAML refuses these escapes; escapes of private-use characters take their place. The length stays the
+    same.
     """
     found = sorted({escape for pair in _SURROGATE_PAIR.finditer(text) for escape in pair.groups()})
     if not found:
@@ -143,10 +144,10 @@ def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int, str]]:
-    """Replace each character that PyYAML misreads by a private-use character; return the originals too.
+    """Return the text with the characters replaced that PyYAML misreads, and the original of each replacement.
 
-    The replacements do not occur in the text, neither literally nor as escapes, so they can be undone
-    exactly. The length stays the same.
+    The replacements are private-use characters that do not occur in the text, neither literally nor as
+    escapes, so they can be undone exactly. The length stays the same.
     """
     if "\t" in text:
         text = _BLANK.sub(lambda match: " " * len(match[0]), text)
@@ -319,9 +320,9 @@ def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
 
 
 def _identity(text: str, kind: str) -> tuple[str, object] | None:
-    """Return the text converted to a value of this kind, with the kind; None if it is not of this kind.
+    """Return (kind, value) for a text of this kind, with the text converted; None if it is not of this kind.
 
-    All numbers are doubles.
+    All numbers are doubles, and their kind is `number`.
     """
     if kind == "null" and _NULL.fullmatch(text):
         return "null", None

@@ -399,10 +399,10 @@ class ChangeLogService:
     def version(
         self, context: ScopeContext, logged: LoggedChange, path: str, target: TimelineTarget | None = None
     ) -> tuple[TimelineTarget, State, State]:
-        """Locate a file of a change set for `TimelineService`.
+        """Return the target of a file of a change set, and its states before and after the change.
 
-        Returns the target, and its states before and after the change. Raises `StoreError` if the change did
-        not touch `path`.
+        The result is for `TimelineService`. `target`: the file or folder whose log is shown; None: the log of
+        the home. Raises `StoreError` if the change did not touch `path`.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:

@@ -213,7 +213,7 @@ class ClaimService:
         return known
 
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
-        """Read the memories of a context; also return the earliest known time of each of their lines.
+        """Read the memories of a context; return them and the earliest known time of each of their lines.
 
         The times are by path and line. Only `check` stores new ones, so that a check in progress finds the
         times that it has stored.

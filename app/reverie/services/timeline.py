@@ -374,9 +374,9 @@ class TimelineService:
     def changes(
         self, plan: RestorePlan, *, remove_newer: bool = False
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
-        """Convert a plan to changes by hand, and the pins that are restored with them.
+        """Convert a plan; return the changes by hand, and the pins that are restored with them (path -> True).
 
-        `remove_newer`: files that were created since are deleted.
+        `remove_newer`: delete files that were created since.
         """
         made = [
             HandChange(file.path, self._bytes(file), file.expected_sha256, file.mode) for file in plan.files

@@ -174,7 +174,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Return every file that the commit deleted, with `gone`, or added, without it."""
+        """Return (place, file) for every file that the commit deleted, with `gone`, or added, without it."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
