@@ -185,7 +185,7 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathering = threading.Lock()
 
     def keep_for(self, client: ClientConnection) -> None:
-        """Keep this home open until the client leaves it."""
+        """Keep this home open for a client, until the client leaves it."""
         if client is not NOBODY:
             client.homes.add(self)
 

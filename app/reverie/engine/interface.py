@@ -220,10 +220,10 @@ class EngineCalls:
         return module.ModelsWithoutHome
 
     def open(self, path: Path) -> Opened:
-        """Open the home at `path` if it is not open yet."""
+        """Open the home at `path` if it is not open yet; return its facts."""
 
     def adopt(self, path: Path, known_id: str) -> Opened:
-        """Open the home at `path` as the known home that was moved there, with its history."""
+        """Open the home at `path` as the known home `known_id` that was moved there, with its history."""
 
     def find_homes(self) -> DiscoveredHomes:
         """Return the agents' homes of this user, together with the places that could not be searched."""

@@ -50,7 +50,7 @@ class Method(Struct, frozen=True):
         return dict(zip(self.order, arguments, strict=False)) | dict(named)
 
     def unpack(self, data: bytes) -> dict[str, Any]:
-        """Decode the arguments of a call. Raises `WireError`."""
+        """Decode the arguments of a call; return them by name. Raises `WireError`."""
         given = decode(data, self.arguments)
         return {
             name: value

@@ -201,7 +201,7 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
 
 
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:
-    """Return a channel over a connected socket."""
+    """Return a channel over a connected socket; for `incoming` see `Channel`."""
 
     reader, writer = connection.makefile("rb"), connection.makefile("wb")
 

@@ -266,7 +266,7 @@ class RowWriter:
             ).rowcount
 
     def commit(self) -> None:
-        """Commit the work so far, so that readers see it."""
+        """Commit the rows written so far, so that readers see them."""
         self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         self._waiting = 0

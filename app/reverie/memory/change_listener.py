@@ -40,7 +40,7 @@ class ChangeListener(Protocol):
         """Carry out the effects of moving the file or folder `rel` to `new_rel`."""
 
     def read(self, root: ScopeRoot, rel: str) -> None:
-        """Count the agent's view of a file as a use."""
+        """Count a read of the file `rel` by an agent as a use."""
 
     def warn(self, sentence: str) -> None:
         """Report a failure that occurred after a change was made."""

@@ -324,7 +324,7 @@ class OverlayFiles:
         return tuple(sorted(gone, key=lambda rel: (-rel.count("/"), rel)))
 
     def savepoint(self) -> Savepoint:
-        """Return a state to go back to with `rollback`."""
+        """Return the present state, to which `rollback` can go back."""
         return Savepoint(dict(self._written), frozenset(self._removed_directories))
 
     def rollback(self, savepoint: Savepoint) -> None:

@@ -132,7 +132,7 @@ def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
 
 
 def to_raw(usage: MemoryUsage) -> dict[str, Any]:
-    """Return a raw entry for `usage`."""
+    """Return the entry for `usage` in the agent's format."""
     return {name: getattr(usage, attribute) for attribute, name in _NAMES.items()}
 
 

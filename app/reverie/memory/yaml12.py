@@ -144,7 +144,7 @@ def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int, str]]:
-    """Return the text with the characters replaced that PyYAML misreads, and the original of each replacement.
+    """Return the text with the characters replaced that PyYAML misreads, and the originals by replacement.
 
     The replacements are private-use characters that do not occur in the text, neither literally nor as
     escapes, so they can be undone exactly. The length stays the same.

@@ -109,7 +109,7 @@ class CommandViews:
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)
 
     def traces(self) -> tuple[TraceSummary, ...]:
-        """Return the traces of the home."""
+        """Return the list of traces of the home, newest first."""
         return tuple(TraceService(self._parts).rows())
 
     def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:

@@ -95,7 +95,10 @@ def drafts_directory(profile: Profile, home_id: str) -> Path:
 
 
 def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) -> str:
-    """Write a draft, durably; return its file name."""
+    """Write a draft, durably; return its file name.
+
+    `instance`: the id of the window; `owner`: the process in which the text was typed.
+    """
     name = draft_name(draft.store, draft.rel, instance)
     ensure_private(directory)
     atomic_write(directory / name, _document(draft, owner), mode=0o600)

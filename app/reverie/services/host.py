@@ -87,7 +87,7 @@ class UsageKeeper:
         self._due.set()
 
     def run(self) -> None:
-        """Check after each `wake`, until `stop` is called."""
+        """Restore pins and use counts after each `wake`, until `stop` is called."""
         while True:
             self._due.wait()
             if self._stopped.is_set():

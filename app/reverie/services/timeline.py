@@ -227,7 +227,7 @@ class TimelineService:
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
-        """Return the memory path of a file in a state."""
+        """Return the memory path of the file `inner` in a state; an empty `inner` is the place itself."""
         return self._path_of(state.place, inner)
 
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
@@ -374,7 +374,7 @@ class TimelineService:
     def changes(
         self, plan: RestorePlan, *, remove_newer: bool = False
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
-        """Convert a plan; return the changes by hand, and the pins that are restored with them (path -> True).
+        """Convert a plan; return the changes by hand, and the pins that they restore (path -> True).
 
         `remove_newer`: delete files that were created since.
         """

@@ -86,7 +86,7 @@ class SeenLog:
         return True
 
     def mark_all(self) -> None:
-        """Mark everything that is in the history now as seen."""
+        """Mark all memories as seen, with the content that they have in the history now."""
         head = self._history().head()
         if head is not None:
             self._sidecar.update(lambda _data: {"baseline": head, "files": {}})

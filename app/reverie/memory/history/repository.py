@@ -650,12 +650,12 @@ class Repository:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
-        """Return the path of the object if it is loose."""
+        """Return the path that the file of the object has while the object is loose (not in a pack)."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 
     def tree(self, raw: bytes) -> Iterator[TreeEntry]:
-        """Yield the entries of a tree.
+        """Yield the entries of the tree with this raw id.
 
         Raises DamagedHistoryError.
         """
@@ -663,7 +663,7 @@ class Repository:
             yield TreeEntry(entry.raw_name, int(entry.filemode), bytes(entry.id.raw))
 
     def commit(self, raw: bytes) -> StoredCommit:
-        """Return a commit.
+        """Return the commit with this raw id.
 
         Raises DamagedHistoryError.
         """
