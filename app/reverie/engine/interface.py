@@ -50,6 +50,7 @@ class HomeUpdate(Struct, frozen=True):
     """The parts of one context's views that have changed; a part that has not changed is None."""
 
     info: HomeInfo | None
+    """The list of the home."""
     trees: TreesUpdate | None
     status: StatusView | None
     touched: Relevance | None

@@ -711,6 +711,7 @@ class Front(Struct, frozen=True):
     """
 
     there: bool
+    """Whether the text has a block of front matter."""
     problem: Reason | Literal[""] = ""
     line: int = 0
     entries: tuple[FrontEntry, ...] = ()

@@ -88,8 +88,10 @@ class YamlNode(Struct, eq=False):
     style: str = ""
     flow: bool = False
     anchor: str | None = None
+    """The name of the node's anchor, for an alias that of its target; None if it has none."""
     children: list[YamlNode] = field(default_factory=list)
     target: YamlNode | None = None
+    """The node that an alias names; None if the node is no alias."""
     uses: int = 0
     weight: int = 0
 

@@ -54,8 +54,10 @@ class JournalEntry(Struct, frozen=True):
     command: str
     path: str
     new_path: str | None
+    """The destination of a rename; None for other commands."""
     applied: bool
     note: str | None = None
+    """The reason why the request was not applied; None if it was."""
     reason: str = ""
     """The engine's reason for the request. This field is Reverie's own, not part of the agent's record."""
 

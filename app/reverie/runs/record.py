@@ -71,7 +71,9 @@ class RunResult(Struct, frozen=True):
     """
     next_step: str = ""
     usage: Mapping[str, int] | None = None
+    """The tokens of the model (`inputTokens`, `outputTokens`, ...); None if unknown or no model was used."""
     cost_usd: float | None = None
+    """The cost in US dollars; None if unknown."""
     conflicts: tuple[str, ...] = ()
     """The memory paths that were left unchanged because another program had changed the files."""
     reverts: str | None = None
@@ -107,19 +109,25 @@ class RunRecord(Struct, frozen=True):
     home_id: str
     home_root: str
     workspace_id: str | None
+    """The workspace of the run; None if it has none."""
     project_path: str | None
+    """The project of the run; None if it has none."""
     trigger: str
     engine: str
     started_at: int
     ended_at: int | None = None
+    """The end of the run; None while it is in progress."""
     outcome: Outcome = "running"
     reason: str = ""
     summary: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
     usage: Mapping[str, int] | None = None
+    """The tokens of the model (`inputTokens`, `outputTokens`, ...); None if unknown or no model was used."""
     dry_run: bool = False
     reverts: str | None = None
+    """The run that this run undid, completely or in part; None if it undid none."""
     reverted_by: str | None = None
+    """The run that undid this run as a whole; None if none did."""
     conflicts: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 

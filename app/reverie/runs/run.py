@@ -239,6 +239,7 @@ class Job(ABC, Generic[Thought]):
     time_limit_s: float
     dry_run: bool = False
     reverts: str | None = None
+    """The run that this job undoes; None if it undoes none."""
     details: Mapping[str, Any] = {}
 
     @abstractmethod

@@ -66,11 +66,13 @@ class LoggedChange(Struct, frozen=True):
 
     id: str
     parent: str | None
+    """The commit before this one; None for the first commit."""
     at_ms: int
     who: Who
     actor: str
     """The author as the history names it; `who` is derived from this."""
     run_id: str | None
+    """The run that made the change; None if it was no run."""
     how: How
     notes: str
     files: tuple[LoggedFile, ...]

@@ -119,6 +119,7 @@ class HostServices(Struct, frozen=True):
     """
 
     open_tail: Callable[[str], Tail | None]
+    """A function that opens the transcript of a workspace; None if it has none."""
     keep_tail: Callable[[str, Tail], None]
     turn_ended: Callable[[str, TailEvent], object]
     launched: Callable[[], object]

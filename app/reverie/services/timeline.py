@@ -114,7 +114,9 @@ class RestoredFile(Struct, frozen=True):
     blob: str | None
     expected_sha256: str | None
     mode: int | None = None
+    """The permission bits to restore; None to leave them."""
     pinned: bool = False
+    """Whether the restored file is pinned afterwards."""
 
 
 class RestorePlan(Struct, frozen=True):

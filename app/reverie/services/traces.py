@@ -97,6 +97,7 @@ class TraceEntry(Struct, frozen=True):
     workspace_id: str
     started_at: int
     own: bool
+    """Whether it is the trace of a run of Reverie, not a dump of the agent."""
     size: int
     stamp: FileStamp
 
@@ -119,11 +120,13 @@ class TraceSummary(Struct, frozen=True):
     place: RunEvidence
     size: int
     own: bool
+    """Whether it is the trace of a run of Reverie, not a dump of the agent."""
     # Fields that are known only from the document.
     workspace_name: str = ""
     project_path: str = ""
     """The project path that the document names; often empty."""
     duration_ms: int | None = None
+    """The duration of the run; None if unknown."""
     attempts: int = 0
     model: str = ""
     tokens: int = 0

@@ -132,6 +132,7 @@ class CoverageRow(Struct, frozen=True):
     """The number of applied operations on memories of this scope."""
     summary: str
     available: bool
+    """Whether the context has this scope; if not, `reason` is the reason."""
     reason: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
     undone: bool = False
@@ -158,8 +159,10 @@ class RunSummary(Struct, frozen=True):
     id: str
     kind: str
     workspace_id: str | None
+    """The workspace of the run; None if it was not about one."""
     started_at: int
     ended_at: int | None
+    """The end of the run; None while it is in progress."""
     outcome: Outcome
     engine: str
     trigger: str
@@ -168,6 +171,7 @@ class RunSummary(Struct, frozen=True):
     ops: tuple[Mapping[str, Any], ...]
     dry_run: bool
     reverted: bool
+    """Whether the run was undone as a whole."""
     conflicts: tuple[str, ...] = ()
     usage: Mapping[str, Any] | None = None
     """The tokens of the run's model (`inputTokens`, `outputTokens`, ...).
@@ -219,7 +223,9 @@ class StatusView(Struct, frozen=True):
 
     rows: tuple[CoverageRow, ...]
     harvest: HarvestRow | None
+    """The newest harvest of the workspace; None if there was none."""
     running: LeaseHolder | None
+    """The process that holds the lease of consolidations; None if no consolidation is in progress."""
     interrupted: tuple[RunSummary, ...]
     problems: tuple[str, ...]
     spent: Mapping[Scope, Spent] = field(default_factory=dict)
@@ -392,7 +398,9 @@ class CompanionRestored(Struct, frozen=True, tag=True):
     before: str | None
     """The SHA-256 of the content before the restore; None if there was no file."""
     after: str | None
+    """The SHA-256 of the content after the restore; None if the restore deleted the file."""
     mode: int | None
+    """The permission bits before the restore; None if there was no file."""
     commit: str
     """The commit of the history that has the content before the restore."""
 
@@ -607,7 +615,9 @@ class Offer(Struct, frozen=True):
     name: str
     draft: Draft
     disk: FileText | None
+    """The file as it is now; None if it does not exist."""
     companion: Companion | None = None
+    """The companion that the draft is of; None for a memory."""
     gap: str = ""
 
     @property
@@ -716,6 +726,7 @@ class LiveProject(Struct, frozen=True):
     name: str
     there: bool
     identity: Identity | None = None
+    """The identity of the project's repository; None if it is unknown."""
 
 
 class MatchEvidence(Struct, frozen=True):

@@ -434,6 +434,7 @@ class Commit(Struct, frozen=True):
     run_id: str | None
     subject: str
     parent: str | None = None
+    """The id of the commit before this one; None for the first commit."""
     notes: str = ""
 
 
@@ -443,6 +444,7 @@ class StoredCommit(Struct, frozen=True):
     commit: Commit
     tree: bytes
     parent: bytes | None
+    """The id of the commit before this one; None for the first commit."""
 
 
 def commit_author(actor: str) -> str:

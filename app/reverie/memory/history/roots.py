@@ -439,6 +439,7 @@ class Share(Struct, frozen=True):
 
     actor: str
     run_id: str | None
+    """The run that made the changes; None if it was no run."""
     changes: Sequence[SeenChange]
 
 
