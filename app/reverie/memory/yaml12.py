@@ -165,7 +165,7 @@ def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int,
 
 
 class _Builder:
-    """A builder of nodes from events, without recursion, that refuses what the agent's parser refuses."""
+    """A builder of nodes from events, without recursion; refuses the same blocks as the agent's parser."""
 
     def __init__(
         self,

@@ -492,7 +492,7 @@ class Transaction:
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
     def _return_set_aside(self, intent: FileIntent) -> bool:
-        """Give a file that was set aside its name back; return whether there was such a file.
+        """Restore the name of a file that was renamed for its deletion; return whether there was such a file.
 
         If the name is taken by now, the file is moved to the run's images instead, so that no hidden file
         stays in the home.

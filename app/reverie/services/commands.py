@@ -66,7 +66,7 @@ class RunsByHand:
         return result, thinker.name, self._lost()
 
     def sweep_plan(self) -> Sweep:
-        """Return what `sweep` would do now, without changing anything."""
+        """Return the plan of the sweep that `sweep` would make now; change nothing."""
         return self._parts.sweeps.plan()
 
     def sweep(self, engine: str, *, cancel: threading.Event) -> tuple[SweepResult, Lost]:

@@ -14,7 +14,7 @@ change, the text is kept as a draft and reported. Nothing is lost if the new ver
 possibly elsewhere, or differs only in front matter that the agent rewrites (`agents.base.comparable`). The
 text is held in memory until then, as the history may not have it yet.
 
-Threading: blocking, any thread but the GUI's; a lock guards what `SaveWatch` remembers. Failure: `UserError`.
+Threading: blocking, any thread but the GUI's; a lock guards the data of `SaveWatch`. Failure: `UserError`.
 If `SaveWatch` cannot read a file, the file counts as unchanged and is read again later; if it cannot store a
 draft, this is logged and reported. The text of a draft is never logged.
 """

@@ -335,7 +335,7 @@ class DuplicateService:
         """Keep the first file unchanged and delete the others, as one change; return its `Undo`.
 
         If any of them is pinned, the first file is pinned. Raises as `merge` does, and `StoreError` if one
-        differs from what was read.
+        differs from the text that was read.
         """
         self.texts(files)
         changes = [_deletion(file) for file in files[1:]]

@@ -228,7 +228,7 @@ class UserEdits:
         """Undo a change by hand, newest step first; return a message about it.
 
         A file that was changed since is left as it is; `Conflict` names it. If one step cannot be undone, the
-        other steps still are. A second attempt skips what is already restored.
+        other steps still are. A second attempt skips the files that are already restored.
         """
         if not undo.steps:
             raise StoreError(f"The history has no {undo.path}.", next_step="Look at the runs of this home.")

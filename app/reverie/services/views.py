@@ -627,7 +627,7 @@ class Offer(Struct, frozen=True):
 
 
 class Offers(Struct, frozen=True):
-    """The drafts that are offered, newest first, and the files that were just set aside as damaged."""
+    """The drafts that are offered, newest first, and the files that were just renamed as damaged."""
 
     offers: tuple[Offer, ...] = ()
     damaged: tuple[Path, ...] = ()

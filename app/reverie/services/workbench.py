@@ -159,9 +159,9 @@ class Workbench(HomeServices):
     ) -> MemoryView:
         """Read the trees of the three scopes.
 
-        With `previous`, an earlier view, and `dirty`, the paths that may have changed since, only these are
-        read again; without them everything is read. `names_only`: a quick first reading, without
-        descriptions, sizes and pins.
+        `previous`: an earlier view; its files are not read again if their size and time are unchanged.
+        `dirty`: with `previous`, the only paths that may have changed; None: every file is examined.
+        `names_only`: a quick first reading, without descriptions, sizes and pins.
         """
         self.parts.require_same_home()
         usage = {} if names_only else self.parts.usage.load_for_showing()
@@ -201,7 +201,7 @@ class Workbench(HomeServices):
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
         """Write a memory by compare-and-swap; if `expected_sha256` is None, create it.
 
-        Raises `Conflict` if the file differs from what the editor loaded.
+        Raises `Conflict` if the file differs from the version that the editor loaded.
         """
         return self.edits.save(context, path, content, expected_sha256)
 
