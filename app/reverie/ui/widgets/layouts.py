@@ -200,12 +200,15 @@ class FlowLayout(QLayout):
         super().__init__(holder)
         self._items: list[QLayoutItem] = []
         self._gap = gap
+        # The layouts around this one query the same few widths many times for one change.
+        self._heights: dict[int, int] = {}
         self.setContentsMargins(QMargins(0, 0, 0, 0))
         for widget in widgets:
             self.addWidget(widget)
 
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
+        self.invalidate()
 
     def count(self) -> int:
         return len(self._items)
@@ -222,8 +225,14 @@ class FlowLayout(QLayout):
     def hasHeightForWidth(self) -> bool:
         return True
 
+    def invalidate(self) -> None:
+        super().invalidate()
+        self._heights.clear()
+
     def heightForWidth(self, width: int) -> int:
-        return self._arrange(QRect(0, 0, width, 0), place=False)
+        if width not in self._heights:
+            self._heights[width] = self._arrange(QRect(0, 0, width, 0), place=False)
+        return self._heights[width]
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
