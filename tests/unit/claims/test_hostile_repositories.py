@@ -227,7 +227,7 @@ def test_no_manifest_keeps_the_reader_busy(name: str, text: str) -> None:
 
 
 def test_no_line_keeps_the_finder_busy() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for text in (
         "a/" * 900,
         "`" * 1900,
@@ -241,7 +241,7 @@ def test_no_line_keeps_the_finder_busy() -> None:
         find_claims(f"{text}\n" * 20)
     find_claims("├── a\n" * 20_000)
     find_claims("- x\n" * 30_000)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_damaged_repository_says_so(project: GitProject) -> None:
