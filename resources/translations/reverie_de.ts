@@ -8639,7 +8639,7 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     </message>
     <message numerus="yes">
         <source>merged %n memories that others contain</source>
-        <translation><numerusform>1 Notiz zusammengeführt, die eine andere enthält</numerusform><numerusform>%n Notizen zusammengeführt, die andere enthalten</numerusform></translation>
+        <translation><numerusform>%n Notiz zusammengeführt, die eine andere enthält</numerusform><numerusform>%n Notizen zusammengeführt, die andere enthalten</numerusform></translation>
     </message>
     <message numerus="yes">
         <source>merged %n near-duplicates</source>
