@@ -95,7 +95,8 @@ _DIFFERENCES: frozenset[Reason] = frozenset({"recorded-other", "recorded-only", 
 def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None, at: int) -> Reason:
     """Return the result of comparing a file that the session loaded with that of a new session.
 
-    `other`: the file that a new session would load; None if it would not load it.
+    `other`: the file that a new session would load; None if it would not load it. `modified_ns`: the file's
+    mtime; None if it no longer exists. `at`: in UTC ms; a later mtime means "changed since".
     """
     if modified_ns is None and other is None:
         return "recorded-gone"

@@ -78,7 +78,7 @@ def gather(
 ) -> WorkspaceFacts:
     """Return all facts about a workspace, reading each source once.
 
-    Raises `Unavailable` if the home no longer exists.
+    Raises `Unavailable` if the home no longer exists. `now`, `with_probe`, `env`: see `examine`.
     """
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
@@ -206,9 +206,9 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
-    """Return the facts about the file that the writer writes.
+    """Return the facts about the file that the writer writes and ""; if there is none, None and the reason.
 
-    If there is none, return None and the reason.
+    `place`: the files of the agent's own writer; None if it has none.
     """
     if settings.system1.target == "project-memory":
         path, gap = project_memory_file(home, context)
@@ -228,7 +228,7 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
-    """Return the numbers of background runs and tokens of the last 24 hours, counted as the triggers do."""
+    """Return the counts of background runs and tokens in the day before `now`, counted as the triggers do."""
     found = []
     for run_id in parts.runs.ids():
         if started_of(run_id) <= now - DAY_MS:
@@ -262,7 +262,8 @@ def examine(
 ) -> tuple[Finding, ...]:
     """Run every check of one workspace, in the order in which a run tests its conditions.
 
-    `with_probe` sends a real request to the model.
+    `now`: the current time (UTC ms). `with_probe` sends a real request to the model. `env`: the environment;
+    None: that of the process. `hooks` None: no hooks.
     """
     hooks = hooks or DoctorHooks()
     facts = gather(parts, context, hooks, now=now, with_probe=with_probe, env=env)

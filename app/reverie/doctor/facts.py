@@ -306,7 +306,7 @@ def lease_problem(leases: Leases) -> str:
 
 
 def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
-    """Return the newest trace dumps in a directory, newest first by the time in their names."""
+    """Return the `limit` newest trace dumps in a directory, newest first by the time in their names."""
     try:
         with os.scandir(directory) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".json")]

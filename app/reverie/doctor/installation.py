@@ -54,8 +54,9 @@ def installation(
 ) -> Installation:
     """Return the installation of the running program.
 
-    Each argument replaces a value of the interpreter. `source` is the file or address from which pip
-    installed the program; empty if unknown.
+    Each argument replaces a value of the running interpreter; None keeps that value. `frozen`: whether the
+    program is a bundle with its own Python; `package`: the directory of the package; `prefix`: the root of
+    the environment. `source` is the file or address from which pip installed the program; empty if unknown.
     """
     program = executable or Path(sys.executable)
     if getattr(sys, "frozen", False) if frozen is None else frozen:

@@ -37,7 +37,7 @@ def _length(span: int) -> Phrase:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes as text, in the unit that fits."""
+    """Return `count` bytes as text, in the unit that fits."""
     if count >= 1 << 30:
         return f"{count / (1 << 30):.1f} GiB"
     return f"{count / _MIB:.1f} MiB" if count >= _MIB else f"{count:,} bytes"

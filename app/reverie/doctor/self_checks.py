@@ -44,7 +44,11 @@ _Seen = tuple[State, str] | tuple[State, str, Fix]
 def examine_self(
     profile: Profile, *, now: int, homes: int, env: Mapping[str, str] | None = None, limits: Path = _LIMITS
 ) -> tuple[Finding, ...]:
-    """Run every check of Reverie itself; `homes` is the number of agents' homes that were found."""
+    """Run every check of Reverie itself and return the findings.
+
+    `now`: the current time (UTC ms). `homes`: the number of agents' homes that were found. `env`: the
+    environment; None: that of the process. `limits`: the directory with the system's limits of watches.
+    """
     ours = installation()
     found = [
         _found("python", "Python is new enough", "Python is too old", _python()),

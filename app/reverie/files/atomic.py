@@ -167,8 +167,8 @@ def create_file(
 ) -> None:
     """Create a file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces.
 
-    `check` is called at the last moment; its argument is None, or the bytes of the file if it exists after
-    all.
+    `mode`: the permission bits; None: those that the umask leaves. `check` is called at the last moment; its
+    argument is None, or the bytes of the file if it exists after all.
     """
 
     def place(temp: str) -> bool:
@@ -230,7 +230,10 @@ def sweep_temporaries(directory: Path, *, older_than_s: float) -> int:
 
 
 def sweep_opened(directory: Directory, names: Iterable[os.DirEntry[str]], *, older_than_s: float) -> int:
-    """Remove old temporary files among `names` in an open directory; return their number. Raises OSError."""
+    """Remove temporary files older than `older_than_s` seconds among `names`; return their number.
+
+    `names` are entries of the open `directory`. Raises OSError.
+    """
     oldest = time.time() - older_than_s
     swept = 0
     for entry in names:
@@ -302,7 +305,7 @@ def _write_and_place(
 ) -> bool:
     """Write a durable temporary file, and call `place` to rename it to `name`; return the result of `place`.
 
-    The temporary file is removed in any case, except after a `_StrandedError`.
+    The temporary file is removed in any case, except after a `_StrandedError`. `mode`: see `atomic_write`.
     """
     temp = temporary_name(name)
     existing = _existing_file(directory, name)
@@ -344,7 +347,7 @@ def _existing_file(directory: Directory, name: str) -> os.stat_result | None:
 
 
 def _fill(fd: int, data: bytes, existing: os.stat_result | None, mode: int | None) -> None:
-    """Write `data`, set owner and mode, sync and close the file."""
+    """Write `data` to `fd`, set the mode and the owner of `existing` (None: a new file), sync and close."""
     try:
         rest = memoryview(data)
         while rest:
@@ -380,7 +383,8 @@ def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | No
 def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: int) -> None:
     """Raise `StoreError` if the owner or group of the existing file would lose rights on the new one.
 
-    The rights are those to read and to change it.
+    The rights are those to read and to change it. `own`: the status of the new file, which will get the mode
+    `bits`.
     """
     owner, group, others = (existing.st_mode >> 6) & 6, (existing.st_mode >> 3) & 6, bits & 6
     left = (bits >> 3) & 6 if own.st_gid == existing.st_gid else others
@@ -392,7 +396,7 @@ def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: in
 
 
 def _is_member(uid: int, gid: int) -> bool:
-    """Return whether a user is in a group; True if the system does not know the user or the group."""
+    """Return whether user `uid` is in group `gid`; True if the system does not know one of them."""
     import grp  # late: only files of others need it
     import pwd
 
@@ -564,7 +568,8 @@ def is_write_protected(mode: int) -> bool:
 def write_protected(name: str, mode: int, done: str) -> StoreError:
     """Return the error that refuses to change a write-protected file.
 
-    `done`: the participle of the refused operation, such as "written".
+    `mode`: the file's mode, for the message; `done`: the participle of the refused operation, such as
+    "written".
     """
     return StoreError(
         f"“{shown(name)}” could not be {done}.",

@@ -106,7 +106,7 @@ class ChildProcess:
             self.writer.close()
 
     def stop(self, within_s: float, *, terminate: bool = False) -> bool:
-        """Ask the process to end, by closing its input or by a signal, and wait.
+        """Ask the process to end, by closing its input or (`terminate`) by a signal, and wait.
 
         Return False if the process was killed because it still ran after `within_s` seconds. A process that
         waits for a disk that does not respond may survive even that.
@@ -122,7 +122,7 @@ class ChildProcess:
         return False
 
     def wait(self, within_s: float | None = None) -> bool:
-        """Wait until the process has ended; return False on timeout."""
+        """Wait until the process has ended; return False after `within_s` seconds (None: no limit)."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         return self.exit_code is not None

@@ -103,8 +103,9 @@ OWN_BYTES = 1 << 28
 def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
     """Open a regular file like `os.open`, without ever blocking; return the descriptor.
 
-    A name may lead to a pipe or a device, in a home as well as in Reverie's own folders. Raises `OSError` for
-    anything but a regular file, and for a symlink if `flags` contain `O_NOFOLLOW`; neither is opened.
+    `mode`: the permission bits of a created file, before the umask. A name may lead to a pipe or a device, in
+    a home as well as in Reverie's own folders. Raises `OSError` for anything but a regular file, and for a
+    symlink if `flags` contain `O_NOFOLLOW`; neither is opened.
     """
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     follow = not (nofollow and flags & nofollow)
@@ -452,7 +453,7 @@ class Directory:
             os.close(fd)
 
     def create(self, name: str, mode: int) -> int:
-        """Create a file and open it for writing; return the descriptor.
+        """Create a file with the permission bits `mode` before the umask; return the open descriptor.
 
         Raises FileExistsError if there is anything of that name, symlinks included.
         """

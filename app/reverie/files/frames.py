@@ -28,7 +28,7 @@ def write_frame(stream: BinaryIO, frame: bytes) -> None:
 
 
 def read_frame(stream: BinaryIO, largest: int = LARGEST_FRAME) -> bytes:
-    """Wait for the next frame and return it."""
+    """Wait for the next frame and return it; raise `FrameTooLarge` if it has more than `largest` bytes."""
     length = int.from_bytes(_read(stream, _LENGTH_BYTES), "big")
     if length > largest:
         raise FrameTooLarge(f"a message of {length:,} bytes is too large")

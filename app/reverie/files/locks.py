@@ -63,8 +63,8 @@ def held_lock(
     """Hold the kernel's lock on `file` itself for the `with` block.
 
     `file` is created with `mode` if missing; its directory must exist. `target` is the file that it protects,
-    for messages. Raises like `file_lock`; `busy` replaces the error after the time-out, for a lock that an
-    agent may hold.
+    for messages. Raises like `file_lock`; `busy` replaces the error after `timeout_s` seconds, for a lock
+    that an agent may hold.
     """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
@@ -104,7 +104,7 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 
 def _give_back(fd: int, target: Path) -> None:
-    """Unlock the file explicitly; closing it may not be enough.
+    """Unlock the open file `fd` explicitly, because closing it may not be enough.
 
     A child process that was forked meanwhile holds a copy of the descriptor. A failure is only logged: the
     work under the lock is done, and closing every copy frees the lock too.
@@ -152,8 +152,8 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
 
     Some agents take an advisory `flock` on `<name>.lock` beside the file, so a write into their store must
     take this lock too. The lock file is not removed here; its agent removes it when it is old and free, and a
-    waiter that has locked a removed file starts over. Not reentrant. Without `flock` (Windows) the agents
-    lock nothing, and neither does this function.
+    waiter that has locked a removed file starts over. Raises `Busy` after `timeout_s` seconds. Not reentrant.
+    Without `flock` (Windows) the agents lock nothing, and neither does this function.
     """
     if sys.platform == "win32":
         yield
@@ -246,7 +246,7 @@ def this_process() -> ProcessId:
 
 
 def process_id(pid: int) -> ProcessId:
-    """Return the identity of the process with this id; if there is none, an identity that is never alive."""
+    """Return the identity of process `pid`; if it does not exist, an identity that is never alive."""
     return ProcessId(pid, _started(pid) or 0, _boot())
 
 
@@ -254,12 +254,12 @@ _ours = {os.getpid()}
 
 
 def count_as_ours(pid: int) -> None:
-    """Register a child process that works for this process, so that `is_ours` returns True for it."""
+    """Register child process `pid`, which works for this process, so that `is_ours` returns True for it."""
     _ours.add(pid)
 
 
 def forget_ours(pid: int) -> None:
-    """Unregister a child process that has ended: its id may be reused."""
+    """Unregister child process `pid`, which has ended: its id may be reused."""
     _ours.discard(pid)
 
 
@@ -284,7 +284,7 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether any process with this id runs here, for files of other programs that store only ids."""
+    """Return whether a process `pid` runs here, for files of other programs that store only ids."""
     return pid > 0 and _started(pid) is not None
 
 

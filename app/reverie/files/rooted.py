@@ -174,7 +174,8 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
     """Context manager: create directories, each inside the previous one, and yield the last one opened.
 
-    If the block fails, the created directories that are still empty are removed again.
+    `mode`: the permission bits before the umask. If the block fails, the created directories that are still
+    empty are removed again.
     """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
@@ -587,8 +588,8 @@ class RootedDirectory:
     def sweep(self, *, older_than_s: float) -> int:
         """Remove the temporary files of killed processes anywhere below the root; return their number.
 
-        See `files.atomic.sweep_temporaries`. A directory that this process may not change is skipped: none of
-        our files can be in it.
+        Only files older than `older_than_s` seconds are removed; see `files.atomic.sweep_temporaries`. A
+        directory that this process may not change is skipped: none of our files can be in it.
         """
         try:
             refuse_link_upwards(self.root)
@@ -715,9 +716,9 @@ class RootedDirectory:
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
         """Return the root to open, and the names of the path from there to `rel` ([""] for the root itself).
 
-        With `resolved` False the names are used as given, because resolving is the most expensive part of a
-        small read, and without a symlink on the way they are the real path already. On Windows only resolving
-        finds links.
+        `follow`: resolve the last name too. With `resolved` False the names are used as given, because
+        resolving is the most expensive part of a small read, and without a symlink on the way they are the
+        real path already. On Windows only resolving finds links.
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]

@@ -122,7 +122,7 @@ def _object_text(value: dict[str, Any], newline: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a number like JavaScript's Number::toString.
+    """Format `value` like JavaScript's Number::toString, or as "null" if it is not finite.
 
     Python and JavaScript both write the shortest digits that parse back to the same number; only the layout
     differs.

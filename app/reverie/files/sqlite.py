@@ -265,7 +265,10 @@ class Database:
 
 
 def stamp(path: Path) -> tuple[tuple[int, int, int], tuple[int, int, int] | None] | None:
-    """Return a value that changes when a database changes; None if it does not exist."""
+    """Return a value that changes when a database changes; None if it does not exist.
+
+    It has the mtime (ns), size and inode of the file and of its write-ahead log (None if there is no log).
+    """
 
     def of(each: Path) -> tuple[int, int, int] | None:
         try:

@@ -69,7 +69,11 @@ class Coalescer:
         self._last = 0.0
 
     def add(self, paths: Iterable[str], *, now: float, events: int = 0, reason: str = "") -> None:
-        """Add `paths`, which `events` raw events reported as changed; do nothing without paths and events."""
+        """Add `paths`, which `events` raw events reported as changed; do nothing without paths and events.
+
+        `now`: the current time (monotonic seconds). `reason`: added to the reasons of the batch, unless
+        empty.
+        """
         named = set(paths)
         if not named and not events:
             return
@@ -83,7 +87,7 @@ class Coalescer:
         self._note(reason, now)
 
     def request_rescan(self, reason: str, *, now: float) -> None:
-        """Request a full scan with the next batch, which then becomes due as if an event had arrived."""
+        """Request a full scan with the next batch, which becomes due as if an event had arrived at `now`."""
         self.owe_rescan(reason)
         self._note("", now)
 
@@ -99,7 +103,7 @@ class Coalescer:
         return min(self._last + self._quiet_s, self._first + self._cap_s)
 
     def take(self, now: float) -> Changes | None:
-        """Return the batch, if it is due, and start a new one; None if it is not."""
+        """Return the batch and start a new one if it is due at `now` (monotonic seconds), otherwise None."""
         due = self.due()
         if due is None or now < due:
             return None

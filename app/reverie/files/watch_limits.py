@@ -59,7 +59,7 @@ def _limit(name: str, counts: str, least: int, limits: Path) -> str:
 
 
 def network_message(path: Path, kind: str, poll_s: float) -> str:
-    """Return the message about a folder whose file system sends no events."""
+    """Return the message about a folder on file system `kind`, which is scanned every `poll_s` seconds."""
     return (
         f"{path} is on a network or shared file system ({kind}), which does not report changes. Reverie "
         f'scans it every {poll_s:g} s. The setting watch.polling = "never" turns this off.'
@@ -74,7 +74,7 @@ class FileSystems:
         self._kinds: dict[int, str] = {}
 
     def network_kind(self, device: int) -> str:
-        """Return the type of the file system if it is one that sends no events, else an empty string."""
+        """Return the type of the file system of `device` if it sends no events, else an empty string."""
         if device not in self._kinds:
             self._kinds |= self._read()
         kind = self._kinds.setdefault(device, "")

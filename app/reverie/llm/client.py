@@ -32,7 +32,7 @@ class Account(Struct, frozen=True):
 
 
 def spent(account: Account) -> tuple[dict[str, int] | None, float | None]:
-    """Return the usage, and the cost in US dollars, as a run record stores them."""
+    """Return the usage, and the cost in US dollars, as a run record stores them; each None if unknown."""
     usage = account.usage
     if usage is None:
         return None, None
@@ -82,7 +82,8 @@ class ModelClient(Struct, frozen=True):
     ) -> Account:
         """Return the account of a run so far, with its cost.
 
-        `build` makes the trace document from `head` with the cost added; if it is None, there is no trace.
+        `usage`: the tokens used so far; None if unknown. `build` makes the trace document from `head` with
+        the cost added; if it is None, there is no trace.
         """
         cost = None if usage is None else self.cost_of(usage)
         return Account(usage, cost, None if build is None else build(replace(head, cost_usd=cost)))
@@ -127,7 +128,8 @@ class ModelClient(Struct, frozen=True):
 def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: int = 1) -> EngineResult:
     """Convert the result of the agent loop to the result of an engine.
 
-    An end at one of the model's own limits counts as a failure.
+    An end at one of the model's own limits counts as a failure. `max_steps`: the limit of steps, for the
+    message; `attempts`: the number of attempts that were made.
     """
     if result.outcome in ("completed", "time-limit", "cancelled"):
         return EngineResult(result.outcome, None, account, attempts)
@@ -138,7 +140,8 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
 def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not finish.") -> ModelRunFailed:
     """Return the error for a run of the loop that ended with neither a result nor an error.
 
-    `otherwise` is the title for outcomes other than the step and output limits.
+    `max_steps`: the limit of steps, for the message; `otherwise`: the title for outcomes other than the step
+    and output limits.
     """
     why = {
         "step-limit": f"The model did not finish within {max_steps} steps.",

@@ -198,10 +198,10 @@ def _child(source: JsonSource, parent: JsonNode, place: int, start: int, end: in
 
 
 def _value_end(source: JsonSource, start: int, end: int, *, last: bool) -> int:
-    """Return the end of a member's value.
+    """Return the end of the value of the member that begins at `start`; all are offsets in bytes.
 
-    `end` is the end of the member; the comma before it, or for the last member the closing bracket of the
-    container, is not part of the value.
+    `last`: whether it is the last member of its container. `end` is the end of the member; the comma before
+    it, or for the last member the closing bracket of the container, is not part of the value.
     """
     begin = max(start, end - 256)
     tail = source.read(begin, end).rstrip()

@@ -199,7 +199,7 @@ class TypedKey:
         self.set, self.delete = kept.set, kept.delete
 
     def get(self, provider: str) -> str | None:
-        """Return the typed key for its provider, else the stored one."""
+        """Return the typed key for its provider, otherwise the stored key of `provider`, or None if none."""
         return self._key if provider == self._provider else self._kept.get(provider)
 
     @property
@@ -212,7 +212,8 @@ def find_key(
 ) -> tuple[str | None, KeySource]:
     """Return the key of a provider (None if there is none) and the source of the key.
 
-    `names` are its environment variables, in the order in which they are tried.
+    `names` are its environment variables, in the order in which they are tried. `needed`: whether the
+    provider requires a key, so that a missing one is reported.
     """
     for name in names:
         key = env.get(name, "").strip()

@@ -50,7 +50,7 @@ _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _plausible(usage: TokenUsage | None) -> TokenUsage | None:
-    """Return the token counts that a service reported, limited to plausible values; None if it is None."""
+    """Return the token counts of a service, limited to plausible values; None if `usage` is None."""
     if usage is None:
         return None
     return TokenUsage(*(min(max(count, 0), _MOST_TOKENS) for count in astuple(usage)))
@@ -70,8 +70,9 @@ def decoded(call: ToolCall) -> Any:
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
     """Return the turn without unpaired surrogates and with unique call ids.
 
-    `call_ids` holds the ids of the whole conversation, to which those of the turn are added. Token counts are
-    limited to plausible values; arguments that cannot be parsed are not changed.
+    `step`: the number of the turn, used in new ids. `call_ids` holds the ids of the whole conversation, to
+    which those of the turn are added. Token counts are limited to plausible values; arguments that cannot be
+    parsed are not changed.
     """
     message = turn.message
     calls: list[ToolCall] = []

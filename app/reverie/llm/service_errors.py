@@ -240,7 +240,7 @@ def deadline_error(service: Service, last: ProviderError | None = None) -> Provi
 
 
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
-    """Return the error for a service that asks for a longer pause than the time limit allows."""
+    """Return the error for a service that asks for a pause of `wait_s` seconds, beyond the time limit."""
     return ProviderError(
         error.fault,
         error.title,
@@ -252,7 +252,8 @@ def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
 def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
     """Return the error for a failed connection.
 
-    The reason is taken from the causes of the HTTP library's exception.
+    The reason is taken from the causes of the HTTP library's exception `error`; `proxy`: the connection to
+    the proxy failed.
     """
     return _error("proxy" if proxy else _why_unreachable(list(_causes(error))), service)
 

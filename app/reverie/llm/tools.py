@@ -155,7 +155,10 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _refuse_strange(value: Any, depth: int) -> None:
-    """Raise `StoreError` for unpaired surrogates, which no file can contain, and for too deep nesting."""
+    """Raise `StoreError` for unpaired surrogates, which no file can contain, and for too deep nesting.
+
+    `depth`: the level of `value` in the arguments.
+    """
     if depth > _MAX_DEPTH:
         raise _unusable("They are nested too deeply.")
     if isinstance(value, str) and _SURROGATE.search(value):

@@ -163,9 +163,10 @@ class Trace:
     def end(
         self, outcome: AgentOutcome, usage: TokenUsage | None, error: BaseException | None = None
     ) -> None:
-        """Record the outcome.
+        """Record the outcome, and the `usage` of tokens (None if unknown).
 
-        For a bug only its type is recorded, because its text may contain anything.
+        `error`: the reason of a failure. Of any error but a `UserError` only the type is recorded, because
+        its text may contain anything.
         """
         self.outcome, self._usage, self._ended_at = outcome, usage, self._clock()
         if not self._attempts:

@@ -236,7 +236,7 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 
 
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
-    """Return the calls that an answer requested.
+    """Return the calls that the answer of step `step` in attempt `attempt` requested.
 
     The SDK lists them in `toolCalls` and as parts of `content`.
     """

@@ -93,7 +93,10 @@ class TraceStore:
     def prune(
         self, *, keep_count: int = KEEP_COUNT, keep_bytes: int = KEEP_BYTES, always: str = ""
     ) -> tuple[str, ...]:
-        """Delete the oldest traces beyond the limits, except the file named `always`; return their ids."""
+        """Delete the oldest traces beyond the limits, except the file named `always`; return their ids.
+
+        The limits are the number of traces and their total size in bytes.
+        """
         removed: list[str] = []
         kept, used = 0, 0
         for name, size in sorted(self._files(), key=lambda file: file[0] != always):
@@ -136,7 +139,7 @@ _SAME_NAMES = 100
 
 
 def dump_name(run_started_at: int, trigger_message_id: str) -> str:
-    """Return the name of a dump, in the agent's own format."""
+    """Return the name of the dump of a run, in the agent's own format; `run_started_at`: in UTC ms."""
     return f"{run_started_at}_{_OUTSIDE_A_NAME.sub('_', trigger_message_id)}.json"
 
 
@@ -183,7 +186,10 @@ class Dumps:
         return frozenset(self._root / item.rel for item in _listed(self._ledger.read().data))
 
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
-        """Delete the oldest of Reverie's own dumps beyond the limits; return them. The newest is kept."""
+        """Delete the oldest of Reverie's own dumps beyond the limits; return their paths.
+
+        The limits are the number of dumps and their total size in bytes. The newest is never deleted.
+        """
         self._require()
         kept, used = 0, 0
         doomed: list[_Written] = []

@@ -67,7 +67,7 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 
 
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
-    """Return the spans with the last attempt extended to the end of the run.
+    """Return the spans with the last attempt extended to the end of the run, `total` ms after its start.
 
     If the attempt was cut off, the answer that it was waiting for is added as a span.
     """

@@ -149,7 +149,10 @@ def _was_aborted(attempt: Attempt | None) -> bool:
 
 
 def _open_end(attempt: Attempt | None, facts: TraceFacts) -> tuple[Phrase, RunEvidence]:
-    """Return a phrase for the work that was in progress when the run was stopped, and the evidence."""
+    """Return a phrase for the work that was in progress when the run was stopped, and the evidence.
+
+    `attempt`: the last attempt; None if the trace has none.
+    """
     late, ended = phrase("timedOut is true."), _outcome(facts)
     if attempt is None:
         quote = late if facts.timed_out else ended

@@ -223,7 +223,7 @@ class Transport:
 def retry_after(value: str | None, now_s: float) -> float | None:
     """Return the seconds to wait according to a `Retry-After` header, at most a day; None if it is invalid.
 
-    The header has seconds or an HTTP date, which is compared with `now_s`.
+    `value`: the header, None if it is missing: seconds or an HTTP date, which is compared with `now_s`.
     """
     if not value:
         return None

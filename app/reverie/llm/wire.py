@@ -147,7 +147,7 @@ class Wire(Protocol):
         """The path of the list of models."""
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """Return the headers of every request."""
+        """Return the headers of every request; `key`: the provider's key, None for no key."""
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         """Return the body of a request.
