@@ -1,7 +1,7 @@
 """Pictures of the window, taken without a display: `python packaging/pictures.py [DIR [--home HOME]]`.
 
 With DIR, all pictures of the tour are written there, and their paths to stdout, one a line. Without DIR, the
-pictures of the README are taken again; they are replaced only if the whole tour succeeded.
+pictures of the README and the guide are taken again; they are replaced only if the whole tour succeeded.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from tour import guide
 PLACE = Path(__file__).parent.parent / "resources" / "screenshots"
 TAKEN_FROM = {
     "memory-light.png": "3-changed.png",
-    "memory-dark.png": "8-dark.png",
-    "narrow.png": "7-narrow.png",
-    "review.png": "4-review.png",
     "traces.png": "13-traces.png",
-    "checks.png": "17-checks.png",
 }
-"""Maps the name of a picture in the README to its name in the tour."""
+"""Maps the name of a picture in the README or the guide to its name in the tour."""
 
 
 def main() -> int:
-    """Take the pictures of the README and put them in place; return the exit code of the tour."""
+    """Take the pictures of the README and the guide and put them in place.
+
+    Return the exit code of the tour.
+    """
     with tempfile.TemporaryDirectory(prefix="reverie-pictures-") as directory:
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
         # A process of its own: the tour changes the home directory, and a stuck thread ends its process.
