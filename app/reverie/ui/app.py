@@ -71,9 +71,10 @@ def run_window(
     """Show the window, block until it is closed, and return the exit code.
 
     The window opens `homes` (if empty, the homes that are found on this machine) and the homes on the
-    machines `hosts`. With `screenshot`, it saves a picture to that path and closes. If a window of the
-    profile is open already, that window is asked to show these homes. `starting`: the engine of `profile`, if
-    it has been started already.
+    machines `hosts`. `workspace_id` and `project_path`: the selection in the home, if any; `demo`: open a
+    demo home; `offscreen`: show no window on the screen. With `screenshot`, it saves a picture to that path
+    and closes. If a window of the profile is open already, that window is asked to show these homes.
+    `starting`: the engine of `profile`, if it has been started already.
     """
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"

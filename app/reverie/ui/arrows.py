@@ -11,7 +11,7 @@ from reverie.ui.metrics import _USUAL_ICON, icon_size
 def draw_chevron(
     painter: QPainter, area: QRect, colour: QColor, *, down: bool = True, turned: float = 0.0
 ) -> None:
-    """Draw an arrow that fits the text size, rotated by `turned` degrees."""
+    """Draw an arrow down (or up) that fits the text size, rotated by `turned` degrees."""
     size = icon_size(painter.font()) / _USUAL_ICON
     tip = 2.0 if down else -2.0
     painter.save()

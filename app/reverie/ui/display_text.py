@@ -227,7 +227,7 @@ def uses(by_agent: int, own: int = 0) -> str:
 
 
 def age(now_ms: int, then_ms: int) -> str:
-    """Return an age like `3 h ago`."""
+    """Return the age of `then_ms` at `now_ms` (UTC) like `3 h ago`."""
     ago = relative_time(now_ms, then_ms)
     words = {
         "now": tr("just now"),
@@ -243,7 +243,7 @@ def age(now_ms: int, then_ms: int) -> str:
 
 
 def short_age(now_ms: int, then_ms: int) -> str:
-    """Return an age like `3 h`, for a narrow column."""
+    """Return the age of `then_ms` at `now_ms` (UTC) like `3 h`, for a narrow column."""
     ago = relative_time(now_ms, then_ms)
     words = {
         "now": tr("now"),

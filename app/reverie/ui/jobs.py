@@ -298,8 +298,9 @@ class Lane(QObject):
         progress: Callable[[Any], None] | None = None,
         group: str = "",
     ) -> Ticket:
-        """Run `work` on this lane.
+        """Run `work` on this lane; return a handle for cancelling it.
 
+        `failed` None: errors are emitted by `unclaimed`.
         A job of the same non-empty `group` that has not ended is superseded: it ends as cancelled now, and
         its result is dropped. After `stop`, a new job ends as cancelled at once.
         """

@@ -92,7 +92,7 @@ class Screenshot:
         self._file = file
 
     def take(self, limit_ms: int) -> int:
-        """Wait until everything is loaded, save the picture, and return the exit code.
+        """Wait at most `limit_ms` until everything is loaded, save the picture, and return the exit code.
 
         The code is 0 only if everything was loaded and the picture was written.
         """

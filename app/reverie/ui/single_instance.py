@@ -162,7 +162,10 @@ class Instance(QObject):
             self.asked.emit(request)
 
     def hand_over(self, request: OpenRequest, limit_ms: int = ANSWER_MS) -> str:
-        """Send `request` to the first window; return a message about an error, empty on success."""
+        """Send `request` to the first window; return a message about an error, empty on success.
+
+        `limit_ms`: the longest wait for its answer.
+        """
         from PySide6.QtNetwork import QLocalSocket
 
         deadline = time.monotonic() + limit_ms / 1000

@@ -312,7 +312,7 @@ def _filled(painter: QPainter, area: QRectF, colour: QColor, radius: float = RAD
 def _boxed(
     painter: QPainter, area: QRect, fill: QColor, edge: QColor, *, width: float = 1.0, radius: float = RADIUS
 ) -> None:
-    """Draw a rounded rectangle whose outline lies inside of `area`."""
+    """Draw a rounded rectangle with an outline of `width` pixels inside of `area`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, width))

@@ -117,7 +117,7 @@ class FrontForm(QWidget):
         column(self, self.trouble, self._area, margin=0, gap=0)
 
     def show_text(self, text: str, *, read_only: bool, limits: FormLimits = NO_LIMITS) -> None:
-        """Show the front matter of `text`."""
+        """Show the front matter of `text`; with `read_only` it cannot be edited."""
         if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
             return
         self._text, self._read_only, self._limits = text, read_only, limits
