@@ -96,7 +96,7 @@ def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None
     """Return the result of comparing a file that the session loaded with that of a new session.
 
     `other`: the file that a new session would load; None if it would not load it. `modified_ns`: the file's
-    mtime; None if it no longer exists. `at`: in UTC ms; a later mtime means "changed since".
+    mtime; None if it no longer exists. `at`: when the session loaded the file, in UTC ms.
     """
     if modified_ns is None and other is None:
         return "recorded-gone"

@@ -51,7 +51,10 @@ class Icons:
         return self.icon(name, color)
 
     def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
-        """Return the drawing as a square of `size` logical pixels; `ratio`: device pixels in each."""
+        """Return the drawing as a square of `size` logical pixels.
+
+        `ratio`: the device pixels of one logical pixel.
+        """
         key = (name, size, color.rgba(), ratio)
         found = self._pixmaps.get(key)
         if found is None:

@@ -300,9 +300,10 @@ class Lane(QObject):
     ) -> Ticket:
         """Run `work` on this lane; return a handle for cancelling it.
 
-        `failed` None: errors are emitted by `unclaimed`.
-        A job of the same non-empty `group` that has not ended is superseded: it ends as cancelled now, and
-        its result is dropped. After `stop`, a new job ends as cancelled at once.
+        `done` is called with the result, `progress` with what the work reports meanwhile; both on the GUI
+        thread. If `failed` is None, `unclaimed` emits the error. A job of the same non-empty `group` that has
+        not ended is superseded: it ends as cancelled now, and its result is dropped. After `stop`, a new job
+        ends as cancelled at once.
         """
         job_id = next(self._ids)
         control = JobControl(job_id, self._started().stir if not self._stopping else _nobody)
