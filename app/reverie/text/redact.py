@@ -931,7 +931,6 @@ _SIGNS = "[](){}<>*`'\".,;:!?"
 _COUNTED = pattern_of(
     r"0?[0-9]|0?1?2?3?4?5?6?7?8?9?0?|00+|16|24|32|48|64|128|256|384|512|1024|2048|4096|20[12]\d"
 )
-# `caSecret: redis-ca` names the place of a secret, not the secret.
 _KEY_FRAME = pattern_of(r"-----[^-\n]{0,60}-----")
 # An address up to its query, because names of pages sometimes look random.
 _IN_ADDRESS = pattern_of(r"https?://[^\s?#=]*\Z")
