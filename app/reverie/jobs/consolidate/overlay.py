@@ -398,7 +398,6 @@ class DreamOverlay:
                         self._comparable,
                         role == "document",
                         is_write_protected(entry.mode),
-                        entry.mtime_ns // 1_000_000,
                     )
                 )
         return tuple(notes)

@@ -88,22 +88,25 @@ def result_of(result: RulesPlan, *notes: Note) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("written", "merged"),
-    [((1, 2), False), ((2, 1), True), ((0, 0), True)],
-    ids=["later", "earlier", "unknown"],
+    [((1, 2), False), ((2, 1), True), ((None, None), True), ((1, None), True), ((None, 2), True)],
+    ids=["later", "earlier", "unknown", "only one known", "only the other known"],
 )
 def test_a_line_that_the_later_note_took_out_is_not_brought_back(
-    written: tuple[int, int], merged: bool
+    written: tuple[int | None, int | None], merged: bool
 ) -> None:
     one, other = (
-        note("global/style.md", MORE, at_ms=written[0]),
-        note("global/s.md", RESTYLED, at_ms=written[1]),
+        note("global/style.md", MORE, last_write_at=written[0]),
+        note("global/s.md", RESTYLED, last_write_at=written[1]),
     )
     assert ("contained" in kinds(run(one, other))) == merged
 
 
 def test_a_later_note_that_says_only_a_part_of_another_goes_into_it() -> None:
     more = "- A commit says why.\n- Tests come with the change.\n"
-    one, other = note("global/style.md", MORE + more, at_ms=1), note("global/s.md", RESTYLED, at_ms=2)
+    one, other = (
+        note("global/style.md", MORE + more, last_write_at=1),
+        note("global/s.md", RESTYLED, last_write_at=2),
+    )
     assert kinds(run(one, other)) == ["contained"]
 
 

@@ -491,8 +491,6 @@ class Note(Struct, frozen=True):
     """
     write_protected: bool = False
     """Whether no run may change it (`files.atomic`)."""
-    at_ms: int = 0
-    """The time at which its file was last written, in UTC ms; 0 if unknown."""
 
 
 class Operation(Struct, frozen=True):
@@ -759,11 +757,14 @@ class _Planner:
     def _took_lines_out(self, small: str, large: str) -> bool:
         """Return whether the later note is the earlier one without a few of its lines.
 
-        A merge would restore lines that were removed on purpose.
+        A merge would restore lines that were removed on purpose. Which note is the later one is known from
+        the recorded writes only: a checkout, a copy of the folder or the recovery of an interrupted run sets
+        the times of files anew.
         """
-        later, earlier = self._notes[small].at_ms, self._notes[large].at_ms
+        later, earlier = self._notes[small].last_write_at, self._notes[large].last_write_at
         less, more = (self._compared_text(path).weight for path in (small, large))
-        return later > earlier and less >= (1 - _FEW_LINES) * more
+        is_later = later is not None and earlier is not None and later > earlier
+        return is_later and less >= (1 - _FEW_LINES) * more
 
     def _propose(
         self,
