@@ -139,15 +139,16 @@ def _mixed_values(text: str, start: int, end: int, *, is_near: bool) -> Iterator
 
 
 def _is_public(text: str, at: int) -> bool:
-    """Return whether the words in front of the value at `at` announce a checksum or the like."""
+    """Return whether the words before the value at `at` announce a public value, such as a checksum."""
     line = text.rfind("\n", max(0, at - _REACH), at)
     return _PUBLIC.search(text, max(line, at - _REACH, 0), at + 8) is not None
 
 
 def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, value) for the values in a token: without a name in front, and without emphasis.
+    """Yield (position, value) for the values in `token`; two if a slash separates them (`name/password`).
 
-    `at`: the position of the token in the text.
+    A name in front of the value and Markdown emphasis around it are not part of the value. `at`: the
+    position of the token in the text.
     """
     lead = _LEAD.match(token)
     while lead is not None:
@@ -166,7 +167,7 @@ def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
 def is_mixed_value(value: str, *, is_near: bool) -> bool:
     """Return whether a value mixes letters, digits and signs as no name does, or looks random.
 
-    `is_near`: a word of access ("login", "unlock") is near, so less is needed.
+    `is_near`: whether a word of access ("login", "unlock") is near; the conditions are then less strict.
     """
     if (
         not 8 <= len(value) <= 200
@@ -264,7 +265,10 @@ def _on_line(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 
 
 def _phrase(match: re.Match[str]) -> Iterator[SecretSpan]:
-    """Yield the runs of at least four words that no sentence has in a row."""
+    """Yield the runs of at least four words in a row that are not typical words of sentences.
+
+    Typical are words of less than four characters and those in `SecretWords.sentence`.
+    """
     common = secret_words().sentence
     run: tuple[int, int, int] | None = None
     for word in re.finditer(r"\S+", match[0]):

@@ -332,8 +332,9 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
     """Yield the spans of values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
 
-    Such a name is one word with a word for a secret among its pieces. Neighbouring pieces that are neither
-    words nor short numbers are the value, if they look random, either each of them or all of them joined.
+    Such a name is one word, and one of its pieces (between hyphens or the like) is a word for a secret.
+    Neighbouring pieces that are neither words nor short numbers are the value, if at least one of them looks
+    random, or all of them joined do.
     """
     for name in _SEGMENT.finditer(text, start, end):
         word = _joined_word().search(small, *name.span())
@@ -704,7 +705,8 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 def possible_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets in `text` and the possible ones, such as words and numbers beside "login".
 
-    For text that leaves the machine, where a value that was replaced in vain costs little.
+    Use it for text that is sent to a model: a harmless value that is replaced there costs little, because it
+    is restored in the answer.
     """
     return _found(text, _possible_spans)
 
@@ -1005,7 +1007,7 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
 
 
 def _is_certain(text: str, secret: Secret) -> bool:
-    """Return whether the value of a secret has a known format, or was drawn by chance or chosen as such."""
+    """Return whether a secret is almost certain: its value has a known format, or looks random or chosen."""
     whole, kind = text[secret.start : secret.end].lstrip("="), secret.kind
     plain = decoded_text(whole) or decoded_text(whole.rpartition("_")[2]) if len(whole) >= 12 else ""
     if _PUBLIC_KEY.match(plain or whole):
@@ -1038,7 +1040,7 @@ def _is_certain(text: str, secret: Secret) -> bool:
 
 
 def _is_by_chance(value: str, kind: str, *, is_given: bool) -> bool:
-    """Return whether a value looks drawn by chance, or like a password that a person made of word and digits.
+    """Return whether a value looks random, or like a password that a person made of a word and digits.
 
     `is_given`: the text in front says that a value follows.
     """

@@ -174,7 +174,10 @@ def _matches_at(pattern: re.Pattern[str], text: str, searched: str, *parts: str)
 
 
 def _patterned(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSpan]:
-    """Yield the secrets of `SecretTable.patterns`."""
+    """Yield the spans of the secrets that match one of `SecretTable.patterns`.
+
+    `words`: the result of `_long_words`.
+    """
     rows = _rows()
     found: list[re.Match[str]] = []
     for row in rows.in_texts:
@@ -266,7 +269,10 @@ def _prefixed(text: str, words: list[tuple[int, int, str]]) -> Iterator[SecretSp
 
 
 def _end_of_body(text: str, start: int, row: Prefixed) -> int:
-    """Return the end of the secret whose prefix ends at `start`; 0 if no secret follows the prefix."""
+    """Return the end of the secret whose prefix ends at `start`; 0 if no secret follows the prefix.
+
+    `row`: the row of the table that has this prefix.
+    """
     # Most are short; only the body of a secret is measured in full.
     piece = text[start : start + _JUDGED]
     body = piece[: len(piece) - len(piece.lstrip(row.alphabet))]

@@ -59,7 +59,7 @@ class Shaped(Struct, frozen=True):
 
 
 class Nearby(Struct, frozen=True):
-    """A type of secret without a prefix, recognised beside the service's name and a word such as "key"."""
+    """A type of secret without a prefix, recognised only near its service's name and a word such as "key"."""
 
     service: str
     names: tuple[str, ...]
@@ -132,13 +132,19 @@ class SecretWords(Struct, frozen=True):
 
 @cache
 def secret_table() -> SecretTable:
-    """Return the table that comes with the program. `FileNotFoundError` and `ValueError` mean a bug."""
+    """Return the table of secrets that comes with the program.
+
+    Raises `FileNotFoundError` or `ValueError` if its file is missing or damaged, which is a bug.
+    """
     return load_table("secrets.toml", _table)
 
 
 @cache
 def secret_words() -> SecretWords:
-    """Return the words that come with the program. `FileNotFoundError` and `ValueError` mean a bug."""
+    """Return the lists of words that come with the program.
+
+    Raises `FileNotFoundError` or `ValueError` if their file is missing or damaged, which is a bug.
+    """
     return load_table("secret_words.toml", _words)
 
 

@@ -434,7 +434,7 @@ def named_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpa
 def _value_of(text: str, named: re.Match[str], line: int) -> tuple[int, SecretSpan | None]:
     """Return the position at which to continue the search, and the span of the value (None: not a secret).
 
-    `line`: the start of the line of the name.
+    `named`: the match of the name before the value; `line`: the start of the name's line.
     """
     position = named.end()
     name = named["name"]
@@ -537,7 +537,8 @@ def kind_of_words(words: list[str]) -> Kind | None:
 def _kind_with_words_before(text: str, named: re.Match[str], line: int, kind: Kind | None) -> Kind | None:
     """Return the kind of a name that is the last of several words: `API key: ...`, `db pass: ...`.
 
-    `kind`: the kind that the name has alone. None: not a secret. `line`: the start of the line of the name.
+    None: not a secret. `named`: the match of the name; `kind`: the kind that its last word has alone;
+    `line`: the start of the name's line.
     """
     start = named.start("name")
     before = _BEFORE.search(text[max(line, start - 60) : start])
@@ -626,7 +627,8 @@ def _may_be_secret(kind: Kind, name: str, value: str) -> bool:
 def _looks_made(kind: Kind, value: str) -> bool:
     """Return whether a value looks machine-made: letters and digits mixed, or one long run.
 
-    The less the kind of its name proves, the longer the value must be.
+    `kind`: the kind of the name in front of the value. A name that is weak evidence of a secret ("key")
+    requires a longer or more random value than a strong one ("token").
     """
     if len(value) < _LEAST[kind] or PUBLIC_KEY.match(value):
         return False

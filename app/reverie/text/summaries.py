@@ -110,9 +110,10 @@ _LONGEST_WORD = 500
 
 
 def between_words(cut: str, text: str) -> str:
-    """Return `cut`, a prefix of `text`, without a last word that is cut off.
+    """Return `cut`, a prefix of `text`, without its last word if that word continues in `text`.
 
-    Half a key would not be recognised as a secret. A word of more than 500 characters is not removed.
+    Otherwise the first half of a key could remain, which would not be recognised as a secret. A word of more
+    than 500 characters is not removed.
     """
     if len(cut) == len(text) or text[len(cut)].isspace():
         return cut
@@ -137,7 +138,10 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def first_heading(beginning: bytes) -> str:
-    """Return the first top-level heading in `beginning`, else its first task; empty if it has neither."""
+    """Return the title in `beginning`, the first bytes of a file; empty if there is none.
+
+    The title is the first top-level Markdown heading, or else the title of the first `## Task <number>: ...`.
+    """
     text = beginning.decode("utf-8", "replace").replace("\r\n", "\n")
     found = _HEADING.search(text) or _TASK.search(text)
     return _CONTROLS.sub(" ", found[1]).strip() if found else ""
