@@ -70,13 +70,13 @@ class LazyService(Generic[T]):
 def service(load: Callable[[], type[T]]) -> LazyService[T]:
     """Define a lazy service whose class `load` imports and returns.
 
-    The service is built from the parts of the home on first use.
+    The service is built by `class(home.parts)` on first use.
     """
     return LazyService(load)
 
 
 def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
-    """Define a lazy service that is built by `make(home, class)` instead of from the home's parts."""
+    """Define a lazy service that is built by `make(home, class)`, not by `class(home.parts)`."""
     return lambda load: LazyService(load, make)
 
 
@@ -102,7 +102,7 @@ class HomeServices:
 
     @service
     def activity() -> type[ActivityService]:
-        """Load the service that lists the decisions of the background services, and the runs in progress."""
+        """Load the service that lists the decisions of background services, and the runs in progress."""
         from reverie.services import activity as module
 
         return module.ActivityService
@@ -123,7 +123,10 @@ class HomeServices:
 
     @service
     def extracting() -> type[ExtractionService]:
-        """Load the service that extracts memories from rollouts, which only Codex has (`available`)."""
+        """Load the service that extracts memories from Codex rollouts.
+
+        For the home of any other agent its `available` is False.
+        """
         from reverie.services import background as module
 
         return module.ExtractionService
@@ -151,14 +154,14 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
-        """Load the service that repeats runs of the memory writer on a copy."""
+        """Load the service that sends the prompt of a memory-writer run again, with a copy of the memory."""
         from reverie.services import traces as module
 
         return module.Replays
 
     @service_made_by(lambda home, kind: _finding_service(home, kind))
     def worth_a_look() -> type[FindingService]:
-        """Load the service that finds problems in the memories of a context that a person should review."""
+        """Load the service that lists findings in the memories of a context that a person should review."""
         from reverie.services import findings as module
 
         return module.FindingService
@@ -172,14 +175,14 @@ class HomeServices:
 
     @service
     def orphans() -> type[OrphanService]:
-        """Load the service for stores of this home whose project no longer exists."""
+        """Load the service that lists, merges and deletes stores whose project no longer exists."""
         from reverie.services import orphans as module
 
         return module.OrphanService
 
     @service
     def models() -> type[Models]:
-        """Load the service for engines, consent and keys of this home."""
+        """Load the service that chooses engines, and stores consent and keys for model services."""
         from reverie.services import models as module
 
         return module.Models
@@ -207,9 +210,9 @@ class HomeServices:
 
     @service
     def records() -> type[RecordEdits]:
-        """Load the service that edits the records of this home.
+        """Load the service that edits single fields of the files in which loki-mode records failures.
 
-        Building it raises `Unavailable` if the agent keeps no records.
+        Building it raises `Unavailable` if the agent keeps no such records.
         """
         from reverie.services import failures as module
 
@@ -226,7 +229,7 @@ class HomeServices:
     def failures() -> type[FailureService]:
         """Load the service for lessons that the agent learned from failures.
 
-        Building it raises `Unavailable` if the agent keeps no records.
+        Building it raises `Unavailable` if the agent keeps no records of failures.
         """
         from reverie.services import failures as module
 
@@ -248,7 +251,7 @@ class HomeServices:
 
     @service
     def reviews() -> type[ReviewService]:
-        """Load the service that shows and applies reviews of the runs of this home."""
+        """Load the service that shows the changes of a run, and applies those that a person accepted."""
         from reverie.services import reviews as module
 
         return module.ReviewService

@@ -53,7 +53,8 @@ class ActivityService:
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
         """Return the runs in progress that hold a lease of the home or of one of these workspaces.
 
-        `workspaces`: workspace ids. `client`: the client that calls.
+        `workspaces`: workspace ids. `client`: the client that calls; a run that this process carries out for
+        another client is not marked as `ours`.
         """
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]

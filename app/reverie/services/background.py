@@ -107,7 +107,7 @@ class BackgroundJobs(_Engines):
         return ModelExtractor(self._models.asking(name), workspace_name=context.workspace_id or "")
 
     def triggers(self, cancel: threading.Event) -> Triggers:
-        """Build the triggers of this home; setting `cancel` stops the runs that they have started."""
+        """Build the object that starts this home's background runs; setting `cancel` stops those runs."""
 
         parts = self._parts
         return Triggers(
@@ -191,8 +191,8 @@ def debugging() -> bool:
 class WriterEngines(_Engines):
     """The choice of the engine for one run of the memory writer.
 
-    The first of these that can be used: the model of the settings, the agent's own model, the model of the
-    turn, that model's default, the rules.
+    The first of these that can be used is chosen: the model that the settings name, the agent's model for
+    this task, the model of the turn that triggers the run, the agent's default model, the rules.
     """
 
     def engine(
@@ -200,7 +200,8 @@ class WriterEngines(_Engines):
     ) -> WriterEngine:
         """Return the engine for a run in `context`.
 
-        Raises `UserError` if the model that the settings name cannot be used.
+        `config`: the agent's configuration of its writer; `turn_model`: the model that the triggering turn
+        used, None if unknown. Raises `UserError` if the model that the settings name cannot be used.
         """
         name, _why = self.choose(self._parts.read_settings().system1, config, turn_model)
         if name == RULES:
@@ -219,7 +220,8 @@ class WriterEngines(_Engines):
     ) -> tuple[str, str]:
         """Choose an engine; return its name and the reason for the choice.
 
-        Raises `UserError` as `engine` does.
+        For `config` and `turn_model` see `engine`. Raises `UserError` if the model in `settings` cannot be
+        used.
         """
         guesses = (
             (config.model, phrase("The agent uses this model for this task.")),
@@ -243,7 +245,7 @@ class SessionNotesService:
     def keeps_notes(self, session_id: str) -> bool:
         """Return whether this agent writes notes for this session; the notes need not exist yet.
 
-        Raises `UserError`.
+        Raises `UserError` if the home cannot be read.
         """
         notes = self._parts.home.notes
         return notes is not None and notes.notes_place(session_id) is not None
@@ -269,13 +271,13 @@ class SessionNotesService:
     ) -> NotesOutcome:
         """Update the notes now, even if no threshold is reached; return the outcome.
 
-        Blocks until the update is done; setting `cancel` ends it early. With `force` the notes are updated in
-        any case.
+        Blocks until the update is done; setting `cancel` ends it early. Without `force` nothing is done if
+        there are no new messages and the notes are unchanged since the last update.
         """
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
     def follow(self, session_id: str) -> bool:
-        """Update the notes of a session whose transcript changed, if they are due.
+        """Update the notes of a session whose transcript has changed, if an update is due.
 
         Returns False for a session that has no notes. Raises `UserError`.
         """
@@ -365,7 +367,7 @@ class ExtractCandidate(Struct, frozen=True):
 
 
 class ExtractionService:
-    """Extraction of one home from Codex rollouts.
+    """Extraction of memories from the Codex rollouts of one home.
 
     Its engine is the one that the user named, else that of the settings, else that of a consolidation.
     """
@@ -505,10 +507,10 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Yield the statements that a person makes in `text`.
+    """Yield the sentences or clauses of `text` in which a person states something worth remembering.
 
-    A sentence is yielded whole if the rules of the harvest accept it, else only its clause that states a
-    preference, if any.
+    A sentence is yielded whole if the rules of the harvest accept it; otherwise only the clause in it that
+    states a preference is yielded, if there is one.
     """
 
     for sentence in sentences(text):

@@ -94,7 +94,10 @@ class LoggedChange(Struct, frozen=True):
 
     @property
     def after(self) -> State | None:
-        """The file or folder of the log after this change, or before it if this change deleted it."""
+        """The state, after this change, of the file or folder whose log is shown; None in the log of a home.
+
+        If this change deleted it, this is the state before the change.
+        """
         if self.place is None:
             return None
         gone = all(file.verb == "delete" for file in self.files)
@@ -169,7 +172,11 @@ class ChangeLogService:
     def _logged(
         self, commits: Sequence[CommitSteps], wanted: Callable[[int, HistoryPlace], bool]
     ) -> tuple[LoggedChange, ...]:
-        """Return the change sets that changed a wanted file."""
+        """Return the change sets of `commits` that changed a wanted file.
+
+        `wanted(index, place)` returns whether the file at `place`, which the commit at `index` changed, is
+        wanted.
+        """
         found = []
         for number, commit in enumerate(commits):
             steps = tuple(step for step in commit.steps if wanted(number, step.place))
@@ -210,7 +217,11 @@ class ChangeLogService:
         )
 
     def _named(self, places: Sequence[HistoryPlace], owner: Callable[[str], str]) -> dict[HistoryPlace, str]:
-        """Map each of these files to its path; if a scope has several owners, the owner's name is added."""
+        """Map each of these files to the path that is shown for it.
+
+        If files of several projects or workspaces are among them, the paths contain the name of each one's
+        owner. `owner` returns that name for the key of a root.
+        """
         keys: dict[str, set[str]] = {}
         for place in places:
             keys.setdefault(place.key.partition("/")[0], set()).add(place.key)
@@ -249,7 +260,7 @@ class ChangeLogService:
     # One change set
 
     def review(self, logged: LoggedChange) -> ReviewView:
-        """Build a review of a change set; every hunk that is still unchanged in the file can be undone.
+        """Build a review of a change set; each hunk that the file still has can be undone.
 
         If the change log is that of one file or folder, the review shows only that file or folder.
         """
@@ -300,7 +311,10 @@ class ChangeLogService:
         return report_card({**others, **before}, {**others, **after}, loaded=loaded)
 
     def _others(self, commit: str, changes: Sequence[_FileBytes]) -> dict[str, str]:
-        """Read the other texts of the changed stores, as of that commit, as path -> text."""
+        """Return path -> text for unchanged text files in the stores that `changes` touch, as of `commit`.
+
+        At most `_MOST_OTHERS` files of each store are read.
+        """
         names, blobs = list[str](), list[str]()
         known = {each.path for each in changes}
         for key, first in {each.place.key: each for each in changes}.items():
@@ -330,7 +344,7 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """Return the hunks of a change that the file no longer has; None if it has none of them left."""
+        """Return the numbers of a change's hunks that the file no longer has; None if it has none of them."""
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()
@@ -351,7 +365,7 @@ class ChangeLogService:
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Undo a change set, or only `parts` of it (None: all), as a whole: everything or nothing.
+        """Undo a change set, or only `parts` of it (None: all); either everything is undone or nothing.
 
         `target`: the file or folder whose log is shown; None: the log of the home. Returns the `Undo` that
         reverts this. Raises `Conflict` if a file was changed on the same lines since then.

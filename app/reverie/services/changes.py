@@ -65,7 +65,7 @@ _AT_ONCE = 400
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
     """Return `changes` after checking them.
 
-    Raises `StoreError` if there is none, or if two are for the same file.
+    Raises `StoreError` if `changes` is empty, or if two of them are for the same file.
     """
     if not changes:
         raise StoreError("There is nothing to change.", next_step="Select a memory first.")
@@ -196,7 +196,7 @@ class _HistoryContents:
 
 
 class ChangeSet:
-    """The means to change several files of one home as one change."""
+    """Changes several files of one home as one change: all of them or none."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -260,9 +260,9 @@ class ChangeSet:
     def deleted(
         self, context: ScopeContext, root: ScopeRoot, rel: str, commit: str, usage: UsageDelta
     ) -> FilesChanged:
-        """Return the change that deleted a file or folder, with the files that `commit` still has.
+        """Return the data to undo a delete of the file or folder `rel`, which was already carried out.
 
-        `usage` is the usage that the files had.
+        The files are restored from `commit`, which still has them; `usage` is the usage that they had.
         """
         history = self._parts.snapshots.history
         contents = _HistoryContents(history)
@@ -336,9 +336,9 @@ class ChangeSet:
     # Checking
 
     def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
-        """Add the current content of the file to a change.
+        """Check one change by hand; return it as a `FileChange`, which has the file's present content too.
 
-        Raises `Conflict` if it is not the expected content.
+        Raises `Conflict` if that is not the content that the change expects.
         """
         # Existing names may break the agent's rules; new ones may not, unless they existed before.
         known = change.expected_sha256 is not None or kind == "restore"
@@ -543,7 +543,7 @@ class ChangeSet:
         self._parts.report("edit.interrupted", text, "warning")
 
     def _forget(self) -> None:
-        """Remove the journal, durably, and then the mark file.
+        """Remove the journal, durably, and then the mark file, which shows that all files were written.
 
         In this order, because a mark without a journal is never mistaken for an interrupted change.
         """
@@ -555,10 +555,10 @@ class ChangeSet:
             _log.warning("the journal of a change by hand stays: %s", error)
 
     def _forget_mark(self) -> None:
-        """Remove the mark file.
+        """Remove the mark file, which shows that all files of a change were written.
 
-        This is not synced to disk: the directory entry of the next journal is synced, and this removal comes
-        before it.
+        The removal is not synced to disk: it is durable once the next journal is, because that sync covers
+        the same directory.
         """
         try:
             (self._directory / "applied").unlink(missing_ok=True)
@@ -678,8 +678,8 @@ class ChangeSet:
     ) -> tuple[UsageDelta, UsageDelta]:
         """Return the usage entries before and after the change.
 
-        A removed file loses its entry, a file written by a merge gets the time of the write, the entry of a
-        moved file moves with it, and a restored file gets none.
+        A removed file loses its entry, a file written by a merge gets the time of the write, and the entry of
+        a moved file moves with it. A restored file gets no entry.
         """
         load, now = self._parts.usage.load(), self._parts.clock()
         before: dict[str, MemoryUsage | None] = {}

@@ -115,8 +115,8 @@ class ClaimService:
         """Connect the service to the memories, the history and the sidecar of a home.
 
         `view` returns the names of the memories of a context; `apply` makes several changes as one; `written`
-        returns the sidecar with the times at which the lines of stale claims were written. `silent_s`: after
-        so long without a sign of life, in seconds, the process that reads a repository is killed.
+        returns the sidecar with the times at which the lines of stale claims were written. `silent_s`: the
+        seconds without a sign of life after which the process that reads a repository is killed.
         """
         self._view = view
         self._timeline = timeline
@@ -215,8 +215,8 @@ class ClaimService:
     def _notes(self, context: ScopeContext) -> tuple[list[CheckedNote], dict[str, dict[str, int]]]:
         """Read the memories of a context; return them and the earliest known time of each of their lines.
 
-        The times are by path and line. Only `check` stores new ones, so that a check in progress finds the
-        times that it has stored.
+        The times are by path and line. They are not stored here: only `check` stores times, so that a check
+        in progress finds those that it has stored.
         """
         view = self._view(context)
         before = self._earliest.get(context, {})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ShownTrees(Struct, frozen=True):
-    """The trees of the three scopes of a context, as JSON values."""
+    """The trees of the three scopes of a context, as JSON values, for a command to print."""
 
     nodes: tuple[Mapping[str, Any], ...]
     problem: str
@@ -36,7 +36,7 @@ class ShownTrees(Struct, frozen=True):
 
 
 class ShownStatus(Struct, frozen=True):
-    """The state of the consolidations of a context."""
+    """The state of the consolidations of a context, for a command to print."""
 
     status: Status
     agent: tuple[StatusLine, ...]
@@ -103,7 +103,7 @@ class CommandViews:
         return ShownRuns(self._parts.runs.all(limit=limit), self._parts.runs.problems)
 
     def changes(self, run_id: str) -> ShownChanges:
-        """Return the changes of a run, with marks on those that were undone."""
+        """Return the files that a run changed, the parts of it that were undone, and its report card."""
         reviews = self._reviews()
         files, card = reviews.changes(run_id), reviews.card(run_id)
         return ShownChanges(files, self._parts.runs.load(run_id).taken_back, card)

@@ -1,9 +1,9 @@
 """The runs that a person starts by a command, in the command's own process or in a running engine.
 
-For such a run neither the background switch nor the daily budget applies; the rules of a sweep and of a
+Neither the background switch nor the daily budget applies to such a run, but the rules of a sweep and of a
 harvest do. After each run the written files are checked again, because an agent at work may overwrite them a
-moment later; writes that were lost are made again if that is allowed. The result comes with a sentence for
-each write that was lost.
+moment later. Overwritten writes are made again if that is allowed; the result comes with a sentence for each
+of them.
 
 Threading: blocks on disk and network until the run is over; any thread. Failure: `UserError` if no run could
 start.
@@ -42,8 +42,8 @@ Lost = tuple[str, ...]
 class RunsByHand:
     """The runs that a person starts by a command in one home.
 
-    `engine` is always `auto`, `rules` or `PROVIDER:MODEL`. The overwritten writes that the methods return are
-    sentences; see `Lost`.
+    `engine` is always `auto`, `rules` or `PROVIDER:MODEL`. The overwritten writes that the methods return
+    (`Lost`) are one sentence for each write that another program has since overwritten.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -70,7 +70,10 @@ class RunsByHand:
         return self._parts.sweeps.plan()
 
     def sweep(self, engine: str, *, cancel: threading.Event) -> tuple[SweepResult, Lost]:
-        """Consolidate idle workspaces, as at launch; return the result and the overwritten writes."""
+        """Consolidate idle workspaces, as the background services do at launch.
+
+        Returns the result and the overwritten writes.
+        """
         keep_usage(self._parts)
         background = BackgroundJobs(self._parts, by_hand=True)
         result = self._parts.sweeps.run(
@@ -81,10 +84,10 @@ class RunsByHand:
     def harvest(
         self, context: ScopeContext, engine: str, *, cancel: threading.Event
     ) -> tuple[RunResult, RunResult | None, Lost]:
-        """Harvest the newest compaction of a workspace, and consolidate if the harvest calls for it.
+        """Harvest the newest compaction of a workspace; then consolidate, as the agent does after a harvest.
 
-        Returns the result of the harvest, that of the consolidation (None if there was none), and the
-        overwritten writes.
+        There is no consolidation if the harvest was refused. Returns the result of the harvest, that of the
+        consolidation (None if there was none), and the overwritten writes.
         """
         parts, background = self._parts, BackgroundJobs(self._parts, by_hand=True)
         keep_usage(parts)
@@ -97,7 +100,7 @@ class RunsByHand:
         return result, parts.dreams.run(request, thinker, cancel=cancel), self._lost()
 
     def write(self, workspace_id: str, force: bool, *, cancel: threading.Event) -> tuple[WriterOutcome, Lost]:
-        """Run the memory writer once; return its outcome and the overwritten writes.
+        """Run the memory writer once for a workspace; return its outcome and the overwritten writes.
 
         `force`: run it even if it is not due.
         """

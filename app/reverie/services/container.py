@@ -317,8 +317,8 @@ class HomeContainer:
     def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
         """Call `run`; add to its result the files that new sessions load differently because of it.
 
-        In the details of the result, `loadedNext` lists the files that a new session now loads, and those
-        that it no longer loads.
+        In the details of the result, `loadedNext` lists the files that a new session now loads but did not
+        load before, and those that it no longer loads.
         """
         at = self.clock()
         before = self._loaded(context, at)
@@ -401,7 +401,8 @@ class HomeContainer:
         """Build the store of the memories of one context, which attributes every change to `actor`.
 
         `after_change` is called with the path of each changed file; `warn` gets a sentence about a problem
-        that occurred after a change was made; `counts` is as in `DiskChangeListener`.
+        that occurred after a change was made; `counts`: whether a write or a rename counts as a use of the
+        memory.
         """
 
         def changed(path: Path) -> None:

@@ -145,9 +145,10 @@ class DraftService:
                 raise user_error_from_os(error, "The draft could not be removed.") from error
 
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
-        """Return every draft whose window is closed.
+        """Return every draft that no open window is still editing, and the files that are damaged.
 
-        `instance` and `client`: the window and the client that request the drafts.
+        `instance` and `client`: the window and the client that request the drafts. The drafts of that window
+        are left out; those of other windows of the same client count as drafts of closed windows.
         """
         own = _process_of(client)
         offers: list[Offer] = []
@@ -475,10 +476,8 @@ class SaveWatch:
 def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
     """Return whether the change from `before` to `after` is contained in `now`.
 
-    Pure.
-
     `now` must have all lines that the change added. A change that only removed lines is contained if `now`
-    has none of these lines.
+    has none of these lines. Pure.
     """
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours

@@ -124,7 +124,7 @@ def _reason(difference: Difference) -> str:
 class DuplicateFinder:
     """One search over notes that were read before.
 
-    Reads no files, and depends on nothing else but the time.
+    Reads no files: the result depends only on the notes.
     """
 
     def __init__(
@@ -215,14 +215,20 @@ class DuplicateFinder:
 
 
 class Patient:
-    """A check that also lets other threads run, so that a window in the same process stays responsive."""
+    """A wrapper of a check for cancellation that also lets other threads run.
+
+    So a window in the same process stays responsive.
+    """
 
     def __init__(self, check: Callable[[], None]) -> None:
         self._check = check
         self._last = time.monotonic()
 
     def check(self) -> None:
-        """Call the job's own check, which may raise; from time to time let other threads run."""
+        """Call the check that was passed in, which may raise, and let other threads run.
+
+        At most once in `_TURN_S` seconds; a call in between does nothing.
+        """
         now = time.monotonic()
         if now - self._last >= _TURN_S:
             self._check()

@@ -50,7 +50,7 @@ from reverie.values import Struct, replace
 
 
 class RecordEdits:
-    """Edits of single fields of the records of one home, and the undo of each."""
+    """Edits of single fields of the files in which loki-mode records failures, and the undo of each."""
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
@@ -62,8 +62,8 @@ class RecordEdits:
     def change(self, change: FieldChange, warnings: list[str] | None = None) -> FieldChange:
         """Make a change; return the change that undoes it.
 
-        `warnings` gets the problems that occur after it is made. Raises `Conflict` if the record does not
-        have the value that `change` expects.
+        `warnings` gets the problems that occur after it is made; None: they are dropped. Raises `Conflict` if
+        the record does not have the value that `change` expects.
         """
         rel = change.rel
         self._refuse_others(rel)
@@ -145,7 +145,7 @@ class LessonView(Struct, frozen=True):
 
 
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
-    """Render patterns as Markdown, one below the other, without the headings of the store."""
+    """Render anti-patterns as Markdown, one below the other, each without the heading that the store has."""
     told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
     return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 
@@ -170,7 +170,7 @@ class FailuresView:
 
     @property
     def injected(self) -> tuple[Lesson, ...]:
-        """The lessons in the block, in its order."""
+        """The lessons that the agent adds to its next prompt, in the order in which it adds them."""
         return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
@@ -185,11 +185,14 @@ class FailuresView:
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
-        """Build the block that the agent would get now, for an iteration about `goal` (empty: no goal)."""
+        """Build the block of text that the agent would now add to its prompt: lessons, then anti-patterns.
+
+        `goal`: the goal of the iteration, by which anti-patterns are chosen; empty: no goal.
+        """
         return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
-        """Build the block that the agent would get if `lesson` had the resolution `text`.
+        """Build the block of text that `block` would return if `lesson` had the resolution `text`.
 
         `goal`: as for `block`.
         """
@@ -306,7 +309,10 @@ def spelled(document: Any, like: bytes) -> bytes:
 
 
 def parsed(data: bytes, rel: str) -> Any:
-    """Parse the document in a file. Raises `StoreError` if it must not be rewritten."""
+    """Parse the document in a file.
+
+    Raises `StoreError` if it cannot be parsed without loss, so that the file must not be rewritten.
+    """
     try:
         return parse_to_write(data)
     except ValueError as error:

@@ -122,7 +122,7 @@ class FindingReport(Struct, frozen=True):
 
     @property
     def matters(self) -> list[tuple[MemoryFinding, ...]]:
-        """The findings, grouped by matter."""
+        """The findings as groups: each group is one matter that a person decides together."""
         return matters_in(self.findings)
 
 
@@ -146,7 +146,7 @@ def findings_of(
 
 
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
-    """Group the findings by matter, in their order."""
+    """Group the findings by their `matter`, in the order in which the matters first occur."""
     found: dict[str, list[MemoryFinding]] = defaultdict(list)
     for each in findings:
         found[each.matter or each.id].append(each)
@@ -235,8 +235,9 @@ class FindingService:
     ) -> None:
         """Connect the service to a home.
 
-        `view` returns the names of the memories of a context; `claims` the service that checks them;
-        `dismissed` the sidecar with dismissed findings; `noticed` the pairs that models noticed in a context.
+        `view` returns the names of the memories of a context; `claims` the service that checks the claims in
+        them; `dismissed` the sidecar with dismissed findings; `noticed` the pairs that models noticed in a
+        context. `caps`: the limits of the agent that reads the memories.
         """
         self._view = view
         self._claims = claims

@@ -49,9 +49,9 @@ _AGAIN_S = 1.0
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
     """Restore Reverie's pins and use counts that the agent overwrote; return the result.
 
-    The rules are in `memory.ledger`. To be called after each change of the sidecar, and by commands before
-    they change a home. The restored entries are reported in Activity once per run of the agent. `patient`:
-    see `UsageLog.reapply_lost`.
+    The rules are in `memory.ledger`. It must be called after each change of the sidecar, and by commands
+    before they change a home. The restored entries are reported in Activity once per run of the agent.
+    `patient`: for callers that repeat the call, restore only every few seconds (see `UsageLog.reapply_lost`).
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
@@ -232,7 +232,7 @@ class HostSession:
         return not any(thread.is_alive() for thread in self._threads)
 
     def deliver(self, changes: Changes) -> None:
-        """Mark the workspaces that changes on disk affect, so that a worker handles their transcripts."""
+        """Mark the workspaces whose transcripts are among `changes`, so that a worker reads them."""
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):
@@ -282,7 +282,7 @@ class HostSession:
             self._guarded(_LIST, self._keeper.run)
 
     def _take(self) -> str | None:
-        """Wait for a marked workspace that no worker has; return its id, or None once stopped."""
+        """Wait for a marked workspace that no worker is handling; return its id, or None after `stop`."""
         with self._wake:
             while not self._cancel.is_set():
                 key = next((name for name in self._dirty if name not in self._busy), None)
@@ -413,7 +413,7 @@ class HostSession:
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """Return the last ended turn and the last compaction of events from a time without a host."""
+    """Return only the last ended turn and the last compaction among events from a time without a host."""
     newest: dict[str, TailEvent] = {}
     for event in events:
         newest["end" if event.kind in _ENDS else event.kind] = event

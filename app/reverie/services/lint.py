@@ -1,8 +1,8 @@
-"""The findings of whole scopes, kept as files change.
+"""The findings of whole scopes, kept up to date as files change.
 
-One `LintService` per open home. `look` covers the files of a view. The findings are taken from the catalogue;
-only files that the catalogue does not know, or that a watcher named, are read here. `look` stops after a
-slice of time and returns whether files are left.
+One `LintService` per open home. `look` covers the files of a view. The findings are read from the catalogue
+(`memory.catalogue`); only files that the catalogue does not know, or that a watcher reported, are read here.
+`look` stops after a slice of time and returns whether files are left.
 
 Files are only read, never changed. Threading: any thread but the GUI's; one `look` at a time (the caller must
 ensure this). Failure: a file that cannot be read has no findings until it changes; the listing reports the

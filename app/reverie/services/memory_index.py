@@ -204,8 +204,8 @@ class IndexService:
     ) -> list[str]:
         """Update the index and the links after a rename that was done file by file.
 
-        Returns a sentence for each text that was changed meanwhile and therefore left as it is. `changed` is
-        called with each written path.
+        `actor`: the author of these changes. `changed` is called with each written path. Returns a sentence
+        for each text that was changed meanwhile and therefore left as it is.
         """
         store = self._parts.store(context, actor=actor, after_change=changed)
         left = []
@@ -250,7 +250,7 @@ class IndexService:
         )
 
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
-        """Return the memories that an index covers, and the files that need no line in it."""
+        """Return the memories that an index covers, and the paths of the files that need no line in it."""
         topics, others, home = [], [], self._parts.home
         rules = home.caps.front_matter
         for rel in around.rels:

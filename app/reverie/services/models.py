@@ -415,7 +415,7 @@ class Models(ModelServices):
         return isinstance(agreed, dict) and destination in agreed
 
     def _obstacle(self, model: str) -> str:
-        """Return the reason why a model of the agent cannot be used, as a sentence; empty if unknown."""
+        """Return the reason why a model of the agent cannot be used, as a sentence; empty if it can be."""
         try:
             self.provider(model)
         except UserError as error:

@@ -76,9 +76,9 @@ class Moves:
 
 
 def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
-    """Return the old and new path of every file that moves with `old`.
+    """Return old path -> new path for every file that moves if `old` moves to `new`.
 
-    The folders that this empties are appended to `emptied`, deepest first.
+    The folders that the move empties are appended to `emptied`, deepest first.
     """
     path, root, files = store.resolve(lenient_path(old))
     entry = files.entry(path.rel)

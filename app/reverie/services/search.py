@@ -116,7 +116,10 @@ _REPORT_S = 0.2
 
 
 def _within(limits: SearchLimits, count: int) -> SearchLimits:
-    """Return `limits` narrowed to the notes of the user's current context, and to at most `count` of them."""
+    """Return `limits` narrowed to the roots in `limits.here`, and to at most `count` results.
+
+    `limits.here` has the roots of the context in which the person searches.
+    """
     here = set(limits.here)
     return replace(limits, count=count, roots=here if limits.roots is None else here & set(limits.roots))
 
@@ -188,11 +191,11 @@ class SearchService:
             return any(shelf.stale or shelf.dirty for shelf in self._shelves.values())
 
     def unread(self) -> set[str]:
-        """Return the homes that the next update reads completely."""
+        """Return the ids of the homes that the next update reads completely."""
         return {home_id for home_id, shelf in self._all() if shelf.stale}
 
     def outdated(self) -> list[str]:
-        """Return the homes whose index an update would change."""
+        """Return the ids of the homes whose index an update would change."""
         return [
             home_id
             for home_id, shelf in self._all()
@@ -200,7 +203,10 @@ class SearchService:
         ]
 
     def overtaken(self) -> list[str]:
-        """Return the homes that must be read completely again, because the index was rebuilt elsewhere."""
+        """Return the ids of homes whose index is incomplete because another process rebuilt it.
+
+        These homes must be read completely again.
+        """
         return [
             home_id
             for home_id, shelf in self._all()
@@ -326,7 +332,7 @@ class SearchService:
 
         They are ordered by how many of the query's words occur close together in the note. The first list has
         the notes of the current place that match well enough to come before all others; the second list has
-        the rest.
+        the rest. `known`: the ids of rows to leave out; `here`: (home id, root key) of the current place.
         """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
@@ -480,7 +486,7 @@ class SearchService:
         return found
 
     def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
-        """Return row id -> actor for the rows with a content that Reverie was the last to write."""
+        """Return row id -> actor for each row whose present content was written through Reverie."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
         for key, place in self._placed(shelf).items():

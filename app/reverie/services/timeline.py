@@ -64,7 +64,8 @@ class TimelineTarget(Struct, frozen=True):
 class State(Struct, frozen=True):
     """The content of `place` at a commit.
 
-    `commit` is `NOW` for the content on disk, None for the time before the first commit, without content.
+    `commit` is `NOW` for the content on disk. None stands for the time before the first commit, when there
+    was no content.
     """
 
     commit: str | None
@@ -225,7 +226,7 @@ class TimelineService:
         raise StoreError(f"{path} is not read beside the memories here.", next_step="Choose it in the tree.")
 
     def on_disk(self, place: HistoryPlace) -> State:
-        """Return the state that stands for the content of a place on disk."""
+        """Return the `State` of a place that stands for its content on disk; reads nothing."""
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:

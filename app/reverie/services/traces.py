@@ -105,7 +105,8 @@ class TraceEntry(Struct, frozen=True):
 class TraceSummary(Struct, frozen=True):
     """One row of the list of traces.
 
-    `evidence` is a sentence; `place` points to that evidence in the trace.
+    `verdict` and `sentence`: whether the run wrote something, or why not. `evidence`: the evidence for that,
+    as a sentence; `place` points to it in the trace.
     """
 
     id: str

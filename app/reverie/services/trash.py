@@ -240,7 +240,7 @@ class _Chosen(Struct, dict=True):
 
 
 class _Facts(Struct, frozen=True):
-    """The data about one root in a commit, other than file contents."""
+    """The versions of the files of one root in a commit, and those of its files that were pinned."""
 
     versions: Mapping[str, FileVersion]
     pinned: Collection[str]

@@ -65,7 +65,10 @@ class SeenLog:
         """Two commits and the changes between them, cached because they never change."""
 
     def start(self) -> None:
-        """Mark everything as seen when a home is first opened, or after its history was recreated."""
+        """Mark everything as seen if the home was never opened before, or if its history was recreated.
+
+        Otherwise does nothing.
+        """
         baseline, head = self._sidecar.read().data.get("baseline"), self._history().head()
         if head is not None and not self._is_known(baseline):
             self._sidecar.update(
@@ -272,8 +275,8 @@ class UnseenService:
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
         """Update a change after a person continued to edit the memory, so that Undo keeps their lines.
 
-        Returns None if nothing of the change is left. If both changed the same lines, `change` is returned
-        unchanged.
+        Returns None if nothing of the change is left. If the person edited lines that the change touched,
+        `change` is returned unchanged.
         """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)

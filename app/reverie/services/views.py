@@ -319,9 +319,10 @@ class ReviewGroup(Struct, frozen=True):
 class ReviewView(Struct, frozen=True):
     """A run to review.
 
-    `refused` are the run's requests that the rails refused or that failed, one sentence each. If `can_apply`
-    is False, `why_not` has the reason, and the choices are read-only. `plan` is the input of
-    `jobs.consolidate.review.resolve`. `run` is None for a change set of the history that no run made.
+    `refused` has one sentence for each request of the run that failed or that its rails (the limits on what a
+    run may change) refused. If `can_apply` is False, `why_not` has the reason, and the choices are read-only.
+    `plan` is the input of `jobs.consolidate.review.resolve`. `run` is None for a change set of the history
+    that no run made.
     """
 
     run: RunSummary | None
@@ -482,9 +483,9 @@ class Template(Struct, frozen=True):
 class LintResult(Struct, frozen=True):
     """The findings known so far.
 
-    `findings`: by memory path, only for files that have any, and without the reasons that the listing itself
-    has (see `with_reason`). `complete` is False if some files were not read yet, so that `look` must be
-    called again. `looked_at`: the number of files read this time.
+    `findings`: by memory path, only for files that have any. The reason why the agent does not read a file is
+    not among them, because the listing has it (see `with_reason`). `complete` is False if some files were not
+    read yet, so that `look` must be called again. `looked_at`: the number of files read this time.
     """
 
     findings: Mapping[str, tuple[LintFinding, ...]]

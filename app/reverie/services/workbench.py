@@ -175,9 +175,10 @@ class Workbench(HomeServices):
         return MemoryView(context, scopes, companions, self._unseen_in(scopes), self._refusals(scopes))
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """Permit writing to the store that `refusal` makes read-only, as a person who has read it decided.
+        """Permit writing to the store that `refusal` makes read-only.
 
-        The permission is valid as long as the check finds exactly the same problem.
+        Called once a person has read the refusal and decided to write all the same. The permission is valid
+        as long as the check finds exactly the same problem.
         """
         self.parts.write_guard.permit([refusal])
 
