@@ -73,7 +73,7 @@ class _Look(Struct, frozen=True, tag=True):
 
 
 class _FindNotes(Struct, frozen=True, tag=True):
-    """A request to read the project's own notes, or the given files as notes."""
+    """A request to read `files` as notes; if empty, the project's own notes."""
 
     files: tuple[str, ...]
 
@@ -182,7 +182,7 @@ def _load(frame: bytes, kinds: Any) -> Any:
 class _ReaderProcess:
     """The child process that reads repositories, so that a crash or hang there does not affect this process.
 
-    The first question starts it; if it has ended, the next question starts it again.
+    The first question starts the child; if it has ended, the next question starts a new one.
     """
 
     def __init__(self, silent_s: float, most_memory: int = MOST_MEMORY) -> None:
@@ -194,7 +194,7 @@ class _ReaderProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process runs and remembers earlier questions."""
+        """Whether the process runs, so that the results of earlier questions are still cached there."""
         return self._child is not None and self._child.is_running
 
     def end(self) -> None:
@@ -214,7 +214,8 @@ class _ReaderProcess:
         """Ask a question about the project `of` and return the answer, converted to `kind`.
 
         `check` is called while waiting and may raise to stop; the process then continues, and the next
-        question waits for it. `times` returns the line times of a note. Raises `UserError`.
+        question waits for it. `times` gets the path of a note and returns the times (s) at which its lines
+        were written; it is called if the process requests them. Raises `UserError`.
         """
         until = time.monotonic() + START_S + TOTAL_S
         try:
@@ -330,7 +331,10 @@ class ProjectClaims:
             return self._look(check)
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Return the project's own notes, or `files` as notes. Raises `StoreError` for a missing file."""
+        """Return the given `files` as notes; if empty, the project's own notes.
+
+        Raises `StoreError` for a missing file.
+        """
         with self._lock:
             self._open()
             found = self._ask(_FindNotes(tuple(map(str, files))), list[tuple[str, str, str]])

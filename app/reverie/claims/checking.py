@@ -239,7 +239,7 @@ class ClaimChecker:
         return known
 
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
-        """Return the results that need no history, and the commits that wrote the lines of the other claims.
+        """Return the results that need no history, and the commits that added the lines of the other claims.
 
         Results are by the claim's position in the note, commits by the text of the line.
         """
@@ -365,7 +365,7 @@ class ClaimChecker:
         return self.repository.in_submodule(claim.value) or self.repository.is_ignored(claim.value)
 
     def _namesakes(self, value: str, commit: HistoryCommit | None) -> list[str]:
-        """Return the paths that end in `value`, at `commit` (None: now)."""
+        """Return the paths that end in the path or name `value`, at `commit` (None: now)."""
         repository, name, tail = self.repository, value.rpartition("/")[2], f"/{value}"
         known = set(repository.now.names.get(name, ()))
         if commit is not None:
@@ -462,7 +462,10 @@ class ClaimChecker:
 
     @staticmethod
     def _as_written(claim: Claim, note: CheckedNote, old: str, new: str) -> str:
-        """Return `new` spelled like the path `old` in the note; empty if it does not fit in its place."""
+        """Return the path `new` in the form in which the claim states the path `old`.
+
+        For example relative to the note, or only the name. Empty if a path in this form cannot lead to `new`.
+        """
         if claim.kind is ClaimKind.LINK:
             base = posixpath.dirname(note.place)
             target = new.removesuffix(".md") if claim.detail == "wiki" else new
@@ -487,7 +490,11 @@ class ClaimChecker:
         return _dressed(claim.token, shown)
 
     def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
-        """Return the result for a line of a file: it moved with its file or within it, or it is gone."""
+        """Return the result for a claim about a line of a file, such as `src/a.py:12`.
+
+        The line may have moved, with its file or within it, or be gone. `written`: the commit at which the
+        claim was written.
+        """
         repository, number = self.repository, int(claim.detail)
         path = next((p for p in self._exact(claim.value, note) if repository.at(written, p) is not None), "")
         if not path:
@@ -607,9 +614,10 @@ class ClaimChecker:
         return _UNKNOWN
 
     def _last_with(self, word: str, written: HistoryCommit, path: str) -> tuple[HistoryCommit | None, str]:
-        """Return the commit that removed the word from a file, following renames, and the file's path then.
+        """Return the commit that removed `word` from the file `path`, and the path of the file by then.
 
-        The commit is None if none removed the word.
+        Renames of the file are followed. Only commits after `written` count. The commit is None if no commit
+        removed the word.
         """
         repository, pattern = self.repository, re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         commit: HistoryCommit | None = None

@@ -87,7 +87,10 @@ _SENTENCE_END = pattern_of(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 def note_is_muted(path: str) -> str:
-    """Return the reason, `log` or `plan`, for which the name of the note mutes all its claims; else empty."""
+    """Return the reason to mute all claims of the note at `path` because of its name or its folder.
+
+    The reason is `log` or `plan`; empty if there is none.
+    """
     path = unicodedata.normalize("NFC", path)
     name = path.removesuffix(".md")
     if _LIVING_NAMES.search(path):
@@ -364,10 +367,10 @@ def _title_of(lines: list[str]) -> int:
 
 
 def _title_muted_by(title: str) -> str:
-    """Return the reason for which the title mutes the whole note; empty if it does not.
+    """Return the reason to mute the whole note because of its title; empty if there is none.
 
-    A version or date inside the title belongs to the note or its subject and mutes nothing. At the beginning
-    it does mute, because reports and releases are titled like that.
+    A version or date at the beginning of the title is such a reason, because reports and releases are titled
+    like that. Elsewhere in the title it belongs to the note or its subject and mutes nothing.
     """
     if _NUMBERED.match(title.lstrip(" *_`")):
         return _section(title)
@@ -384,7 +387,10 @@ _STARTS_BLOCK = pattern_of(r"^\s*(?:[-*+•]\s|\d+[.)]\s|#|\||>|`{3}|~{3}|$)")
 
 
 def _around(lines: list[str], at: int) -> tuple[str, int]:
-    """Return the paragraph that contains line `at`, and the position of the line in the paragraph."""
+    """Return the paragraph that contains line `at` (an index of `lines`), and the offset of the line in it.
+
+    The offset is in characters.
+    """
     first = at
     while (
         first > 0 and at - first < 12 and not _STARTS_BLOCK.match(lines[first]) and lines[first - 1].strip()
@@ -487,7 +493,7 @@ def _span(number: int, start: int, body: str) -> Iterator[Claim]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is spelt like a name in code: in camel or snake case."""
+    """Return whether a word is spelled like a name in code: in camel case or snake case."""
     return (
         bool(re.search(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]", word))
         and len(word) >= 5

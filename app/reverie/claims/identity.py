@@ -32,7 +32,7 @@ _SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
 def read_identity(
     path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
 ) -> Identity | None:
-    """Return the identity of the repository at `path` itself; None if there is none that can be read.
+    """Return the identity of the repository at `path`, not in a folder above it; None if none can be read.
 
     `known` is its earlier identity; roots that it still contains are not searched for again. `check` may
     raise to stop.

@@ -103,7 +103,10 @@ class CheckedProject:
             self._checker.refresh()
 
     def notes(self, files: Sequence[Path] = ()) -> list[CheckedNote]:
-        """Return the project's own notes, or `files` as notes. Raises `StoreError` for a missing file."""
+        """Return the given `files` as notes; if empty, the project's own notes.
+
+        Raises `StoreError` for a missing file.
+        """
         if files:
             return [self._named(file) for file in files]
         found = list[CheckedNote]()

@@ -119,7 +119,7 @@ def _parsed(entry: bytes) -> tuple[bytes, _Entry]:
 
 
 class _TooMuchError(Exception):
-    """Raised when two trees differ in more paths than are followed."""
+    """Raised when two trees differ in more than `MOST_ENTRIES` paths."""
 
 
 class _Listing(Struct):
@@ -182,9 +182,9 @@ def has_repository(project: Path) -> bool:
 
 
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return the files that change when the repository moves to another commit: (directory, names).
+    """Return the files of git that change when HEAD moves, by a commit, a checkout or a pull.
 
-    The repository moves by a commit, a checkout or a pull. Empty if there is no repository.
+    Each item is a directory and the names of files in it. Empty if there is no repository.
     """
     try:
         place = _git_directory(project)
@@ -478,7 +478,7 @@ class ProjectRepository:
             return -1
 
     def blob(self, oid: str) -> bytes | None:
-        """Return the bytes of a text, cached; None if it is too large, binary or missing."""
+        """Return the bytes of the blob `oid`, cached; None if it is too large, binary or missing."""
         if oid in self._texts:
             self._texts.move_to_end(oid)
             return self._texts[oid]
@@ -489,7 +489,7 @@ class ProjectRepository:
         return data
 
     def read(self, oid: str) -> bytes | None:
-        """Return the bytes of a text without caching; None in the same cases as `blob`."""
+        """Return the bytes of the blob `oid` without caching them; None in the same cases as `blob`."""
         if not 0 <= self.size(oid) <= MOST_BLOB:
             return None
         try:
@@ -518,12 +518,12 @@ class ProjectRepository:
 
     @property
     def length(self) -> int:
-        """The number of commits that were followed so far."""
+        """The number of commits of the history that were read so far."""
         return len(self._order)
 
     @property
     def newest(self) -> int:
-        """The position of the newest commit."""
+        """The position of the newest commit in the history (see `HistoryCommit.at`)."""
         return self._newest
 
     @property
@@ -534,7 +534,7 @@ class ProjectRepository:
         return self._order[at - self._newest]
 
     def commit(self, at: int) -> HistoryCommit:
-        """Return the commit at a position of the history."""
+        """Return the commit at position `at` of the history (see `HistoryCommit.at`)."""
         found = self._commit(at)
         try:
             subject = found.message.partition("\n")[0].strip()
@@ -543,13 +543,13 @@ class ProjectRepository:
         return HistoryCommit(at, str(found.id), int(found.commit_time), subject[:200])
 
     def commit_of(self, name: str) -> HistoryCommit | None:
-        """Return the commit with this id; None if it is not in the history that is followed."""
+        """Return the commit with the id `name`; None if it is not in the history that was read."""
         self.walk_until(lambda: name in self._at_of)
         at = self._at_of.get(name)
         return None if at is None else self.commit(at)
 
     def walk_until(self, enough: Callable[[], bool]) -> None:
-        """Follow the history until `enough` returns True or the limit is reached."""
+        """Read older and older commits until `enough` returns True or the limit of commits is reached."""
         if self._walker is None:
             self._walker = iter(self.git.walk(self.head.id, libgit2().enums.SortMode.TIME))
         while not self.all_walked and not enough():
@@ -582,7 +582,7 @@ class ProjectRepository:
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
         """Add the changes of the commit at position `at` to the indexes by path; `front`: as the newest.
 
-        The changes that a merge brings in are added with their own commits.
+        A merge adds nothing, because its changes are added with the merged commits.
         """
         if len(commit.parent_ids) > 1:
             return
@@ -601,9 +601,9 @@ class ProjectRepository:
                     path = path.rpartition("/")[0]
 
     def changes_of(self, at: int) -> tuple[FileDelta, ...]:
-        """Return the changes of a commit like `changes`, but none for a merge.
+        """Return the changes of the commit at position `at` like `changes`, but none for a merge.
 
-        The changes that a merge brings in belong to their own commits.
+        The changes that a merge brings in are those of the merged commits.
         """
         return () if len(self._commit(at).parent_ids) > 1 else self.changes(at)
 
@@ -623,7 +623,7 @@ class ProjectRepository:
         return known
 
     def last_before(self, time_s: int) -> HistoryCommit | None:
-        """Return the newest commit made at or before `time_s`; None if there is none."""
+        """Return the newest commit made at or before `time_s` (s since 1970); None if there is none."""
         self.walk_until(lambda: bool(self._order) and self._order[-1].commit_time <= time_s)
         return next(
             (
@@ -687,10 +687,7 @@ class ProjectRepository:
         return self._most_like(path, mine, gone) if mine else ""
 
     def deletion(self, path: str) -> int | None:
-        """Return the position of the newest commit that deleted a file, or something in a directory.
-
-        None if no commit did.
-        """
+        """Return the position of the newest commit that deleted or renamed a file; None if there is none."""
         places = self.deleted.get(path)
         return places[0] if places else None
 
@@ -722,10 +719,10 @@ class ProjectRepository:
         return self.commit_of(str(parents[0]))
 
     def followed(self, path: str) -> tuple[str, HistoryCommit | None]:
-        """Return the present path of a deleted file, following renames, and the commit that deleted it.
+        """Return the present path of the file that was at `path`, and the commit that deleted it there.
 
-        The path is empty if the file was not renamed. The commit is the one that deleted the file from its
-        first path; None if no commit did.
+        Renames are followed. The returned path is empty if the file no longer exists; the commit is None if
+        no commit deleted or renamed `path`.
         """
         first, seen = None, set[str]()
         newest = self._oldest
@@ -755,9 +752,10 @@ class ProjectRepository:
         return self._most_like(path, mine, added) if mine else ""
 
     def _moved_later(self, at: int, path: str) -> str:
-        """Return a similar file of the same name that was added by another commit than the deleting one.
+        """Return the present file to which `path` moved, if the commit at position `at` only deleted it.
 
-        Empty if there is none.
+        That is a similar file of the same name that a commit shortly before or after added. Empty if there is
+        not exactly one.
         """
         before = self.parent(self.commit(at))
         mine = self.at(before, path) if before is not None else None
@@ -810,10 +808,10 @@ class ProjectRepository:
         return best_path
 
     def moved_directory(self, path: str, since: HistoryCommit) -> tuple[str, HistoryCommit | None]:
-        """Return the directory to which most files of `path` moved and the commit that emptied it.
+        """Return the directory to which most files of `path` moved, and the commit that removed the last one.
 
-        The directory is an empty string if no directory received most of the files; the commit is None if
-        none was deleted.
+        The files are those at the commit `since`. The directory is an empty string if no directory received
+        most of them; the commit is None if none of them was deleted or moved.
         """
         files = self.files_below(since, path)
         newest: int | None = None
@@ -887,7 +885,7 @@ def _ignore_rules(text: bytes) -> tuple[_IgnoreRule, ...]:
 
 
 def _similarity(one: bytes, other: bytes) -> float:
-    """Return the share, 0 to 1, of bytes that are in lines which both texts have."""
+    """Return the share (0 to 1) of the larger text's bytes that are in lines which both texts contain."""
     left, right = _line_sizes(one), _line_sizes(other)
     common = sum(min(size, right.get(line, 0)) for line, size in left.items())
     return common / max(sum(left.values()), sum(right.values()), 1)

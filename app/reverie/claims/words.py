@@ -55,9 +55,10 @@ class RepositoryWords:
         self._lost: dict[bytes, list[tuple[int, str]]] = {}
 
     def present(self, words: Iterable[str]) -> set[str]:
-        """Return the words among `words`, and among all requested earlier, that are present now.
+        """Return the words that are present now, out of `words` and all words of earlier calls.
 
-        A word is present in a file, or as the name of a file.
+        A word is present if a file contains it or has this name. If there is too much text to search, all
+        words count as present.
         """
         asked = {word.encode() for word in words}
         if not asked <= self._wanted:
@@ -93,9 +94,10 @@ class RepositoryWords:
         return frozenset(found) if found else _NONE
 
     def look_for(self, words: Iterable[str], since: int) -> None:
-        """Find the files that lost these absent words after the commit at position `since`.
+        """Find the files that lost these words after the commit at position `since`; see `places`.
 
-        One pass over the texts that were changed or deleted, newest first, serves all words.
+        The words must be absent from the present files. One pass over the texts that were changed or deleted,
+        newest first, finds the files for all words.
         """
         repository, seen = self._repository, set[bytes]()
         wanted = {word.encode() for word in words}
@@ -115,6 +117,9 @@ class RepositoryWords:
                     self._lost[word].append((at, change.path))
 
     def places(self, commit: HistoryCommit, word: str) -> list[str]:
-        """Return the files that lost `word` after a commit, most recent loss first."""
+        """Return the files that lost `word` after `commit`, most recent loss first.
+
+        `look_for` must have been called with the word.
+        """
         found = (path for at, path in self._lost.get(word.encode(), ()) if at < commit.at)
         return list(dict.fromkeys(found))[:_MOST_PLACES]

@@ -1,9 +1,9 @@
-"""Finds values that look drawn by chance, wherever they are in a text.
+"""Detection of values that look random, wherever they are in a text.
 
 The rules of `text.redact` need a word, a name or a format that indicates a secret. People also write
-passwords without any of these: "type 8OkDYE93mHt632nN when it asks". What only these rules find is replaced
-in text that is sent to a model, where a replaced value is restored on the way back; it is not marked as a
-secret.
+passwords without any of these: "type 8OkDYE93mHt632nN when it asks". A value that only this module finds is
+replaced in text that is sent to a model, because it can be restored in the model's answer. It is not marked
+as a secret in a displayed memory.
 
 There are two levels. `mixed_values` finds, anywhere, values that mix letters, digits and signs as no name
 does, or whose letters and digits alternate at random. `values_of_access` finds, near a word of access (log
