@@ -141,7 +141,7 @@ def _of_index(
 
 
 def _of_topics(facts: ContextFacts, index_text: str, cut: Cut) -> Iterator[ContextEntry]:
-    """Yield an entry for each memory, with the first line of the index that names it."""
+    """Yield an entry for each memory, with the number of the first line of the index that links to it."""
     lines: dict[str, tuple[int, str]] = {}
     there = {file.rel for file in facts.files(Scope.PROJECT)}
     for link in links(index_text):

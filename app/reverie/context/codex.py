@@ -112,7 +112,10 @@ def _state(scope: Scope, loaded: str, *, is_cut: bool) -> tuple[State, Reason]:
 
 
 def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
-    """Return the text of a summary, None if it cannot be loaded, and the reason."""
+    """Return the text of the summary at `path` and the reason why it is loaded or not.
+
+    The text is None if it cannot be loaded.
+    """
     text = facts.texts.get(path)
     if text is None or text.data is None:
         return None, "unreadable"
@@ -167,7 +170,7 @@ def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
 
 
 def _sorted(facts: ContextFacts) -> tuple[list[Companion], list[Companion], list[Companion]]:
-    """Return the existing companions: instructions of the home, instructions of the project, and others.
+    """Return three lists of existing companions: instructions of the home, those of the project, and others.
 
     A file that is shown under a project but belongs to the memory itself is in none of these lists.
     """

@@ -99,12 +99,15 @@ class ContextFacts:
     moved_by_project: bool = False
     """Whether the project's own settings choose another directory for its memory."""
     real_paths: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The real path of each path in these facts whose spelling differs from it."""
+    """Path -> path with its links resolved, for the paths in these facts for which they differ."""
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
     """Cached results; each must depend on these facts alone."""
 
     def real_path(self, path: str) -> str:
-        """Return the real path, in the spelling that the record and the listings share."""
+        """Return `path` with its links resolved, so that paths of transcripts and listings can be compared.
+
+        Only paths that `context.gather` resolved are known; any other path is returned unchanged.
+        """
         return self.real_paths.get(path, path)
 
     def cached(self, key: Any, make: Callable[[], T]) -> T:
@@ -132,7 +135,7 @@ class ContextFacts:
 class GatheredContext(Struct, frozen=True):
     """The context data that an engine gathered for a client.
 
-    The listings are not included, because the client has them in its trees.
+    The listings are not sent, because the client has them in its trees.
     """
 
     facts: ContextFacts
@@ -141,7 +144,7 @@ class GatheredContext(Struct, frozen=True):
 
 
 def candidates(entries: Iterable[IndexEntry]) -> list[HotCandidate]:
-    """Return the index entries as candidates for the hot set."""
+    """Return the index entries as candidates for the hot set, the memories that mux loads in full."""
     return [
         HotCandidate(entry["path"], entry["pinned"], entry["accessCount"], entry["lastAccessedAt"])
         for entry in entries

@@ -78,9 +78,10 @@ def gather(
 
 
 def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
-    """Return the value of `ContextFacts.real_paths` for these facts.
+    """Return the value of `ContextFacts.real_paths`: path -> path with its links resolved, if they differ.
 
-    Paths are resolved here because the home may be on another machine than the view.
+    The paths are those in `texts`, in the session's record and in the project's memory. They are resolved
+    here because the home may be on another machine than the view.
     """
     record, listing = facts.record, facts.listings.get(Scope.PROJECT)
     if record.at is None and not record.recalls:

@@ -49,7 +49,7 @@ def glance_key(context: ScopeContext) -> str:
 
 
 def glance_of(view: ContextView) -> dict[str, Any]:
-    """Return the form in which a view is stored as a glance."""
+    """Return the glance at a view, as it is stored."""
     return {
         "at": view.at,
         "tokens": view.tokens,

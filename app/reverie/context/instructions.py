@@ -28,8 +28,9 @@ def instructions_part(
 ) -> tuple[ContextPart, ...]:
     """Return the part with all companions that exist, in order; empty if there is none.
 
-    `text_of` returns the text that the agent loads from a file's text. `between` separates the texts in the
-    combined text.
+    `judge` returns whether a companion with this text is loaded, and the reason. `count` returns the number
+    of tokens of a text. `text_of` returns the text that the agent loads from a file's text. `between`
+    separates the texts in the combined text.
     """
     entries: list[ContextEntry] = []
     texts: list[str] = []

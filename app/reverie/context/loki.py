@@ -68,7 +68,10 @@ def _entries(facts: ContextFacts, found: Retrieved) -> Iterator[ContextEntry]:
 
 
 def _pieces(found: Retrieved, entries: tuple[ContextEntry, ...]) -> Iterator[tuple[int, Marks]]:
-    """Yield the first line number and the marks of each lesson in the block; one may have several lines."""
+    """Yield the number of the first line and the marks of each lesson in the block.
+
+    A lesson may have several lines.
+    """
     line = 3  # after a blank line and the heading
     for lesson, entry in zip(found.lessons, entries, strict=False):
         if lesson.injected:

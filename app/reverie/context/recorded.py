@@ -2,7 +2,7 @@
 
 The first comes from the session's transcript (formats/claude-code.md sections 12.1.4 and 12.1.14), the second
 from Reverie's rules; each checks the other. A file is the same, changed since the record, or different
-without a change that explains it. In recall mode the program loads no index but chooses memories for each
+without a change that explains it. In recall mode the agent loads no index but chooses memories for each
 prompt, and the index part says so. Pure functions.
 """
 
@@ -24,9 +24,10 @@ from reverie.values import Struct, replace
 def with_record(
     parts: tuple[ContextPart, ...], facts: ContextFacts, drafted: Collection[str]
 ) -> tuple[ContextPart, ...]:
-    """Return the parts of a new session, corrected for recall mode, and the part of the recorded session.
+    """Return the parts of a new session, followed by the part of the recorded session if there is one.
 
-    `drafted` are the memory paths with unsaved text.
+    If the project's sessions are in recall mode (they load no index and choose memories for each prompt), the
+    index part says so. `drafted` are the memory paths with unsaved text.
     """
     record = facts.record
     if record.recalls:
@@ -137,7 +138,10 @@ def _memory_key(path: str, facts: ContextFacts) -> str:
 
 
 def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
-    """Return the index part in the form for a project whose sessions recall memories and load no index."""
+    """Return the index part, changed for a project in recall mode: nothing in it is loaded at the start.
+
+    The entry of each memory has the number of times that the newest sessions recalled it.
+    """
     listing = facts.listings.get(Scope.PROJECT)
     directory = listing.root.directory if listing is not None and listing.root is not None else None
     index = str(memory_path(Scope.PROJECT, INDEX))

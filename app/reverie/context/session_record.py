@@ -27,7 +27,7 @@ _SESSIONS_BYTES = 64 << 20
 
 
 def read_record(home: ClaudeHome, context: ScopeContext) -> SessionRecord:
-    """Return the record of a session and its project."""
+    """Return the facts that transcripts record about a session in `context` and about its project."""
     own = _of_session(home, context.workspace_id)
     files = tuple(own.files.values())[:_MOST_FILES] if own is not None and own.complete else ()
     modified = {}
@@ -64,7 +64,7 @@ def _of_session(home: ClaudeHome, session_id: str | None) -> LoadedContext | Non
 
 
 def _newest(home: ClaudeHome, project_path: str | None) -> Iterator[LoadedContext]:
-    """Yield the recorded contexts of the newest sessions of a project."""
+    """Yield the recorded contexts of the newest sessions of a project; none if `project_path` is None."""
     if not project_path:
         return
     left = _SESSIONS_BYTES

@@ -178,7 +178,7 @@ _CONTEXT = "reverie"
 
 
 def _(text: str) -> str:
-    """Mark a text for translation, without Qt."""
+    """Return `text` unchanged; the call marks it for the translation tools without importing Qt."""
     return text
 
 
@@ -303,7 +303,7 @@ def reason(entry: ContextEntry) -> str:
 
 
 def notes(part: ContextPart) -> list[str]:
-    """Return the remarks about a part as sentences."""
+    """Return the remarks about a part, as English sentences."""
     return [NOTES[note].format(detail=part.detail, line=part.cut_line) for note in part.notes]
 
 
