@@ -305,7 +305,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Stand in for `Home.rendered` if a file is indexed unchanged: return None."""
+    """Return None, in place of `Home.rendered`, for a file that is indexed as it is."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -382,10 +382,9 @@ class FileCatalogue:
     def counted_words(self) -> WordCounts:
         """Return the cached word counts, for callers to read and extend; empty if the index has changed.
 
-        Call it before `reading`.
-
         While a person types, the same words are needed at each key press, and counting the notes with a
-        common word takes a millisecond.
+        common word takes a millisecond. Call it before `reading`, so that counts of an older index are never
+        cached as those of the present one.
         """
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:

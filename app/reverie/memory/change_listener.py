@@ -1,4 +1,4 @@
-"""The effects of a change beyond the file: the interface that the store calls."""
+"""The interface through which the store causes the effects of a change other than on the file itself."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from reverie.agents.scopes import ScopeRoot
 
 
 class ChangeListener(Protocol):
-    """The effects of a change beyond the file itself.
+    """Carries out the effects of a change other than on the file itself: locks, author, usage, history.
 
-    `memory.recording` has the implementation for the disk. `rel` is below `root`; called on the store's
-    thread. `will_change` and `will_delete` may refuse; a failure after the change is a warning.
+    `memory.recording` has the implementation for the disk. `rel` is below `root`; the methods are called on
+    the store's thread. `will_change` and `will_delete` may refuse; a failure after the change is a warning.
     """
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
-        """Return a context manager that keeps other Reverie processes of the profile from changing one root.
+        """Return a context manager that keeps other Reverie processes of the profile from changing `root`.
 
         It also keeps the agent from changing the file `rel`, if the agent uses a lock for that file.
         """
@@ -28,7 +28,7 @@ class ChangeListener(Protocol):
         """Check, after `will_change`, that a file or folder could be restored. May raise to refuse."""
 
     def replacing(self, root: ScopeRoot, rel: str, after: bytes | None) -> None:
-        """Record who changes a file, right before its content becomes `after` (None: deleted)."""
+        """Record the author of a change right before a file's content becomes `after` (None: deleted)."""
 
     def wrote(self, root: ScopeRoot, rel: str) -> None:
         """Carry out the effects of creating or writing the file `rel`."""

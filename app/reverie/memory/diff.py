@@ -42,10 +42,11 @@ class ChangedSpan(Struct, frozen=True):
 
 
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
-    """Return the spans of words that the other text lacks; none if they share less than `alike` (0 to 1).
+    """Return the spans, as (start, length) in characters, of the words that the other text lacks.
 
-    The first value has the spans in `old`, the second those in `new`. The work is linear in the texts: a
-    stretch whose words repeat too often to be matched one by one counts as different as a whole.
+    The first value has the spans in `old`, the second those in `new`. Both are empty if the share of words
+    that the texts have in common is below `alike` (0 to 1). The work is linear in the texts: a stretch whose
+    words repeat too often to be matched one by one counts as different as a whole.
     """
     texts = _WORD.findall(old), _WORD.findall(new)
     runs = matching(*texts, least=_LEAST_STEPS)
@@ -62,9 +63,10 @@ InvisibleKind = Literal["line ends", "last line end", "blanks at the end", "spac
 
 
 def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[InvisibleKind, ...]:
-    """Return the kinds of invisible difference between lines, compared one by one with their endings.
+    """Return the kinds of difference that a person cannot see, such as line endings or blanks at the end.
 
-    The result is in the order of `InvisibleKind`.
+    The lines of `old` and `new`, which include their endings, are compared one by one. The result is in the
+    order of `InvisibleKind`.
     """
     found: set[InvisibleKind] = set()
     for one, other in zip(old, new, strict=False):
@@ -85,7 +87,10 @@ def invisible_differences(old: Sequence[str], new: Sequence[str]) -> tuple[Invis
 
 
 def invisible_in(difference: str) -> tuple[InvisibleKind, ...]:
-    """Return the kinds of invisible difference between removed and added lines of a unified diff."""
+    """Return the kinds of difference that a person cannot see between removed and added lines of a diff.
+
+    `difference`: a unified diff.
+    """
     found: set[InvisibleKind] = set()
     sides: dict[str, list[str]] = {"-": [], "+": []}
     last = ""
@@ -294,7 +299,7 @@ def lines_of(content: bytes) -> list[bytes]:
 
 
 def _kept(old: list[bytes], new: list[bytes]) -> dict[int, int]:
-    """Return, for each line of `new` that is unchanged, its index in `new` -> its index in `old`."""
+    """Return index in `new` -> index in `old` for each line of `new` that is unchanged."""
     kept: dict[int, int] = {}
     at_old = at_new = 0
     for change in changed_spans(old, new):

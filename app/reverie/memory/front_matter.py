@@ -539,7 +539,8 @@ def cut_description(
 ) -> CutDescription | None:
     """Return a description whose line has more text than the agent reads; None if there is none.
 
-    ` #` begins a comment, and `---` ends a block of Claude Code anywhere. For `prefix_bytes` see `split`.
+    The agent stops reading at ` #`, which begins a comment, and Claude Code also at `---`, which ends its
+    block anywhere. For `prefix_bytes` see `split`.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -646,7 +647,11 @@ def _escaped(value: str) -> str:
 
 
 def blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """Yield `value` as a YAML block scalar in the style and indentation of the previous one."""
+    """Yield `value` as a YAML block scalar in the style and indentation of the previous value.
+
+    `old`: the previous value as it is written; `style`: the sign of its style, `|` or `>`. Nothing is yielded
+    if `value` cannot be written in this way.
+    """
     header = BLOCK_HEADER.match(old)
     body = value.rstrip("\n")
     if header is None or not body or body[0] in " \t\n" or "\r" in value:

@@ -16,7 +16,7 @@ MAX_AGE_MS = 30 * DAY_MS
 
 
 class Delta(Struct, frozen=True):
-    """One change of an entry that the agent is not known to have read."""
+    """One change of a usage entry by Reverie, which the agent is not known to have read yet."""
 
     before: MemoryUsage | None
     """The entry without our changes; None: there was no entry."""
@@ -107,10 +107,10 @@ def judged(
     by_agent: bool,
     now: int,
 ) -> dict[str, Delta]:
-    """Return the deltas that remain after comparing them with a version that this Reverie did not write.
+    """Return the deltas that remain after comparing them with a version of the sidecar.
 
-    `by_agent`: whether the agent wrote it, not another Reverie. `exists` returns whether a key has a file.
-    `now`: the present time in UTC ms.
+    That version (`entries`) was not written by this Reverie; `by_agent`: the agent wrote it, not another
+    Reverie. `exists` returns whether a key has a file. `now`: the present time in UTC ms.
     """
     left: dict[str, Delta] = {}
     for (key, delta), knows in zip(

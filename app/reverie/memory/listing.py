@@ -351,9 +351,10 @@ class ScopeScanner:
     its root; only the root itself may be a symlink. This is the hot path of the program: per file one open,
     one stat, one read, and no `Path` objects.
 
-    `known` are the files of an earlier scan. A file that was last modified before `settled_ns`, has the same
-    size, mtime and inode and is not among `dirty` is not read again. With `trusting`, files of large
-    directories that are not dirty are not even examined.
+    `known` are the files of an earlier scan. A file of the same size, mtime and inode that is not among
+    `dirty` is not read again, unless it was modified at or after `settled_ns`: a later change within the
+    granularity of time stamps would then be missed. With `trusting`, files of large directories that are not
+    dirty are not even examined.
     """
 
     def __init__(
@@ -724,7 +725,8 @@ class ListingUpdate:
     def _visible(self, rel: str) -> str:
         """Return the path to examine for a dirty path; empty if nothing that is listed has changed.
 
-        That is `rel` itself, or, for a hidden path, the directory above the hidden name if it is new.
+        That is `rel` itself. For a path with a hidden name it is the directory that contains the hidden name,
+        if that directory is not in the listing yet.
         """
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)

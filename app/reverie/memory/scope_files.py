@@ -56,7 +56,10 @@ class ScopeFiles(Protocol):
         """Return the file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
-        """Return `rel` with its names as the directories list them, if the file system ignores case."""
+        """Return `rel` with the upper and lower case of its names as the directories list them.
+
+        On a file system that distinguishes case, `rel` is returned unchanged.
+        """
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
         """Return the bytes of a file, at most `limit` of them; None: all."""
@@ -355,7 +358,7 @@ class OverlayFiles:
                 refuse_write_protected(rel, entry.mode, done)
 
     def _mode(self, rel: str) -> int | None:
-        """Return the permission bits of an existing file to keep; None for a file created in this overlay."""
+        """Return the permission bits that a write of a file keeps; None for a file created in the overlay."""
         if rel in self._modes or rel in self._written:
             return self._modes.get(rel)
         entry = self._base.entry(rel)
@@ -398,7 +401,7 @@ class OverlayFiles:
 
 
 def _cut(entries: list[DirectoryEntry], files_limit: int | None) -> list[DirectoryEntry]:
-    """Return the entries up to the file number `files_limit`."""
+    """Return the entries up to the one with which there are `files_limit` files; None: all entries."""
     files = 0
     for position, entry in enumerate(entries):
         files += entry.kind == "file"

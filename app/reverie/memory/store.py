@@ -131,8 +131,8 @@ class MemoryStore:
     def save(self, path: str | MemoryPath, content: str, expected_sha256: str | None) -> str:
         """Write a whole file if its current hash is `expected_sha256` (None: no file); return the new hash.
 
-        Raises `Conflict` if the hash differs. A path that leads through something that is not a directory, or
-        to a directory, is a plain `StoreError`.
+        Raises `Conflict` if the hash differs, and a `StoreError` that is no `Conflict` if the path is that of
+        a directory or leads through something that is not a directory.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "saved")
@@ -189,7 +189,7 @@ class MemoryStore:
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
         """Read a memory, apply `change` and write it; return the new text.
 
-        If an agent has written the file meanwhile, this is repeated.
+        If an agent has written the file meanwhile, this is repeated a few times; then `Conflict` is raised.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")

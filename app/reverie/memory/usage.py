@@ -57,7 +57,7 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errn
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Return whether the error means that only the sidecar cannot be read, not that the home is missing."""
+    """Return whether the system refused to open the sidecar, rather than that the home is missing."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
@@ -114,7 +114,7 @@ class UsageLog:
     def load_for_showing(self) -> dict[str, MemoryUsage]:
         """Return the entries for display, with a mark on pins that the running agent has not read yet.
 
-        The result is empty if the sidecar may not be read; `problem` returns the reason.
+        The result is empty if the system refuses to open the sidecar; `problem` returns the reason.
         """
         try:
             found = self.load()
@@ -135,10 +135,10 @@ class UsageLog:
         return self._problem(or_damaged=True)
 
     def closed_problem(self) -> str:
-        """Return the reason why the sidecar may not be read; empty if it may, or if it is damaged.
+        """Return the reason why the system refuses to open the sidecar; empty if it does not.
 
-        For the agent a damaged sidecar has no entries, so callers that reproduce the agent's behavior do not
-        report it.
+        A damaged sidecar is not reported, because it has no entries for the agent, and the callers of this
+        reproduce the agent's behavior.
         """
         return self._problem(or_damaged=False)
 

@@ -100,9 +100,10 @@ class Snapshot:
         self._known = known
 
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
-        """Update one root; read only the `dirty` paths, if given and the last commit has the root.
+        """Update one root from `source`.
 
-        Raises DamagedHistoryError.
+        If `dirty` is given and the last commit has the root, only these paths are read; otherwise all files
+        are. Raises DamagedHistoryError.
         """
         name = key_name(source.key)
         last = StoredRoot.load(self._repository, self._last, source.key)
@@ -177,7 +178,10 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """Return the changed paths relative to the root, without paths below others; {""} for the root itself."""
+    """Return the changed paths relative to the root, or {""} if the root itself is among them.
+
+    A path below another one of them is left out.
+    """
     # As text: comparing thousands of `Path` objects blocks the interpreter, and so the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
     inside = directory.rstrip(os.sep) + os.sep
@@ -228,7 +232,8 @@ class History(HistoryReader):
         """Store the settings; nothing is read.
 
         `pack_after`: the number of loose objects above which the repository is packed. `notify` is called
-        once with a sentence if a damaged history was renamed.
+        once with a sentence if a damaged history was renamed. `known` returns the versions of files that the
+        catalogue knows, so that unchanged files are not read.
         """
         super().__init__(repository)
         self._notify = notify

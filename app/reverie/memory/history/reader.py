@@ -108,7 +108,7 @@ def read_page(
     taken as its source if at least half of the lines are the same. For folders, the files in them decide.
     Nothing else is guessed: a path that was deleted and created again has one log. A page examines a bounded
     number of commits, so it may hold fewer entries than requested, or none, and still have a next page.
-    `head`: the newest commit, for the page.
+    `head`: the newest commit, which the page names in its field `head`.
 
     Raises MissingVersionError, DamagedHistoryError.
     """
@@ -157,9 +157,9 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return LogEntry(self.after.commit, self.place, what, blob, other)
 
     def _counterpart(self, entry: TreeEntry | None, *, gone: bool) -> HistoryPlace | None:
-        """Return the former place of a new file or folder (`gone`), or the new place of a deleted one.
+        """Return the place from which a new file or folder came (`gone`), or to which a deleted one went.
 
-        None if there is no such place, or no `entry`.
+        `entry`: the file or folder. None if there is no such place, or no `entry`.
         """
         if entry is None or self.before is None or not self.place.rel:
             return None
@@ -174,7 +174,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return self._similar(entry.id, candidates)
 
     def _moved(self, *, gone: bool) -> list[tuple[HistoryPlace, Leaf]]:
-        """Return (place, file) for every file that the commit deleted, with `gone`, or added, without it."""
+        """Return (place, file) for every file that the commit deleted if `gone`, or else added."""
         if not self._leaves:
             trees = [
                 Folder(self.repository.tree, stored.tree) if stored else Folder(self.repository.tree)
@@ -230,7 +230,10 @@ class _CommitStep(Struct, frozen=True, dict=True):
     def _folder_counterpart(
         self, entry: TreeEntry, candidates: Sequence[tuple[HistoryPlace, Leaf]]
     ) -> HistoryPlace | None:
-        """Return the folder from or to which at least half of a folder's files moved; None for none."""
+        """Return the folder to which at least half of a folder's files moved, or from which they came.
+
+        `candidates`: the files that the commit added or deleted. None if there is no such folder.
+        """
         by_blob: dict[bytes, list[HistoryPlace]] = {}
         for place, leaf in candidates:
             by_blob.setdefault(leaf.id, []).append(place)
@@ -562,7 +565,8 @@ class HistoryReader:
     def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
         """Return the bytes of these files in the newest commit; None for a missing file.
 
-        For a file that was too large to store, its placeholder is returned. Raises StoreError, Unavailable.
+        For a file that was too large to store, its placeholder is returned: a line with its size and hash.
+        Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()

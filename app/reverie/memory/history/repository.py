@@ -422,9 +422,9 @@ _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
 class Commit(Struct, frozen=True):
     """One snapshot.
 
-    Its message holds the subject, its trailers the actor, run and source. `at_ms`: UTC, whole seconds,
-    because git keeps seconds. `notes`: a line for each file whose current bytes were not stored, with the
-    reason.
+    The message of the commit holds the subject; its trailers hold the actor, run and source. `at_ms`: UTC ms,
+    but always whole seconds, because git keeps seconds. `notes`: a line for each file whose current bytes
+    were not stored, with the reason.
     """
 
     id: str
@@ -566,7 +566,7 @@ _Kind = Literal["commit", "tree", "blob"]
 
 
 class DamagedHistoryError(Exception):
-    """Raised if the repository is damaged; the text is the reason, in half a sentence."""
+    """Raised if the repository is damaged; its text is the reason, as a part of a sentence."""
 
 
 class MissingVersionError(Exception):

@@ -426,7 +426,7 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file with another content than in the last commit; a content is None if there is no file."""
+    """One file whose content differs from that in the last commit; a content is None if there is no file."""
 
     key: str
     rel: str
@@ -454,7 +454,10 @@ scan and before the commit, so it gets exactly the changes that are committed.
 def seen_changes(
     repository: Repository, sink: ObjectSink, last: StoredCommit | None, now: Folder
 ) -> tuple[SeenChange, ...]:
-    """Return the change of each file that has another content in `now` than in the last commit."""
+    """Return the change of each file whose content in `now` differs from that in the last commit.
+
+    `last`: the last commit; None if there is none.
+    """
 
     def read(leaf: Leaf | None) -> bytes | None:
         if leaf is None:
@@ -480,7 +483,9 @@ def trees_by_share(
 ) -> Iterator[tuple[Share, bytes | None]]:
     """Yield each share with the id of the tree to commit for it; None if that tree has no files.
 
-    The last tree is `now`, with any other changes. `last`: the last commit; None if there is none.
+    The first tree is that of `last` (the last commit, None if there is none) with the changes of the first
+    share; each further tree adds those of the next share. The tree for the last share is `now` itself, so
+    that no change is left out.
     """
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:

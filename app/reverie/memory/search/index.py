@@ -154,7 +154,10 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
-        """Return the rows with the largest total weight of `groups`; each of them has every quoted term."""
+        """Return the rows with the largest total weight of `groups`.
+
+        Every one of these rows also has all quoted terms of the query.
+        """
         required = "".join(f" AND {term.phrase}" for term in self._query.terms if term.is_exact)
         total = sum(group.weight for group in groups)
         scores: dict[int, float] = {}
@@ -181,7 +184,8 @@ class _Finder:
     def _whole_words(self, every: str) -> Sequence[int]:
         """Return the ids of the newest rows that contain the query with its last word exactly as typed.
 
-        Empty if the last word cannot be continued, because then all results contain it as typed.
+        `every`: the FTS5 query for all terms. Empty if the last word cannot be continued, because then all
+        results contain it as typed.
         """
         terms = self._query.terms
         whole = " AND ".join(Term(term.text).phrase if term.goes_on else term.phrase for term in terms)

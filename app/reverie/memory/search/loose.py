@@ -246,7 +246,10 @@ class Vocabulary:
         return found
 
     def _like(self, word: str) -> dict[str, int]:
-        """Return the words in the notes most similar to `word`, which no note has, with their note counts."""
+        """Return the words of the notes that are most similar to `word`, as word -> number of notes.
+
+        For a word that no note contains. Empty if it is too short or has digits.
+        """
         # Late: loading it takes as long as the search, and only misspelt words need it.
         from rapidfuzz.distance import OSA
 
