@@ -48,7 +48,7 @@ def reverie(home: str, profile: str) -> None:
     def start(*command: Any) -> Any:
         """Start the engine, as the first thing a window does, then watch the window that is built."""
         engine = started(*command)
-        from reverie.ui.window.main_window import MainWindow
+        from reverie.ui.app import MainWindow
 
         take_session = MainWindow._take_session
 

@@ -39,6 +39,13 @@ def test_a_window_loads_nothing_that_plans_asks_a_model_or_reads_settings() -> N
     assert done.stdout == "[]\n"
 
 
+def test_no_source_text_is_read_or_kept_to_import_the_window() -> None:
+    kept = "[each for each in linecache.cache if '/reverie/' in each]"
+    asked = f"import linecache, reverie.ui.app; print({kept})"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_a_home_that_cannot_be_opened_is_said_at_the_start(
     windows: Windows, qtbot: Any, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ Threading: the main thread; `patience` adds one that checks whether the homes re
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -442,6 +443,8 @@ def _window(session: Invocation) -> int:
     if problem:
         sys.stderr.write(problem + "\n")
         return FAILED
+    # What the imports create stays alive, and a window collects on its own (`ui.window.garbage`).
+    gc.disable()
     starting = None
     alone = arguments.screenshot is not None or arguments.demo or session.clock is not system_clock
     if not alone and hasattr(os, "fork"):

@@ -10,7 +10,6 @@ can be shown, a sentence on stderr and exit code 1.
 from __future__ import annotations
 
 import gc
-import linecache
 import logging
 import os
 import shutil
@@ -20,6 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import reverie.ui.own_imports  # noqa: F401 - first, because it makes the other imports faster
+
+# isort: split
 from PySide6.QtCore import QByteArray, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
@@ -158,7 +160,6 @@ def _run(
     application.setWindowIcon(icons.icon("reverie"))
     window = MainWindow(profile, clock, icons, options)
     gc.freeze()  # the objects of a window stay alive, so no collection needs to visit them
-    let_sources_go()
     stores: list[SessionStore] = []
 
     def start_log() -> None:
@@ -167,7 +168,6 @@ def _run(
     if screenshot is None:
         stores.append(SessionStore(window, remembered, place=options.and_found))
     window.dialogs.window_style_changed.connect(look.apply)
-    window.lazy_tabs.built.connect(let_sources_go)
     QTimer.singleShot(LOG_AFTER_MS, start_log)
     if instance is not None:
         instance.asked.connect(window.handle_request)
@@ -193,15 +193,6 @@ def _run(
             shutil.rmtree(options.demo.parent, ignore_errors=True)
         os._exit(code)
     return code
-
-
-def let_sources_go() -> None:
-    """Free the source texts of imported modules.
-
-    PySide reads these texts, and Python caches them for tracebacks: some ten MiB. Python reads a text again
-    if it writes a traceback.
-    """
-    linecache.clearcache()
 
 
 def demo_place(*, at_once: bool) -> Path:
