@@ -47,10 +47,10 @@ _observer: Callable[[str], None] | None = None
 
 
 def checkpoint(name: str) -> None:
-    """Call this process's observer, if there is one, after the step `name`.
+    """Report that the step `name` is complete, by calling the observer of this process (`set_observer`).
 
-    A checkpoint is a step in code after which a kill must do no harm. Without an observer a call costs one
-    comparison.
+    A checkpoint is a step after which a kill of the process must do no harm; only tests set an observer.
+    Without one a call costs one comparison.
     """
     if _observer is not None:
         _observer(name)
@@ -59,8 +59,8 @@ def checkpoint(name: str) -> None:
 def set_observer(observer: Callable[[str], None] | None) -> None:
     """Call `observer` at every checkpoint of this process, on the thread that reaches it; None removes it.
 
-    The kill campaign uses it to end the process at a chosen step. An exception of the observer passes through
-    the interrupted operation, which must leave the disk as after any other failure.
+    The tests that kill the process at a chosen step use it. An exception of the observer passes through the
+    interrupted operation, which must leave the disk as after any other failure.
     """
     global _observer
     _observer = observer
@@ -93,7 +93,7 @@ class LeftBehindError(UndurableError):
 
 
 class _StrandedError(OSError):
-    """Raised if another program's version is left under the temporary name, where it must not be removed."""
+    """Raised if another program's version of a file has the temporary name and must not be removed."""
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{12}\.[0-9a-f]{8}\.reverie-tmp")
@@ -115,7 +115,10 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def make_mark(path: Path) -> None:
-    """Create the empty file `path`, private and durable, unless it exists. Its directory must exist."""
+    """Create the empty file `path`, durably and for its owner only, unless it exists.
+
+    Its directory must exist.
+    """
     try:
         with Directory.open(path.parent) as directory:
             with contextlib.suppress(FileExistsError):
@@ -305,7 +308,8 @@ def _write_and_place(
 ) -> bool:
     """Write a durable temporary file, and call `place` to rename it to `name`; return the result of `place`.
 
-    The temporary file is removed in any case, except after a `_StrandedError`. `mode`: see `atomic_write`.
+    `place` gets the temporary name, and returns False if it left `name` as it was. Then, and after an error,
+    the temporary file is removed, except after a `_StrandedError`. `mode`: see `atomic_write`.
     """
     temp = temporary_name(name)
     existing = _existing_file(directory, name)
@@ -383,8 +387,8 @@ def _set_owner_and_mode(fd: int, existing: os.stat_result | None, mode: int | No
 def _refuse_to_take_away(own: os.stat_result, existing: os.stat_result, bits: int) -> None:
     """Raise `StoreError` if the owner or group of the existing file would lose rights on the new one.
 
-    The rights are those to read and to change it. `own`: the status of the new file, which will get the mode
-    `bits`.
+    The rights are those to read and to change the file. `own`: the status of the new file before it gets the
+    permission bits `bits`; `existing`: the status of the existing file.
     """
     owner, group, others = (existing.st_mode >> 6) & 6, (existing.st_mode >> 3) & 6, bits & 6
     left = (bits >> 3) & 6 if own.st_gid == existing.st_gid else others
@@ -462,7 +466,7 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
     """Keep other programs from opening `name` for writing; return the lease that does this.
 
-    Waits for a program that has the file open for writing. Returns None if the system has no such leases.
+    Waits for a program that has the file open for writing. Returns None if there can be no lease on the file.
     Raises Conflict if a program keeps the file open.
     """
     until = time.monotonic() + _WRITER_WAIT_S
@@ -490,10 +494,10 @@ def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease 
 
 
 def _stays(directory: Directory, temp: str, data: bytes, lease: WriterLease) -> bool:
-    """Return whether the replaced file is still unchanged after `lease` is closed.
+    """Close `lease` and return whether no other program changes the replaced file afterwards.
 
-    A program that found the file under its old name is blocked by the lease until it is closed, and only then
-    opens the file.
+    A program that found the file under its old name is blocked by the lease until the lease is closed, and
+    only then opens the file. `temp`: the present name of the replaced file; `data`: its content so far.
     """
     lease.close()
     time.sleep(_OPENING_S)

@@ -167,7 +167,7 @@ class Child:
     def send(self, frame: bytes, within_s: float) -> None:
         """Send a frame to the process.
 
-        Raises `ChildSilent` if the process does not accept it within `within_s` seconds.
+        Raises `ChildSilent` if the process does not accept it within `within_s` seconds, and `ChildEnded`.
         """
         # In a thread, because a write to a process that does not read cannot be cancelled.
         failed: list[Exception] = []
@@ -181,8 +181,8 @@ class Child:
     def receive(self, within_s: float, check: Callable[[], None] = lambda: None) -> bytes:
         """Return the next frame from the process.
 
-        Raises `ChildSilent` if none arrives within `within_s` seconds. `check` is called while waiting, and
-        may raise to stop.
+        Raises `ChildSilent` if none arrives within `within_s` seconds, and `ChildEnded`. `check` is called
+        while waiting, and may raise to stop.
         """
         until = time.monotonic() + within_s
         if self._reading is None:
@@ -259,11 +259,11 @@ class ParentFrames:
         sys.stdout = sys.stderr
 
     def receive(self) -> bytes:
-        """Return the next frame from the parent. Raises `EOFError` once it has ended."""
+        """Return the next frame from the parent. Raises `EOFError` once the parent has ended."""
         return read_frame(self._reader)
 
     def send(self, frame: bytes) -> None:
-        """Send a frame to the parent. Raises `OSError` once it has ended."""
+        """Send a frame to the parent. Raises `OSError` once the parent has ended."""
         write_frame(self._writer, frame)
 
 

@@ -103,9 +103,9 @@ OWN_BYTES = 1 << 28
 def open_regular(path: Path, flags: int, *, mode: int = 0o666) -> int:
     """Open a regular file like `os.open`, without ever blocking; return the descriptor.
 
-    `mode`: the permission bits of a created file, before the umask. A name may lead to a pipe or a device, in
-    a home as well as in Reverie's own folders. Raises `OSError` for anything but a regular file, and for a
-    symlink if `flags` contain `O_NOFOLLOW`; neither is opened.
+    Use it for any file in a home or in Reverie's own folders, because a name there may lead to a pipe or a
+    device. Raises `OSError` for anything but a regular file, and for a symlink if `flags` contain
+    `O_NOFOLLOW`; neither is opened. `mode`: the permission bits of a created file, before the umask.
     """
     nofollow = getattr(os, "O_NOFOLLOW", 0)
     follow = not (nofollow and flags & nofollow)
@@ -357,7 +357,7 @@ def at_rest(stamp: Stamp, read_ns: int) -> bool:
 
 
 class SwappedError(Exception):
-    """Raised for a name that is a symlink, because the path was not resolved or the name has been swapped.
+    """Raised if a name is a symlink: the path was not resolved, or a symlink has been put there since.
 
     Callers resolve the path and try again.
     """
@@ -397,7 +397,10 @@ class Directory:
             self._fd = None
 
     def child(self, name: str) -> Directory:
-        """Open the real directory `name`. Raises SwappedError, FileNotFoundError, NotADirectoryError."""
+        """Open the directory `name`, which must not be a symlink.
+
+        Raises SwappedError, FileNotFoundError, NotADirectoryError.
+        """
         if self._fd is None:
             self.refuse_symlink(name)
             return Directory.open(self._at(name))
@@ -704,9 +707,9 @@ class Descent:
 
     The path to the last visited directory stays open, so the next directory costs a single step, however deep
     it is. No symlink is followed. Only the deepest `MOST_OPEN` directories of the path stay open, so a deep
-    tree does not use up the descriptors; a visit above them opens the path again. A directory that is moved
-    away during the visit is visited to the end under its new path. A descent belongs to one thread and
-    remains usable after an `OSError` or `SwappedError`.
+    tree does not use up the descriptors; to go back above them, the path is opened again from the top. If a
+    directory is moved away while it is open, the rest of it is visited at its new path. A descent belongs to
+    one thread and remains usable after an `OSError` or `SwappedError`.
     """
 
     def __init__(self, open_top: Callable[[], Directory]) -> None:

@@ -1,7 +1,8 @@
 """Frames over a pair of streams: four bytes of length, and that many bytes.
 
-Threading: one thread reads a stream, and one at a time writes one. Failure: `OSError` of the stream, or
-`ValueError` if it was closed; `EOFError` if it ends before or within a frame; `FrameTooLarge`.
+Threading: only one thread may read from a stream, and only one at a time may write to it. Failure: `OSError`
+of the stream, or `ValueError` if it was closed; `EOFError` if it ends before or within a frame;
+`FrameTooLarge`.
 """
 
 from __future__ import annotations

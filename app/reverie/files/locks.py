@@ -88,7 +88,10 @@ def held_lock(
 
 
 def _wait(take: Callable[[], _T | None], timeout_s: float, busy: Busy) -> _T:
-    """Call `take` until its result is not None; return the result. Raises `busy` after `timeout_s`."""
+    """Call `take` until it returns something other than None; return that.
+
+    Raises `busy` after `timeout_s` seconds.
+    """
     deadline, wait = time.monotonic() + timeout_s, _FIRST_WAIT_S
     while (taken := take()) is None:
         if time.monotonic() >= deadline:
@@ -295,7 +298,7 @@ if sys.platform == "linux":
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
 
     def _started(pid: int) -> int | None:
-        """Return the start time of a living process, None for a dead one."""
+        """Return the start time of a living process (clock ticks since boot), None for a dead one."""
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, ProcessLookupError):
@@ -311,7 +314,7 @@ else:
         return ""
 
     def _started(pid: int) -> int | None:
-        """Return the start time of a living process, None for a dead one."""
+        """Return the start time of a living process (UTC ms), None for a dead one."""
         import psutil  # late: only a lease or a run record needs it
 
         try:

@@ -265,9 +265,9 @@ def _is_whole(directory: Directory, name: str, count: int) -> bool:
 
 
 def _refuse_undeletable(directory: Directory, name: str) -> int:
-    """Return the number of entries below the folder `name`.
+    """Raise `PermissionError` if this process may not delete everything in the folder `name`.
 
-    Raises `PermissionError` if a folder at or below `name` is not empty and must not be changed.
+    Returns the number of entries below it.
     """
     count = 0
     with Descent(lambda: directory.child(name)) as descent:
@@ -716,9 +716,9 @@ class RootedDirectory:
     def _place(self, rel: str, parts: list[str], *, follow: bool, resolved: bool) -> tuple[str, list[str]]:
         """Return the root to open, and the names of the path from there to `rel` ([""] for the root itself).
 
-        `follow`: resolve the last name too. With `resolved` False the names are used as given, because
-        resolving is the most expensive part of a small read, and without a symlink on the way they are the
-        real path already. On Windows only resolving finds links.
+        `follow`: resolve the last name too. `resolved`: whether to resolve symlinks; False for the first
+        attempt, because resolving is the most expensive part of a small read and most paths contain no
+        symlink. On Windows they are always resolved, because nothing else finds symlinks there.
         """
         if not resolved and SUPPORTS_DIR_FD:
             return str(self.root), parts or [""]

@@ -153,10 +153,10 @@ def _layout(digits: str, point: int) -> str:
 
 
 def _surely_shallow(raw: bytes) -> bool:
-    """Return whether the nesting is certainly shallow; False if this quick test does not show it.
+    """Return whether the JSON text `raw` is certainly nested only a few levels deep; False if in doubt.
 
-    The test removes pairs of brackets from the inside. For nearly every real file this avoids the slower walk
-    over the parsed object.
+    This quick test removes pairs of brackets from the inside. For nearly every real file this avoids the
+    slower walk over the parsed object.
     """
     brackets = raw.translate(None, _NO_BRACKETS)
     for _ in range(8):

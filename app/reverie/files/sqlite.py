@@ -99,8 +99,8 @@ def set_aside(database: Path) -> Path:
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
     """Return the cause and the next step to show for an error of SQLite.
 
-    For an error that a person cannot fix these are `cause` and `next_step`. If `database` is None, its file
-    is not checked.
+    If a person can fix the cause (a full disk, missing permissions), these are about it; otherwise they are
+    `cause` and `next_step` as given. `database`: the file whose permissions are checked; None: no check.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:
@@ -254,7 +254,7 @@ class Database:
             shutil.rmtree(made, ignore_errors=True)
 
     def _delete_other_copies(self, kept: Path) -> None:
-        """Delete older copies of this database."""
+        """Delete all copies of this database except `kept`."""
         with contextlib.suppress(OSError):
             for place in self._cache.iterdir():
                 if place == kept or place.name.startswith("."):

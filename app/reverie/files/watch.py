@@ -132,7 +132,7 @@ class WatchSession:
         self._add(given, events, check=not plan.triggers.isdisjoint(routes))
 
     def report_given(self, paths: Sequence[str]) -> None:
-        """Add paths under the names of the targets, from the poller, to the batch."""
+        """Add paths from the poller to the batch; they are already in the spelling of the targets."""
         self._add(paths, len(paths), check=False)
 
     def roots_changed(self) -> None:
@@ -142,7 +142,10 @@ class WatchSession:
             self._wake.notify()
 
     def trouble(self, reason: str) -> None:
-        """Request a new source (`watch_sources.Sink`); the first reason is reported."""
+        """Request that the source of events is replaced, because it is no longer reliable.
+
+        Part of `watch_sources.Sink`. Of several reasons the first one is reported.
+        """
         with self._wake:
             self._trouble = self._trouble or reason
             self._wake.notify()
@@ -279,7 +282,7 @@ class WatchSession:
     def _split(
         self, placements: Sequence[Placement]
     ) -> tuple[tuple[Placement, ...], tuple[WatchTarget, ...]]:
-        """Divide placements into those to watch by events and targets to poll."""
+        """Return the placements to watch by events, and the targets of the others, which are polled."""
         evented, polled = [], []
         for placement in placements:
             kind = ""
@@ -324,7 +327,8 @@ class WatchSession:
     def _report(self, fresh: Collection[str]) -> None:
         """Report targets that appeared, vanished, moved or were put under watch again.
 
-        At the start nothing is reported, because the first delivery is a full scan.
+        `fresh`: the directories that had no working watch before. At the start nothing is reported, because
+        the first delivery is a full scan.
         """
         dirty: list[str] = []
         for placement in self._plan.placements if self._started else ():

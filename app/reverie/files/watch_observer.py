@@ -182,7 +182,10 @@ class ObserverSource:
                 self.sink.trouble("error")
 
     def _unwatched(self, came: Mapping[str, str]) -> Iterator[str]:
-        """Yield those watched directories that lack a watch on one of the new directories in `came`."""
+        """Yield each watched root below which a new directory has no watch.
+
+        `came` maps each new directory to its root.
+        """
         inodes = self._watched_inodes() if came else set()
         for path, root in came.items():
             armed = self._armed.get(root)
@@ -264,9 +267,9 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.ob
 
 @contextlib.contextmanager
 def _ending() -> Iterator[None]:
-    """Context manager: note that emitters (watchdog's threads, one for each watch) end within the block.
+    """Context manager for a block that ends emitters (watchdog's threads, one for each watch).
 
-    An error that watchdog logs meanwhile is then not reported as trouble.
+    An error that watchdog logs within the block is not reported as trouble.
     """
     _ends.append(1)
     try:
