@@ -189,7 +189,7 @@ class MemoryStore:
     def edit(self, path: str | MemoryPath, change: Callable[[str], str]) -> str:
         """Read a memory, apply `change` and write it; return the new text.
 
-        If an agent has written the file meanwhile, this is repeated a few times; then `Conflict` is raised.
+        If an agent has written the file meanwhile, this is repeated; after 20 attempts `Conflict` is raised.
         """
         parsed, root, files = self.resolve(path)
         refuse_untouchable(self.home, root, parsed, "edited")

@@ -1,8 +1,8 @@
 """The Activity log: every decision of the background services, one JSON object per line, newest last.
 
-A gate is an event of one workspace. If a gate repeats its last decision, the entry stays one entry with a
-counter, even if other gates wrote entries in between: only a short `again` line is appended, which `read`
-adds to the counter. Texts are redacted. Damaged lines are skipped and counted, never fatal.
+A decision that repeats the last one of the same event and workspace (a "gate") makes no new entry: only a
+short `again` line is appended, which `read` adds to the entry's counter. This holds even if other entries
+were written in between. Texts are redacted. Damaged lines are skipped and counted, never fatal.
 
 `add` never raises or blocks, even if the path is a directory, pipe or device; the first lost entry is logged
 as a warning.

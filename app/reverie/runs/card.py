@@ -80,7 +80,7 @@ class BeforeAfter(Struct, frozen=True):
 
 
 class CardCounts(Struct, frozen=True):
-    """The figures of a card that fit on one line."""
+    """The figures of a card that are shown in one line."""
 
     facts: int = 0
     kept: int = 0
@@ -119,7 +119,7 @@ class ReportCard(Struct, frozen=True):
 
     @property
     def counts(self) -> CardCounts:
-        """The counts of the report, for a display of one line."""
+        """The counts of the report that are shown in one line."""
         return CardCounts(
             self.facts,
             self.kept,

@@ -53,7 +53,7 @@ def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
 
 
 def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, frozenset[int] | None]:
-    """Return `parts`, with None for each file of which every hunk is named.
+    """Return `parts` with None, which stands for the whole file, in place of all hunks of a file.
 
     `counts`: path -> the number of hunks of the file.
     """

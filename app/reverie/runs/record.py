@@ -177,7 +177,10 @@ _newest = (-1, -1)
 
 
 def _count_of(run_id: str, ms: int) -> int | None:
-    """Return the count in a run id of the millisecond `ms`; None if it is of another time or not valid."""
+    """Return the second part of a run id, which counts within the millisecond `ms`.
+
+    None if the id is of another millisecond or not valid.
+    """
     head, _dash, count = run_id.partition("-")
     if head != str(ms) or len(count) != 8:
         return None
@@ -437,10 +440,10 @@ def started_of(run_id: str) -> int:
 def not_applied(
     ops: tuple[Mapping[str, Any], ...], note: str, *, left: tuple[str, ...] = ()
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the ops of a run that did not complete.
+    """Return the ops of a run that did not complete, each marked as not applied.
 
-    None of them is applied; each one that was applied gets the note `note`. `left` are paths that another
-    program has changed since; the ops on these get a note about that instead.
+    An op that was marked as applied before gets the note `note`. `left` are paths that another program has
+    changed since; the ops on these get a note about that instead.
     """
     left_note = "not changed, because another program changed it meanwhile"
     return tuple(

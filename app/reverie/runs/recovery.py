@@ -43,8 +43,9 @@ class Recovery:
     ) -> None:
         """Create the recovery of one home.
 
-        `committed` returns whether a run's coverage record is in place. `give_back` releases resources other
-        than files that a killed run held; it is called once every run is settled.
+        `transaction_for(run_id, actor)` builds the transaction of a run. `committed` returns whether a run's
+        coverage record is in place. `give_back` releases resources other than files that a killed run held;
+        it is called once every run is settled.
         """
         self._runs = runs
         self._transaction_for = transaction_for

@@ -254,7 +254,7 @@ REFUSED = ("agent-refuses", "read-only")
 
 
 class Reverter:
-    """The means to revert runs of one home."""
+    """Reverts runs of one home."""
 
     def __init__(self, parts: RunDependencies) -> None:
         self._parts = parts
@@ -300,7 +300,10 @@ class RevertJob(Job[RevertPlan]):
         return self.purpose
 
     def ready(self) -> None:
-        """Raise if the run cannot be undone or a store must not be written now."""
+        """Load the record again under the lease; raise `UserError` if the run cannot be undone now.
+
+        For example because it was undone meanwhile, the agent is writing, or a store must not be written.
+        """
         parts = self._parts
         refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
         self._original = self._revertible(parts.runs.load(self._original.id))
@@ -467,7 +470,7 @@ class RevertJob(Job[RevertPlan]):
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
-        """Return a function that returns whether to restore the pin and usage under a usage key.
+        """Return a predicate for usage keys: whether this revert restores the pin and usage of that file.
 
         Undoing a part restores the pin and usage of each file that it undoes completely; undoing the rest of
         a run restores all others. The pin and usage of a file with a conflict stay as they are, and nothing

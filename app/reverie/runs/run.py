@@ -257,7 +257,10 @@ class Job(ABC, Generic[Thought]):
         """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """Save the coverage record, or the row in Reverie's own state, that completes the run."""
+        """Save the result that completes the run: its coverage record, or a row in Reverie's own state.
+
+        By default does nothing, for jobs without such a result.
+        """
 
     @property
     def source(self) -> str:
@@ -271,7 +274,11 @@ class Job(ABC, Generic[Thought]):
         """
 
     def ready(self) -> None:
-        """Raise if the job may not run now; checked after recovery. May also clean up after killed writes."""
+        """Raise a `UserError` if the job may not run now, before it thinks.
+
+        A job with `lease = "whole"` holds the lease here, and killed runs have been recovered. May also
+        remove temporary files of killed writes. By default does nothing.
+        """
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
         """Context manager: hold the agent's own lock during the run.
@@ -320,7 +327,10 @@ class Job(ABC, Generic[Thought]):
         return RunResult("", "skipped", str(refusal), refusal.reason, next_step=refusal.next_step)
 
     def sentence(self, why: str, undone: Recovered) -> str:
-        """Return the summary of a run that was stopped; it begins with `why`."""
+        """Return the summary of a run that was stopped: `why`, and which files were not restored.
+
+        `undone`: the result of restoring the files that the run had changed.
+        """
         left = (
             (
                 " These files were not restored, because another program changed them meanwhile: "
@@ -361,8 +371,8 @@ class Run(Generic[Thought]):
     ) -> None:
         """Prepare the run.
 
-        `limits` are given for a job that thinks under a lease of its own; None means `cancel` and the job's
-        time limit.
+        `limits`: given for a job that thinks while it holds a lease of its own; None: the run stops if
+        `cancel` is set or the job's time limit is over.
         """
         self._parts = parts
         self._job = job
@@ -448,9 +458,10 @@ class Run(Generic[Thought]):
         raise AssertionError("the last attempt returns or raises")
 
     def _again(self, conflict: Conflict, attempt: int) -> None:
-        """Prepare another attempt at planning, or raise `conflict`.
+        """Prepare another attempt at planning after `conflict`, or raise it.
 
-        `conflict` is raised after the last attempt, or if changes of this one are left in the home.
+        `attempt`: the number of the attempt that failed. `conflict` is raised after the last attempt, or if
+        changes of this attempt are left in the home.
         """
         undone = self._undone
         if attempt == self._job.attempts or undone.left or undone.pending:

@@ -211,11 +211,11 @@ class Transaction:
     ) -> None:
         """Bring the home to the state after the run.
 
-        `commit` makes the coverage record durable, or raises without having changed anything. `confirm`
-        establishes a further condition once all files are in place; only for a run without coverage. On any
-        error all files are restored before the error is raised, and `undone` has the result of that. After
-        `LeaseLost`, which `check` raises, files are restored too, but `undone` stays None, because recovery
-        will finish the record.
+        `commit` makes the coverage record durable, or raises without having changed anything. `confirm` is
+        for a run without a coverage record: it is called once all files are in place, and may raise if the
+        run must not count. On any error all files are restored before the error is raised, and `undone` has
+        the result of that. After `LeaseLost`, which `check` raises, files are restored too, but `undone`
+        stays None, because recovery will finish the record.
         """
         self.require_writable(journal)
         for each in journal.intents:
@@ -264,9 +264,10 @@ class Transaction:
         checkpoint("applied")
 
     def _confirm(self, confirm: Callable[[], None]) -> None:
-        """Call `confirm`; if it fails, remove the `applied` mark.
+        """Call `confirm`; if it raises, remove the `applied` mark and raise the error again.
 
-        Thus recovery continues the roll-back if this process is killed during it.
+        If this process is then killed while it restores files, recovery continues, because the mark is
+        missing.
         """
         try:
             confirm()
