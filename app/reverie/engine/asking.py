@@ -1,10 +1,11 @@
-"""Requests to an engine that a job awaits instead of blocking a thread.
+"""Calls of an engine that a job awaits instead of blocking a thread.
 
-`ask` makes a `Request` of a remote method. A job awaits the request; the driver of the job posts it and
-resumes the job with the result. Nothing of the connection is imported here, so that a window starts quickly.
+`ask` makes a `Request`: a call of a remote method that is not sent yet. A job awaits the request. The driver,
+which is the code that runs the job, then sends the call with `Request.post` and resumes the job with the
+result. This module imports nothing of the connection, so that a window starts quickly.
 
-Threading: a request is posted on the thread of its job; its result arrives on another thread. Failure: an
-error of the call is raised where it is awaited; `CallCancelled` after a cancellation.
+Threading: the request is sent on the thread of its job; the result arrives on another thread. Failure: an
+error of the call is raised in the job, at its `await`; a cancelled call raises `CallCancelled` there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Ended = Callable[[Any, BaseException | None], None]
 
 
 class CallCancelled(Exception):
-    """Raised if a call was cancelled, so that it has no result."""
+    """Raised in place of a result if the call was cancelled."""
 
 
 class Askable:
@@ -38,17 +39,17 @@ _thread = threading.local()
 
 
 def may_wait() -> bool:
-    """Return whether the current thread may wait for the result of a call."""
+    """Return whether the current thread may wait for results; False once it has called `never_wait`."""
     return not getattr(_thread, "never_waits", False)
 
 
 def never_wait() -> None:
-    """Forbid the current thread to wait for results, because other work needs the thread."""
+    """Forbid the current thread to wait for results of calls, because that would hold up its other work."""
     _thread.never_waits = True
 
 
 class Request(Awaitable[T]):
-    """A call of a remote method, to be awaited by a job."""
+    """A call of a remote method that is sent when a job awaits it."""
 
     def __init__(self, method: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._method: Any = method
@@ -56,7 +57,11 @@ class Request(Awaitable[T]):
         self._named = named
 
     def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
-        """Call the method as `Askable.post` does; a local method runs at once and calls `ended` directly."""
+        """Send the call, as `Askable.post` does, and return a function that cancels it.
+
+        A method of this process is called at once, on this thread; `ended` is then called before this
+        returns.
+        """
         method = self._method
         if isinstance(method, Askable):
             return method.post(self._arguments, self._named, ended)
@@ -73,8 +78,9 @@ class Request(Awaitable[T]):
 
 
 def ask(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Request[T]:
-    """Return a request that calls `method` of a remote home or service.
+    """Return a request that calls `method` of a remote home or service when a job awaits it.
 
-    The arguments `cancel` and `check` are not needed, because the driver of the job cancels the request.
+    Leave out the arguments `cancel` and `check` of the method: the code that runs the job cancels the
+    request.
     """
     return Request(method, arguments, named)

@@ -44,16 +44,16 @@ class Hello(Struct, frozen=True, tag=True):
 
 
 class WelcomeMessage(Struct, frozen=True, tag=True):
-    """The engine's reply to a client that it can serve."""
+    """The reply of an engine that accepts the client: the version and process id of the engine."""
 
     version: str
     pid: int
 
 
 class Refused(Struct, frozen=True, tag=True):
-    """The engine's reply to a client that it does not serve; then the connection ends.
+    """The reply of an engine that does not accept the client; after it, the connection ends.
 
-    It has the reason as a sentence, and names the engine's process.
+    It contains the reason as a sentence, and the process id and version of the engine.
     """
 
     sentence: str
@@ -78,7 +78,7 @@ class CallMessage(Struct, frozen=True, tag=True):
     """
 
     def __repr__(self) -> str:
-        """Return the representation without the environment, which contains keys."""
+        """Return the text for logs, which leaves out the environment because it contains keys."""
         return f"CallMessage(id={self.id}, home={self.home}, method={self.method!r})"
 
 
@@ -89,21 +89,24 @@ class Cancel(Struct, frozen=True, tag=True):
 
 
 class ProgressMessage(Struct, frozen=True, tag=True):
-    """Progress of a call."""
+    """One progress value of a call, encoded."""
 
     id: int
     value: bytes
 
 
 class Done(Struct, frozen=True, tag=True):
-    """The end of a call that succeeded, with its result."""
+    """The end of a call that succeeded, with its encoded result."""
 
     id: int
     value: bytes
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """The end of a call without a result; a call with neither an error nor a trace was cancelled."""
+    """The end of a call without a result.
+
+    Either `error` or `trace` tells why. If both are empty, the call was cancelled.
+    """
 
     id: int
     error: UserError | None = None
@@ -117,9 +120,9 @@ Answer = ProgressMessage | Done | Failed
 
 
 class HomeEvent(Struct, frozen=True):
-    """An event of a home, which the engine sends unrequested.
+    """An event of one home, which the engine sends without a request.
 
-    The client decides whether it is relevant.
+    A client may get events that do not concern what it shows, and ignores them.
     """
 
     home: Path
@@ -132,7 +135,7 @@ class HomeChanged(HomeEvent, frozen=True, tag=True):
 
 
 class Recorded(HomeEvent, frozen=True, tag=True):
-    """The event that the changes seen by the watcher are now in the history of the home."""
+    """The event that changes which the watcher reported earlier were now added to the home's history."""
 
     pins_kept: int
     """The number of pins and use counts that the agent overwrote and that were restored.
@@ -148,15 +151,15 @@ class Overwritten(HomeEvent, frozen=True, tag=True):
 
 
 class Notice(HomeEvent, frozen=True, tag=True):
-    """The event that a person should read a sentence about a home."""
+    """A sentence about a home that the client shows to the person."""
 
     sentence: str
 
 
 class IndexChanged(HomeEvent, frozen=True, tag=True):
-    """The event that an update of the search index of a home has started, progressed or ended.
+    """The event that an update of a home's search index has started, progressed or ended.
 
-    Every client gets this event.
+    The engine sends it to every client.
     """
 
     files_read: int
@@ -165,9 +168,9 @@ class IndexChanged(HomeEvent, frozen=True, tag=True):
 
 
 class HostChanged(HomeEvent, frozen=True, tag=True):
-    """The event that the state of the background services of a home has changed.
+    """The event that the state of a home's background services has changed.
 
-    Clients that requested these services get this event.
+    The engine sends it to the clients that requested these services.
     """
 
     status: HostStatus
@@ -188,9 +191,10 @@ _MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
 
 
 def merged(event: Event, later: Event) -> Event:
-    """Merge two events of the same kind and home, for a client that reads more slowly than they occur.
+    """Merge two waiting events of the same kind and home into one, and return it.
 
-    If there is no rule for the kind, return the later one.
+    The engine does this for a client that reads more slowly than events occur. For the kinds without a rule
+    in `_MERGED`, `later` replaces `event`.
     """
     rule = _MERGED.get(type(event))
     return later if rule is None else cast(Event, rule(event, later))
@@ -200,10 +204,10 @@ FromEngine = WelcomeMessage | Refused | Answer | Event
 
 
 class Channel:
-    """One connection: frames over a pair of streams.
+    """One connection between an engine and a client: messages in frames over a pair of streams.
 
-    `incoming` is the union of the messages that may be received. The methods `shut` and `close` call the
-    functions of these names.
+    `incoming` is the union of the message types that may be received. The functions `shut` and `close` end
+    the connection and close the streams; the methods of the same names call them.
     """
 
     def __init__(
@@ -224,7 +228,7 @@ class Channel:
         self._largest = _HELLO_BYTES
 
     def send(self, message: Any) -> None:
-        """Send a message; block as long as the other end does not read.
+        """Send a message; block while the other end does not read.
 
         Raises `ConnectionLost`, or `WireError` if the message is too large.
         """
@@ -240,8 +244,8 @@ class Channel:
     def receive(self) -> Any:
         """Wait for the next message and return it.
 
-        Raises `ConnectionLost` at the end of the connection, `WireError` for data that is not a message. The
-        first message must be short, so that an unknown peer cannot fill the memory.
+        Raises `ConnectionLost` at the end of the connection, and `WireError` for data that is not a message.
+        The size of the first message is limited to 4 KiB, so that an unknown peer cannot fill the memory.
         """
         try:
             data = read_frame(self._reader, self._largest)

@@ -71,7 +71,7 @@ class EngineBug(Exception):
 
     @property
     def trace(self) -> str:
-        """The traceback in the engine; crash reports show it instead of the local one."""
+        """The traceback in the engine, shown in crash reports in place of this process's own."""
         return str(self)
 
 
@@ -91,16 +91,17 @@ class EngineGone(Unavailable):
 class EngineClient:
     """One connection to an engine, opened on first use.
 
-    `connect` opens a channel, or raises `UserError`. `on_event` is called with each event. With `on_again`, a
-    lost connection is restored at once, and then `on_again` is called, so that a view can be read again.
-    Neither may block.
+    `connect` opens a channel, or raises `UserError`. `on_event` is called with each event. If `on_again` is
+    given, a lost connection is restored at once, and then `on_again` is called, so that views can be read
+    again. `on_event` and `on_again` must not block.
 
     `environment` returns the environment variables for runs, in place of the engine's own.
 
-    `explain` is for an engine on another machine: it gets the failure of a greeting, or None if the
-    connection was lost later, and returns the error to raise. A lost connection to such an engine is retried
-    until it is restored, which may take long; meanwhile calls fail with that error, and `on_lost` is called
-    with it.
+    `explain` and `on_lost` are for an engine on another machine. `explain` returns the error to raise. Its
+    argument is the failure of the first messages of a connection (`Hello` and its reply), or None if the
+    connection was lost later. A lost connection to such an engine is retried until it is restored, which may
+    take long; until then, calls fail with the error of `explain`. `on_lost` is called with that error once
+    per loss.
     """
 
     def __init__(
@@ -133,16 +134,16 @@ class EngineClient:
 
     @property
     def services(self) -> EngineServices:
-        """The methods of the engine itself."""
+        """The proxy of the engine itself: its methods are those of `EngineServices` in the engine."""
         return cast("EngineServices", RemoteService(self, EngineCalls, Path(), ""))
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """Return the methods of an open home."""
+        """Return the proxy of an open home: calling its methods calls those of the home in the engine."""
         return cast("HomeEngine", RemoteService(self, HomeCalls, root, home_id, rest=_home_engine))
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection, as far as is known."""
+        """Whether there is a connection; a loss that was not noticed yet still counts as connected."""
         return self._channel is not None
 
     def connect(self) -> None:
@@ -151,11 +152,11 @@ class EngineClient:
             self._connected()
 
     def post(self, message: CallMessage, accept: Callable[[Answer], None] | None = None) -> RemoteCall:
-        """Send a call, which gets its id here; return it.
+        """Send a call with a new id, and return the call.
 
-        With `accept`, this blocks only as long as sending the message takes: each progress and then the end
-        of the call are passed to `accept`, on another thread. Without `accept`, this waits for the
-        connection, and `RemoteCall.result` returns the result.
+        With `accept`, this blocks only while the message is sent: each progress and then the end of the call
+        are passed to `accept`, on another thread. Without `accept`, this also waits until there is a
+        connection; `RemoteCall.result` then waits for the result.
         """
         call = RemoteCall(self, message, accept)
         if accept is None:
@@ -167,8 +168,8 @@ class EngineClient:
     def _begin(self, call: RemoteCall, *, may_connect: bool = True) -> bool:
         """Give a new call its id and send it; open a connection if necessary.
 
-        Returns False only if there is no connection and `may_connect` is False; nothing is sent then. Once
-        the call has its id, it is certain to get an end, whatever happens to the connection.
+        Returns False, and sends nothing, only if there is no connection and `may_connect` is False. A call
+        with an id is certain to get an end, even if the connection is lost.
         """
         try:
             if may_connect and self._is_lost:
@@ -194,7 +195,8 @@ class EngineClient:
     def end(self, call: RemoteCall, answer: Answer | None) -> None:
         """Cancel a call that has been sent.
 
-        With `answer`, the call ends with that answer at once, otherwise when the engine reports the end.
+        With `answer`, the call ends at once with that answer. With None, it ends when the engine reports its
+        end.
         """
         known = self._waiting.get(call.id) if answer is None else self._waiting.pop(call.id, None)
         channel = self._channel
@@ -207,7 +209,10 @@ class EngineClient:
                 channel.send(Cancel(call.id))
 
     def leave(self, failure: WireError) -> UserError:
-        """Close the connection to an engine that sent invalid data; return the error for the call."""
+        """Close the connection to an engine that sent invalid data; return the error for the call.
+
+        `failure` describes the invalid data, for the log.
+        """
         log.warning("the engine sent nonsense and is left: %s", failure)
         channel = self._channel
         if channel is not None:
@@ -232,7 +237,7 @@ class EngineClient:
             reader.join(2)
 
     def _connected(self) -> Channel:
-        """Return the connection; open it if there is none. Raises `UserError`."""
+        """Return the channel of the connection; open a connection if there is none. Raises `UserError`."""
         if self._stopping.is_set():
             raise EngineGone("The program is closing.")
         if self._channel is not None:
@@ -256,7 +261,7 @@ class EngineClient:
         return channel
 
     def _welcomed(self) -> tuple[Channel, WelcomeMessage | Refused]:
-        """Connect; return the channel and the reply to the greeting.
+        """Open a channel and send `Hello`; return the channel and the engine's reply.
 
         Tries again if an engine of this machine is just ending or was just killed. Raises `UserError`.
         """
@@ -325,7 +330,7 @@ class EngineClient:
             self._reconnect(first_pause_s)
 
     def _reconnect(self, first_pause_s: float) -> None:
-        """Connect again without a call, because a client that only watches may make none.
+        """Connect again after a loss, because a client that only watches may make no call that connects.
 
         The first attempt is made after `first_pause_s` seconds, the next ones after longer pauses.
         """
@@ -345,7 +350,7 @@ class EngineClient:
 
 
 class RemoteCall:
-    """One call in progress, as a future: progress, then one end."""
+    """One call in progress, as a future: any number of progress messages, then one end."""
 
     def __init__(
         self, client: EngineClient, message: CallMessage, accept: Callable[[Answer], None] | None
@@ -362,7 +367,7 @@ class RemoteCall:
         self._at_once: Answer | None = None
 
     def send(self, channel: Channel) -> None:
-        """Send the message with the id of this call; if that fails, end the call."""
+        """Send the message of this call over `channel`; if that fails, end the call."""
         try:
             channel.send(replace(self._message, id=self.id))
         except ConnectionLost:
@@ -375,7 +380,8 @@ class RemoteCall:
     def cancel(self, at_once: Answer | None = None) -> None:
         """Cancel the call; if it was not sent yet, it is cancelled right after it is sent.
 
-        With `at_once`, the call ends with that answer now, otherwise when the engine reports the end.
+        With `at_once`, the call ends now, with that answer. With None, it ends when the engine reports its
+        end.
         """
         if self._is_cancelled and at_once is None:
             return
@@ -386,10 +392,10 @@ class RemoteCall:
     def result(
         self, report: Callable[[bytes], None] = lambda _value: None, check: Callable[[], None] | None = None
     ) -> bytes:
-        """Wait for the end; return the encoded result.
+        """Wait for the end of the call; return the encoded result.
 
-        Raises the error of the call. `report` is called with each progress, `check` every few milliseconds;
-        either may raise to stop waiting.
+        Raises the error of the call. `report` is called with each encoded progress, `check` every few
+        milliseconds; either may raise, which cancels the call.
         """
         try:
             while True:
@@ -413,11 +419,15 @@ def _home_engine() -> type:
 
 
 class RemoteService(Askable):
-    """A home, the engine, or one of their services or methods.
+    """A proxy of a home, of the engine, or of one of their services or methods.
 
-    `name` is its dotted name there; empty for the home or engine itself. An attribute is the service or
-    method of that name, or the value of a property. Calling a method waits for the result; `ask` makes a
-    `Request` of it. `rest` loads the class that has the methods which `interface` lacks.
+    `home` and `home_id` identify the home; both are empty for the engine. `name` is the dotted name of the
+    service or method below the home or the engine, "" for the home or the engine itself.
+
+    Reading an attribute returns the proxy of that service or method, or the value if it is a property.
+    Calling the proxy of a method waits for the result; `ask` makes a `Request` from it. `interface` is the
+    class that declares the methods; `rest` loads the class with the methods that `interface` does not
+    declare.
     """
 
     def __init__(
@@ -448,20 +458,23 @@ class RemoteService(Askable):
         return found
 
     def _owner(self) -> type:
-        """Return the class that has this name; loads it if the interface does not have it."""
+        """Return the class that declares this method or service.
+
+        It is `interface`, or the class that `rest` loads if `interface` lacks the first part of `name`.
+        """
         if self._rest is None or hasattr(self._interface, self._name.partition(".")[0]):
             return self._interface
         return self._rest()
 
     def _method(self) -> Method:
-        """Return the signature of the method of this name. Raises `AttributeError`."""
+        """Return the signature of the method `name`. Raises `AttributeError` if it is not offered."""
         method = method_of(self._owner(), self._name)
         if method is None:
             raise AttributeError(f"an engine cannot be asked for {self._name}")
         return method
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call the method; return its result. Raises the exceptions of the method."""
+        """Call the method in the engine and wait for the result. Raises the exceptions of the method."""
         assert may_wait(), f"{self._name} would hold up a thread that others need"
         method = self._method()
         own, message, report = self._packed(method, arguments, named)
@@ -486,9 +499,9 @@ class RemoteService(Askable):
         named: dict[str, Any],
         ended: Callable[[Any, BaseException | None], None],
     ) -> Callable[[], None]:
-        """Call the method without waiting and return a function that cancels the call.
+        """Call the method without waiting for the result; return a function that cancels the call.
 
-        `ended` is called with the result or with the error, on another thread.
+        `ended` is called once, on another thread, with the result and None, or with None and the error.
         """
         method = self._method()
         _own, message, report = self._packed(method, arguments, named)
@@ -513,7 +526,10 @@ class RemoteService(Askable):
     def _packed(
         self, method: Method, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[dict[str, Any], CallMessage, Callable[[bytes], None]]:
-        """Return three items: the local arguments, the message, and a function for encoded progress."""
+        """Return the arguments that are not sent, the message of the call, and the receiver of its progress.
+
+        The receiver decodes each progress value and passes it to the argument `progress`, if there is one.
+        """
         named = method.named(arguments, named)
         own = {key: named.pop(key) for key in method.local if key in named}
         progress = own.get("progress")

@@ -1,14 +1,14 @@
 """Encodes values as MessagePack, and decodes them by the type hint of the expected value.
 
-The type of each field is checked, and a peer can only create values of the types that a signature names.
-Structs of a union carry a tag. A path is sent as its bytes. Three kinds of values are translated here: a
-`UserError`, as the names of its classes and its fields; a `Phrase`, as its template and values; and text that
-is not valid Unicode (a file name in another encoding), which MessagePack cannot represent. The last two
-become extension values.
+The type of each field is checked, so a peer can create only values of the types that a signature names.
+Structs of a union carry a tag. A path is sent as its bytes. MessagePack cannot represent three kinds of
+values, which are translated here: a `UserError`, into the names of its classes and its fields; a `Phrase`,
+into its template and values; and text that is not valid Unicode, such as a file name in another encoding. The
+last two become extension values.
 
 Threading: pure. Failure: `WireError` for bytes that do not fit the hint and for values that cannot be
-written; `TypeError` from `require_wirable` for a hint that cannot cross, which is a bug and found by a test
-over every method.
+encoded. `TypeError` from `require_wirable` for a hint whose values cannot be sent: this is a bug, which a
+test over every method finds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CONTAINERS = frozenset(
 
 
 class WireError(Exception):
-    """Raised if bytes or a value do not conform to the wire format."""
+    """Raised if bytes or a value do not conform to the format of messages."""
 
 
 def encode(value: Any) -> bytes:
@@ -55,7 +55,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes, hint: Any) -> Any:
-    """Decode a value of the type `hint`. Raises `WireError` for anything else."""
+    """Decode a value of the type `hint`. Raises `WireError` if the data is not such a value."""
     try:
         try:
             return _decoder(hint).decode(data)
@@ -73,7 +73,7 @@ def _decoder(hint: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def _outgoing(value: Any) -> Any:
-    """Translate a value that msgspec does not support. Raises `TypeError` if it cannot be sent."""
+    """Translate a value that msgspec cannot encode. Raises `TypeError` if it cannot be sent at all."""
     if isinstance(value, Path):
         return os.fsencode(value)
     if isinstance(value, Phrase):
@@ -88,7 +88,7 @@ def _outgoing(value: Any) -> Any:
 
 
 def _incoming(kind: Any, value: Any) -> Any:
-    """Create a value of a class that msgspec does not support from its translation."""
+    """Create a value of the class `kind` from the translation that `_outgoing` made of it."""
     if issubclass(kind, Path) and isinstance(value, bytes):
         return Path(os.fsdecode(value))
     if issubclass(kind, Phrase) and isinstance(value, str):
@@ -109,7 +109,10 @@ def _extension(code: int, data: memoryview) -> Any:
 
 
 def _with_broken_text(value: Any) -> Any:
-    """Return built-in values with each text that is not valid Unicode replaced by an extension value."""
+    """Return a copy of `value` with each text that is not valid Unicode replaced by an extension value.
+
+    Looks into dicts, lists and tuples.
+    """
     if isinstance(value, str):
         try:
             value.encode()
@@ -127,7 +130,10 @@ def _with_broken_text(value: Any) -> Any:
 
 
 def _phrase(text: str) -> list[Any]:
-    """Return the template, values and counts of a phrase."""
+    """Return the parts of a phrase, from which `_phrase_from` creates it.
+
+    They are the template, its values, and the number and singular form of a plural.
+    """
     made = plain(text)
     values = [
         [name, _phrase(each) if isinstance(each, Phrase) else str(each)] for name, each in made.values.items()
@@ -148,7 +154,11 @@ def _phrase_from(value: Any) -> Phrase:
 
 
 def _error(error: UserError) -> list[Any]:
-    """Return the classes of an error, most specific first, its texts, and the fields of its class."""
+    """Return the parts of an error, from which `_error_from` creates it.
+
+    They are the names of its classes (most specific first), its texts, and the values of the fields of its
+    class.
+    """
     kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, UserError)]
     # The annotated fields of its class.
     own = [getattr(error, name) for name in typing.get_type_hints(type(error))]
@@ -159,9 +169,10 @@ _ERROR_PARTS = tuple[list[str], str, str, str, str, list[Any]]
 
 
 def _error_from(value: Any) -> UserError:
-    """Create the error of the most specific class that is known here.
+    """Create an error from the parts that `_error` returned, as the most specific class that is known here.
 
-    A class with fields of its own is only used if the error has exactly that class.
+    If that is not the exact class of the error and has fields of its own, the error becomes a plain
+    `UserError`, because the values of these fields are not known.
     """
     names, title, cause, next_step, reason, own = msgspec.convert(value, _ERROR_PARTS, builtin_types=(bytes,))
     known = {kind.__name__: kind for kind in _kinds_of(UserError)}
@@ -184,7 +195,7 @@ def _kinds_of(kind: type[UserError]) -> list[type[UserError]]:
 def require_wirable(hint: Any) -> None:
     """Raise `TypeError` if values of a type hint cannot be sent.
 
-    The fields of a class are not checked.
+    If the hint is a class, the types of its fields are not checked.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal or hint is Any or hint is object or hint is None or hint is ...:

@@ -1,10 +1,10 @@
-"""The Doctor of an open home: returns findings to clients as values, and applies fixes.
+"""The Doctor of an open home: checks why runs do not start, returns findings to clients, and applies fixes.
 
-To apply a fix, the client sends the finding that it shows, so that only a fix that the user saw is applied.
-Facts of the client (its log level, the results of a test of the model) come with each call; nothing is
-stored.
+To apply a fix, the client sends back the finding that it shows, so that only a fix that the user saw is
+applied. Facts about the client (its log level, the results of a test of the model) come with each call;
+nothing is stored.
 
-Threading: blocks on disk, with `with_probe` on the network; any thread. Failure: `UserError`.
+Threading: blocks on disk, and with `with_probe` on the network; any thread. Failure: `UserError`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Examination(Struct, frozen=True):
 class HomeDoctor:
     """The checks and fixes of one home.
 
-    `log_level`: the level of the client's log, in words (`files.log_file`).
+    In both methods, `log_level` is the level of the client's log, in words (`files.log_file`).
     """
 
     def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:
@@ -53,7 +53,11 @@ class HomeDoctor:
         with_probe: bool = False,
         check: Callable[[], None] = no_check,
     ) -> Examination:
-        """Run every check; return the results. `with_probe` sends a real request to the model."""
+        """Run every check of a context; return the results.
+
+        With `with_probe`, a real request is sent to the model. `check` is called before that and may raise to
+        stop.
+        """
         hooks = self._hooks(context, log_level)
         probed: list[tuple[ProbeFacts, ...]] = []
 
@@ -74,10 +78,11 @@ class HomeDoctor:
         log_level: str,
         probe: tuple[ProbeFacts, ...] | None = None,
     ) -> bool:
-        """Apply the fix of a finding that is shown; return False if it is no longer offered.
+        """Apply the fix of the finding `shown`; return False if the checks no longer offer this fix.
 
-        `probe`: the results of the test that the finding may be based on. The fix for the log level changes
-        that of the engine; the client changes its own.
+        `probe`: the results of the earlier test of the model on which the finding may be based; None if there
+        was no test. The fix of the log level changes only the level of the engine; the client changes its
+        own.
         """
         hooks = replace(self._hooks(context, log_level), probe=lambda _model: probe or ())
         for finding in self._findings(context, hooks, with_probe=probe is not None):

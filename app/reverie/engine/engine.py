@@ -67,9 +67,10 @@ _LARGE = 2_000
 
 
 class HomeWatch:
-    """The watcher of a home, the recorder of its history, and the clients that get its changes.
+    """The watcher of one home, the recorder of its history, and the clients that get its changes.
 
-    `index` is updated with the changes.
+    The recorder adds the changes that the watcher reports to the history; the search index `index` is updated
+    with them too.
     """
 
     def __init__(self, workbench: Workbench, index: EngineSearch) -> None:
@@ -81,9 +82,10 @@ class HomeWatch:
         self._lock = threading.Lock()
 
     def add(self, client: ClientConnection, context: ScopeContext | None) -> WatchState:
-        """Send changes to this client from now on; return the state of the watcher.
+        """Send changes of the home to this client from now on; return the state of the watcher.
 
-        `context` is the context that the client shows; None if it shows none.
+        The first client starts the watcher. `context` is the context that the client shows; None if it shows
+        none.
         """
         with self._lock:
             if has_left(client):
@@ -104,9 +106,10 @@ class HomeWatch:
             return self._watcher.state()
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
-        """Update the watched places.
+        """Watch the files of `context` too, because this client now shows it.
 
-        Called when a client that watches shows `context`, or when the places of that context have changed.
+        Called again when the places of that context have changed. Does nothing for a client that does not
+        watch.
         """
         with self._lock:
             if client in self._contexts and self._watcher is not None:
@@ -185,12 +188,12 @@ class HomeEngine(Workbench, HomeCalls):
         self._gathering = threading.Lock()
 
     def keep_for(self, client: ClientConnection) -> None:
-        """Keep this home open for a client, until the client leaves it."""
+        """Keep this home open until `client` leaves it."""
         if client is not NOBODY:
             client.homes.add(self)
 
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
-        """See `HomeCalls`."""
+        """Return the footer of a context (`HomeCalls.status`)."""
         view = super().status(context)
         if view.running is None or not self._is_for_another(view.running.owner.pid, client):
             return view
@@ -200,7 +203,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._workers is not None and self._workers.is_for_another(pid, client)
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
-        """See `HomeCalls`."""
+        """Send changes of the home to the client from now on (`HomeCalls.watch_for`)."""
         if self._workers is not None:
             self._workers.warm_up()  # a client that watches may well start a run
         return self._watch.add(client, context)
@@ -210,37 +213,37 @@ class HomeEngine(Workbench, HomeCalls):
         return self._watch.state()
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
-        """See `HomeCalls`."""
+        """Run the background services for the client, or pause them (`HomeCalls.host`)."""
         return self._hosting.ask(client, paused=paused)
 
     def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
-        """See `HomeCalls`."""
+        """Withdraw the client's request for the background services (`HomeCalls.stop_hosting`)."""
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
-        """Read the settings again; the background services are updated soon after."""
+        """Read the settings again, and soon after start or stop the background services as they require."""
         self.parts.forget_settings()
         self._hosting.apply_settings()
 
     def run_host(
         self, purpose: str = WINDOW, *, progress: Callable[[HostStatus], None], cancel: threading.Event
     ) -> None:
-        """Host the background services until `cancel` is set, whatever the settings enable.
+        """Run the background services until `cancel` is set, even those that the settings do not enable.
 
-        Each state is reported. This runs in a process of its own, with the caller's keys; `purpose` describes
-        it to other processes. Windows share a host instead; see `host`.
+        `progress` gets each new state. This call runs in a process of its own, with the caller's keys;
+        `purpose` tells other processes why. Windows do not call this: they share one host (see `host`).
         """
         Host(self.parts, purpose=purpose).run(progress, cancel)
 
     def rescan(self, reason: str) -> None:
-        """See `HomeCalls`."""
+        """Compare all watched files with the disk (`HomeCalls.rescan`)."""
         self._watch.rescan(reason)
 
     def start_history(self) -> None:
-        """See `Workbench.start_history`.
+        """Bring the history of the home up to date (`Workbench.start_history`).
 
-        A new history, or that of a large home, is updated in a separate process, because in this one it would
-        block the views for seconds.
+        If the history is new or the home is large, a separate process does this, because in this process it
+        would block the views for seconds.
         """
         if self._workers is not None and (
             self.parts.snapshots.history.head() is None
@@ -257,9 +260,9 @@ class HomeEngine(Workbench, HomeCalls):
         super().start_history()
 
     def feed_catalogue(self, *, progress: Callable[[int], None], cancel: threading.Event) -> None:
-        """Read the whole home into the catalogue.
+        """Read the whole home into the catalogue, which is the index of the search.
 
-        Progress is the number of files read so far.
+        `progress` gets the number of files read so far. Raises `CallStopped` once `cancel` is set.
         """
         try:
             feed_catalogue(self.parts, None, UpdateObserver(cancel.is_set, progress))
@@ -267,7 +270,7 @@ class HomeEngine(Workbench, HomeCalls):
             raise CallStopped from None
 
     def names(self, context: ScopeContext) -> MemoryView:
-        """See `HomeCalls`."""
+        """Return the trees of the three scopes, made without opening a file (`HomeCalls.names`)."""
         return self.view(context, names_only=True)
 
     def refresh(
@@ -280,7 +283,7 @@ class HomeEngine(Workbench, HomeCalls):
         marks: bool = False,
         client: ClientConnection = NOBODY,
     ) -> HomeUpdate:
-        """See `HomeCalls`."""
+        """Return the parts of a context's views that `changes` affect (`HomeCalls.refresh`)."""
         touched = None if changes is None else self.relevant(context, changes)
         every = everything or touched is None
         info = self.contents() if touched is not None and touched.contents else None
@@ -303,9 +306,9 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> TreesUpdate:
         """Return the trees of the three scopes of a context.
 
-        `known`: the serial of the trees that the client already has; if it is the latest, only the changes
-        since then are returned. `dirty`: the changed paths; if given, only these are read again, provided
-        that this context was sent to the client before.
+        `known`: the serial of the trees that the client already has; if they are the latest ones that it got,
+        only the differences are returned. `dirty`: the changed paths; if given, only these are read again,
+        provided that trees of this context were sent to the client before.
         """
         with self._sending:
             had, before = self._sent.get(client, (0, None))
@@ -326,7 +329,7 @@ class HomeEngine(Workbench, HomeCalls):
         check: Callable[[], None] = no_check,
         client: ClientConnection = NOBODY,
     ) -> LintResult:
-        """See `HomeCalls`."""
+        """Return the findings of `lint` for the trees that the client has (`HomeCalls.findings`)."""
         with self._checking:
             return self.lint.look(
                 self._sent_view(context, client),
@@ -337,17 +340,18 @@ class HomeEngine(Workbench, HomeCalls):
             )
 
     def _sent_view(self, context: ScopeContext, client: ClientConnection) -> MemoryView:
-        """Return the trees of a context that were last sent to the client; the present ones if none were."""
+        """Return the trees of a context as last sent to the client; if none were sent, read them now."""
         view = self._sent.get(client, (0, None))[1]
         return view if view is not None and view.context == context else self.view(context)
 
     def gather_context(
         self, context: ScopeContext, times: tuple[int, ...], *, client: ClientConnection = NOBODY
     ) -> GatheredContext:
-        """Gather the facts from which the agent's context can be computed for any of `times`.
+        """Gather the facts from which the agent's context can be computed for any time in `times`.
 
-        The context at the first time is marked as seen. The trees are those that were last sent to the
-        client.
+        The agent's context is the text that it would load if it started at that time. The one for `times[0]`
+        is stored as seen; the result contains the one that was seen before. The facts are based on the trees
+        that were last sent to the client.
         """
         # Late: a client needs the signature only.
         from reverie.context.glances import Glances
@@ -364,7 +368,7 @@ class HomeEngine(Workbench, HomeCalls):
     def loaded(
         self, context: ScopeContext, *, client: ClientConnection = NOBODY
     ) -> Mapping[str, LoadState] | None:
-        """See `HomeCalls`."""
+        """Return how much of each memory the agent would load if it started now (`HomeCalls.loaded`)."""
         from reverie.context.recipes import AGENTS, loaded  # late, as above
 
         if self.parts.home.kind not in AGENTS:
@@ -376,7 +380,10 @@ class HomeEngine(Workbench, HomeCalls):
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
     ) -> ContextFacts:
-        """Gather the facts of a context. The caller must hold `_gathering`."""
+        """Return the facts about the agent's context at `times`, reusing those gathered before.
+
+        The caller must hold the lock `_gathering`.
+        """
         from reverie.context.gather import gather  # late, as above
 
         view, before = self._sent_view(context, client), self._gathered
@@ -386,7 +393,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._gathered
 
     def forget_client(self, *, client: ClientConnection = NOBODY) -> None:
-        """See `HomeCalls`."""
+        """Release the resources that this home holds for the client (`HomeCalls.forget_client`)."""
         if client is not NOBODY:
             client.homes.discard(self)
         self._hosting.forget(client)
@@ -399,11 +406,11 @@ class HomeEngine(Workbench, HomeCalls):
 
 
 class ProfileEngine:
-    """All homes of one profile.
+    """All open homes of one profile, and the clients of the engine.
 
-    `on_idle` is called when the last client has left. Runs are carried out by `workers`, or in this process
-    if there are none. `is_worker`: this process carries out one run, with the environment that is sent with
-    the call.
+    `on_idle` is called when the last client has left. `workers` carry out runs in separate processes; None:
+    this process carries them out. `is_worker`: this process is such a worker; before its run, it sets the
+    environment variables that come with the call.
     """
 
     def __init__(
@@ -441,13 +448,13 @@ class ProfileEngine:
             return True
 
     def begin_to_end(self) -> bool:
-        """Stop accepting clients if none is connected; return whether that is so."""
+        """Stop accepting new clients, unless one is connected; return whether the engine can end."""
         with self._lock:
             self._ends = not self._clients
             return self._ends
 
     def leave(self, client: ClientConnection) -> None:
-        """Remove a client; release the resources held for it."""
+        """Remove a client; release everything that its homes, the search and the log hold for it."""
         try:
             # All at the same time, because the services of a home may take a while to end.
             threads = [
@@ -477,9 +484,9 @@ class ProfileEngine:
     def target(
         self, root: Path, home_id: str, client: ClientConnection = NOBODY
     ) -> HomeEngine | EngineServices:
-        """Return the object whose methods a call names.
+        """Return the object to which a call is addressed: a home, or `services` if `home_id` is empty.
 
-        The home is kept open for the client. Raises `UserError`.
+        The home is opened if necessary, and kept open for the client. Raises `UserError`.
         """
         if not home_id:
             return self.services
@@ -490,7 +497,8 @@ class ProfileEngine:
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """Carry out a run in a separate process; return its encoded result.
 
-        Returns None if the call is not a run or there are no workers. Raises `UserError`.
+        Returns None if the call does not start a run, or if there are no workers; the caller then calls the
+        method in this process. Raises `UserError`.
         """
         if not call.home_id or call.method not in RUNS:
             return None
@@ -508,9 +516,10 @@ class ProfileEngine:
         return self._workers.run(control, home.parts.run_dependencies)
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """Return an open home.
+        """Return the home at `root`, opening it if necessary.
 
-        Raises `Unavailable` if another home is at its path now.
+        Raises `Unavailable` if the home there does not have the id `home_id`, because it was replaced by
+        another one.
         """
         found = self._homes.get((root, home_id))
         if found is None:
@@ -525,7 +534,10 @@ class ProfileEngine:
         return found
 
     def close(self) -> None:
-        """Disconnect every client, and wait until their homes are no longer watched."""
+        """Disconnect every client, and end the index and the workers.
+
+        Waits up to three seconds until all clients have left and their homes are no longer watched.
+        """
         for client in list(self._clients):
             client.channel.shut()
         self._left.wait(CLOSE_S)
@@ -557,7 +569,7 @@ class ProfileEngine:
 
 
 class EngineServices(EngineCalls):
-    """The calls that concern the engine itself, not one home."""
+    """The implementation of `EngineCalls`: the calls that concern the engine itself, not one home."""
 
     def __init__(self, engine: ProfileEngine) -> None:
         self._engine = engine
@@ -565,26 +577,26 @@ class EngineServices(EngineCalls):
         self._lock = threading.Lock()
 
     def _read_settings(self) -> Settings:
-        """Read the settings file."""
+        """Return the settings of the profile, read from their file."""
         # Late, because it loads pydantic, and clients import this module.
         from reverie.settings import load_settings
 
         return load_settings(self._engine.profile.settings_file)[0]
 
     def open(self, path: Path, *, client: ClientConnection = NOBODY) -> Opened:
-        """See `EngineCalls`."""
+        """Open the home at `path` and keep it open for the client (`EngineCalls.open`)."""
         home = self._engine.open(path)
         home.keep_for(client)
         info = home.contents()
         return Opened(info, home.parts.home.caps, home.facts, home.recent_workspace(info))
 
     def forget_settings(self) -> None:
-        """See `EngineCalls`."""
+        """Make every open home read the settings again (`EngineCalls.forget_settings`)."""
         for home in self._engine.open_homes():
             home.follow_settings()
 
     def set_debug(self, on: bool, *, client: ClientConnection = NOBODY) -> None:
-        """See `EngineCalls`."""
+        """Turn the debug log on or off for the client (`EngineCalls.set_debug`)."""
         with self._lock:
             before = bool(self._debugging)
             (self._debugging.add if on and not has_left(client) else self._debugging.discard)(client)
@@ -592,15 +604,15 @@ class EngineServices(EngineCalls):
                 set_debug(bool(self._debugging) or wanted_level(os.environ) == logging.DEBUG)
 
     def find_homes(self) -> DiscoveredHomes:
-        """See `EngineCalls`."""
+        """Return the agents' homes of this user (`EngineCalls.find_homes`)."""
         return look_for_homes()
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """See `EngineCalls`."""
+        """Return the stores in the projects that these homes list (`EngineCalls.find_stores`)."""
         return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str, *, client: ClientConnection = NOBODY) -> Opened:
-        """See `EngineCalls`."""
+        """Open the home at `path` as a known home that was moved there (`EngineCalls.adopt`)."""
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
         return self.open(path, client=client)
 
@@ -614,7 +626,7 @@ class EngineServices(EngineCalls):
         cancel: threading.Event,
         client: ClientConnection = NOBODY,
     ) -> SearchAnswer:
-        """See `EngineCalls`."""
+        """Search for `text` in the open homes with these ids (`EngineCalls.search`)."""
         # By id: if a home was moved, the one at its latest path is searched.
         opened = {home.home_id: home.parts for home in self._engine.open_homes() if home.home_id in homes}
         try:

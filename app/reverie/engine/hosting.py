@@ -1,17 +1,17 @@
 """Hosts the background services of a home for all clients that request them.
 
-Services run while at least one client has requested them, none of these clients has paused them, and the
-settings enable them; they end with the last of these clients. The host is a process of its own, so that a
-busy run does not slow down views or searches; it has its own watcher for the files that it needs, such as
-transcripts. If the process dies, its unfinished runs are recovered, and it is started again.
+Services run while three conditions hold: at least one client has requested them, none of these clients has
+paused them, and the settings enable them. The host is a process of its own, so that a busy run does not slow
+down views or searches. It has its own watcher for the files that the services need, such as transcripts. If
+the process dies, its unfinished runs are recovered, and it is started again.
 
-`reverie watch` hosts a home without this module: it also calls `run_host`, and so gets a process of its own,
-for which the settings need not enable a service. Of the two processes, the one that holds the lease of the
-home hosts it.
+`reverie watch` hosts a home without this module: it calls `HomeEngine.run_host` directly, which also runs in
+a process of its own but does not require that the settings enable a service. If both processes exist, the one
+that holds the lease of the home hosts it.
 
-Threading: starting a host returns at once, stopping one blocks for up to about three seconds, and they
-exclude each other; a client gets the states in their order. Failure: a problem of the host is in its status
-and in Activity, and is tried again.
+Threading: starting a host returns at once; stopping one blocks for up to about three seconds; starts and
+stops exclude each other. A client gets the states in their order. Failure: a problem of the host is shown in
+its status and in Activity, and the host is started again.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ FAILED = phrase("The background services failed and will be restarted. The log h
 
 
 class HomeHost:
-    """The host of one home for the clients that request it.
+    """The host of one home's background services, for the clients that request them.
 
-    Without `workers` it runs in this process.
+    `workers` run the host in a process of its own; None: it runs in this process.
     """
 
     def __init__(self, parts: HomeContainer, workers: RunProcesses | None = None) -> None:
@@ -53,9 +53,9 @@ class HomeHost:
         self._status = HostStatus("stopped")
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
-        """Host the services for this client from now on, or pause them while `paused`.
+        """Request the background services for this client, or pause them if `paused`.
 
-        Returns the state as this client sees it.
+        Returns the state as this client sees it (`_seen_by`).
         """
         with self._lock:
             # `forget` was already called for a client that has left.
@@ -65,7 +65,7 @@ class HomeHost:
             return self._seen_by(client, self._status)
 
     def forget(self, client: ClientConnection) -> None:
-        """Stop hosting for this client; if it has paused the services, end that pause."""
+        """Withdraw this client's request; if the client has paused the services, the pause ends."""
         with self._lock:
             if self._paused.pop(client, None) is not None:
                 self._apply_quietly()
@@ -104,7 +104,7 @@ class HomeHost:
         self._thread.start()
 
     def _stop(self) -> None:
-        """End the host and its runs, if it is started."""
+        """End the host and its runs, and wait for that; does nothing if the host is not running."""
         control, self._control = self._control, None
         if control is not None:
             control.stop()
@@ -144,9 +144,10 @@ class HomeHost:
             client.tell(HostChanged(self._parts.home.root, self._seen_by(client, status)))
 
     def _seen_by(self, client: ClientConnection, status: HostStatus) -> HostStatus:
-        """Return the state as one client sees it.
+        """Return `status` as one client sees it.
 
-        A client that has not paused the services sees that another client has.
+        If another client has paused the services, a client that has not paused them gets a status that says
+        so.
         """
         if self._held_up and not self._paused.get(client, True):
             return HostStatus("waiting", message=PAUSED_ELSEWHERE)

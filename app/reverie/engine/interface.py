@@ -47,7 +47,10 @@ if TYPE_CHECKING:
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed; a part that has not changed is None."""
+    """The parts of one context's views that have changed; a part that has not changed is None.
+
+    The parts are the contents of the home, the trees, the footer and the state of the watcher.
+    """
 
     info: HomeInfo | None
     """The list of the home."""
@@ -73,16 +76,17 @@ class HomeCalls(HomeServices):
     def activity() -> type[ActivityService]:
         """Return the activity service.
 
-        A run of another client is not marked `ours` for the caller.
+        It marks a run as `ours` only if the calling client started it.
         """
         from reverie.services import activity as module
 
         return module.ActivityService
 
     def context(self, workspace_id: str | None, project_path: str | None) -> ScopeContext:
-        """Return the context of a workspace, else of a project, else of the global memory only.
+        """Return the context of a workspace, or of a project, or of the global memory only.
 
-        An argument of None means that there is no such part.
+        If `workspace_id` is None, the project counts; if both are None, the context has the global memory
+        only.
         """
 
     def names(self, context: ScopeContext) -> MemoryView:
@@ -99,15 +103,15 @@ class HomeCalls(HomeServices):
     ) -> HomeUpdate:
         """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
 
-        `known`: the serial of the trees that the client already has; if it is the latest, only the changes
-        since then are sent. `everything`: read all parts again. `marks`: include the trees, with their seen
-        marks, even if no change affects them.
+        `known`: the serial of the trees that the client already has; if they are the latest, only the
+        differences are sent. `everything`: read all parts again from disk. `marks`: include the trees even if
+        no change affects them, because the marks of seen memories in them may have changed.
         """
 
     def status(self, context: ScopeContext) -> StatusView:
-        """Return the footer of a context; see `Workbench.status`.
+        """Return the footer of a context: consolidations, harvests and problems (`Workbench.status`).
 
-        A run that another client started is not marked `ours` for the caller.
+        It marks the run as `ours` only if the calling client started it.
         """
 
     def watch_for(self, context: ScopeContext | None) -> WatchState:
@@ -119,7 +123,8 @@ class HomeCalls(HomeServices):
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet; see `Workbench.learn_titles`.
 
-        Returns whether any title was read, and the list of the home if that changed it, else None.
+        Returns two items: whether any title was read, and the new contents of the home if the titles changed
+        them, else None.
         """
 
     def host(self, paused: bool) -> HostStatus:
@@ -147,7 +152,8 @@ class HomeCalls(HomeServices):
     ) -> LintResult:
         """Return the findings of `lint` for the trees of a context that were last sent to the client.
 
-        `dirty`: changed paths, which are read again.
+        `dirty`: the paths that have changed since the last check; only these files are read again. `check`
+        may raise to stop.
         """
 
     def loaded(self, context: ScopeContext) -> Mapping[str, LoadState] | None:
@@ -166,7 +172,7 @@ class HomeCalls(HomeServices):
         """Read one memory for the editor; see `Workbench.read`."""
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Return the actor who wrote a content of a memory or companion, empty if unknown.
+        """Return the actor who wrote this content of a memory or companion; "" if unknown.
 
         For the arguments see `services.unseen.author_of`.
         """
@@ -184,7 +190,7 @@ class HomeCalls(HomeServices):
         """Write a note to the agent and return its memory path; see `Workbench.add_note`."""
 
     def undo(self, undo: Undo) -> str:
-        """Undo a change by hand and return a message about it; see `Workbench.undo`."""
+        """Undo an edit that a person made; return a message about the result (see `Workbench.undo`)."""
 
     def start_dream(
         self,
@@ -195,7 +201,7 @@ class HomeCalls(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Consolidate by hand and return the result; see `Workbench.start_dream`.
+        """Run a consolidation that a person requested, and return its result; see `Workbench.start_dream`.
 
         `progress` gets each step; setting `cancel` ends the run.
         """
@@ -204,10 +210,13 @@ class HomeCalls(HomeServices):
         """Return the newest runs of this home, at most `limit`, or all if it is None."""
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo a run, or only the files and hunks in `part`; see `Workbench.revert`."""
+        """Undo a run, or only the files and hunks in `part`; see `Workbench.revert`.
+
+        Returns the record of this undo, which is itself a run.
+        """
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """Undo a run as `revert` does; return an `Undo` that applies it again."""
+        """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again."""
 
 
 class EngineCalls:
@@ -221,10 +230,13 @@ class EngineCalls:
         return module.ModelsWithoutHome
 
     def open(self, path: Path) -> Opened:
-        """Open the home at `path` if it is not open yet; return its facts."""
+        """Open the home at `path` if it is not open yet; return its contents, capabilities and facts."""
 
     def adopt(self, path: Path, known_id: str) -> Opened:
-        """Open the home at `path` as the known home `known_id` that was moved there, with its history."""
+        """Open the home at `path` as the known home `known_id`, because that home was moved there.
+
+        The home keeps its history. Returns the same as `open`.
+        """
 
     def find_homes(self) -> DiscoveredHomes:
         """Return the agents' homes of this user, together with the places that could not be searched."""
@@ -252,9 +264,9 @@ class EngineCalls:
     ) -> SearchAnswer:
         """Search for `text` in the homes with these ids; return the hits, best first.
 
-        `place`: the place that the person views, whose notes come first among equally good ones; None: there
-        is no such place. `progress` gets the intermediate results of a search for a pattern. If the answer is
-        not `complete`, `IndexChanged` announces when to search again.
+        `place`: the place that the person views, whose notes come first among equally good ones; None: no
+        place comes first. `progress` gets the intermediate results of a search for a pattern. If the answer
+        is not `complete`, the index is being updated; search again after the event `IndexChanged`.
         """
 
 

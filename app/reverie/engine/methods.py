@@ -1,11 +1,13 @@
 """The methods that an engine offers: the public methods of an ordinary typed class, by name and signature.
 
-The class is the workbench of a home, whose larger subjects are services of their own (`timeline.page`). A
-window reads the signatures in `engine.interface`, so that it loads nothing of the engine. A method is not
-offered if its values cannot be sent, or if it uses a type that its module imports for type checkers only; a
-test holds the list of the offered ones. Parameters with the names in `LOCAL` are not sent; each end has its
-own: `progress` is called with each progress value; once the result is no longer wanted, the event `cancel` is
-set and `check` raises; `client` is the connection of the caller.
+The class is the workbench of a home. Its larger subjects are services, which are attributes of it, so a
+method has a dotted name such as `timeline.page`. A window reads the signatures from `engine.interface`, so
+that it need not import the engine. A method is not offered if its values cannot be sent, or if it uses a type
+that its module imports for type checkers only; a test contains the list of all offered methods.
+
+Parameters with the names in `LOCAL` are not sent; each end has its own. `progress` is called with each
+progress value. Once the result is no longer wanted, the event `cancel` is set and `check` raises. `client` is
+the connection of the caller.
 
 Threading: pure. Failure: `WireError` for arguments that the method does not have.
 """
@@ -44,13 +46,13 @@ class Method(Struct, frozen=True):
     is_property: bool = False
 
     def named(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all arguments by name, local ones included."""
+        """Return all arguments of a call by name, including the local ones, which are not sent."""
         if len(arguments) > len(self.order):
             raise TypeError(f"{self.name} takes {len(self.order)} arguments")
         return dict(zip(self.order, arguments, strict=False)) | dict(named)
 
     def unpack(self, data: bytes) -> dict[str, Any]:
-        """Decode the arguments of a call; return them by name. Raises `WireError`."""
+        """Decode the arguments of a call; return them by name. Raises `WireError` if they do not fit."""
         given = decode(data, self.arguments)
         return {
             name: value
@@ -61,9 +63,10 @@ class Method(Struct, frozen=True):
 
 @functools.cache
 def method_of(interface: type, name: str) -> Method | None:
-    """Return the method with a dotted name; None if `interface` does not offer it.
+    """Return the signature of the method `name`; None if `interface` does not offer it.
 
-    Imports only the services in that name.
+    `name` is dotted if the method belongs to a service, as in `timeline.page`. Of the services, only those in
+    `name` are imported.
     """
     first, _dot, rest = name.partition(".")
     member = None if first.startswith("_") else inspect.getattr_static(interface, first, None)
@@ -80,7 +83,7 @@ def method_of(interface: type, name: str) -> Method | None:
 
 
 def is_service(interface: type, name: str) -> bool:
-    """Return whether a dotted name is that of a service."""
+    """Return whether the dotted `name` is that of a service of `interface`, not of a method."""
     first, _dot, rest = name.partition(".")
     member = inspect.getattr_static(interface, first, None)
     if not isinstance(member, LazyService):

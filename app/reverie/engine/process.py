@@ -73,7 +73,7 @@ It is shorter than the time that a worker gets to end.
 class EngineRuns(Busy):
     """Raised if another process is already the engine of this profile.
 
-    `pid` is 0 if that engine does not respond.
+    `pid` is the id of that process, or 0 if it does not respond.
     """
 
     def __init__(self, pid: int) -> None:
@@ -87,10 +87,10 @@ def serve(
     linger_s: float = LINGER_S,
     nobody_s: float = NOBODY_S,
 ) -> None:
-    """Run the engine of `profile` until no client needs it.
+    """Run the engine of `profile` in this process until no client needs it.
 
-    It ends if no client came for `nobody_s`, or the last one left `linger_s` ago. `ready` is called once the
-    engine can be reached. Raises `EngineRuns`.
+    It ends if no client has connected for `nobody_s` seconds after the start, or `linger_s` seconds after the
+    last client has left. `ready` is called once clients can connect. Raises `EngineRuns`.
     """
     make_secret(profile)
     file = engine_lock(profile)
@@ -108,10 +108,11 @@ def serve(
 
 
 def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: float = NOBODY_S) -> int:
-    """Run `serve` in a detached process; return the exit code, 0 once the engine can be reached.
+    """Run `serve` in a new process that is detached from this one.
 
-    For the arguments see `serve`. The process that starts an engine does not remain its parent. So the engine
-    continues for other clients if that process ends, and a process that continues need not reap a dead child.
+    In this process, returns the exit code once clients can connect (0), or once the engine has failed (1).
+    For the arguments see `serve`. The process is detached so that the engine continues for other clients
+    after its starter has ended, and so that a starter that goes on need not reap a dead child.
     """
     answer, telling = os.pipe()
     if os.fork():
@@ -153,9 +154,10 @@ def _engine_of(profile: Profile, on_idle: Callable[[], None] = lambda: None) -> 
 
 
 def serve_worker(profile: Profile) -> NoReturn:
-    """Run a worker: carry out the requests of one engine until that engine is gone.
+    """Run as a worker: carry out the requests of one engine until that engine is gone.
 
-    Then the process ends at once, even in the middle of a run.
+    The engine started this process and sends the requests over its standard input. Once the engine is gone,
+    the process ends at once, even in the middle of a run.
     """
     _serve_one(ProfileEngine(profile, system_clock, is_worker=True))
     for thread in threading.enumerate():
@@ -205,9 +207,10 @@ def _serve_socket(profile: Profile, ready: Callable[[], None], linger_s: float, 
 
 
 def _listening(profile: Profile) -> tuple[socket.socket, Path]:
-    """Open a socket at the first place of `socket_places` that this user can own; return it and its path.
+    """Open the engine's socket at the first usable path of `socket_places`; return the socket and its path.
 
-    The socket of a dead engine is replaced. Raises the `UserError` of the first place if there is none.
+    A path is usable if its folder belongs to this user. The socket of a dead engine is replaced. If no path
+    is usable, raises the `UserError` of the first one.
     """
     refusal: UserError | None = None
     for path in socket_places(profile):
@@ -287,7 +290,10 @@ def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Ev
 
 
 def inline_channel(engine: ProfileEngine) -> Channel:
-    """Return a channel to an engine in this process. It works like a channel between processes."""
+    """Connect to an engine in this process and return the client's end of the channel.
+
+    Messages are encoded as between two processes.
+    """
     ours, theirs = socket.socketpair()
     client = ClientConnection(socket_channel(theirs, FromClient), engine)
     threading.Thread(target=client.serve, name="reverie-client", daemon=True).start()
@@ -302,9 +308,10 @@ def _log_dead_thread(of: threading.ExceptHookArgs) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run `reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, as this program starts itself.
+    """Run `reverie _engine CONFIG DATA CACHE STATE [--stdio|--worker]`, and return the exit code.
 
-    Returns the exit code.
+    Reverie starts its own engines and workers with this command. The first four arguments are the folders of
+    the profile.
     """
     profile = Profile(*map(Path, arguments[:4]))
     threading.excepthook = _log_dead_thread

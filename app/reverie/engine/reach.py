@@ -1,13 +1,13 @@
-"""Reaching an engine of this machine.
+"""Connections to an engine on this machine.
 
-The engine of a profile is reached through its socket and started if necessary; an engine that serves only
-this process is reached through its standard streams.
+The engine of a profile is reached through its socket, and started if necessary. An engine that serves only
+this process is reached through its standard input and output.
 
-Where an engine listens follows from the profile and from the environment (`engine_name`): processes that see
-other homes, or have other keys, have another engine.
+The path of the socket depends on the profile and on the environment (`engine_name`): processes that find
+other homes, or have other keys, use another engine.
 
 Threading: everything that connects blocks; any thread but the GUI's. Failure: `Unavailable` if no engine can
-be started or reached, with its output.
+be started or reached, with the output of the engine.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ Variables that only the settings name are not included.
 
 
 def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
-    """Return the name of the engine for a profile and an environment.
+    """Return the name of the engine for a profile and an environment; it is part of the path of the socket.
 
-    It follows from the variables that name the agents' homes and from those of the model services. Any user
-    can read the path of a socket, so the name is made with a secret of the profile; otherwise keys and
-    passwords could be guessed from the name. The first engine makes the secret (`make_secret`); before that,
-    no engine has the returned name.
+    It depends on the variables that name the agents' homes and on those with the keys of model services. Any
+    user can read the path of a socket, so the name also depends on a secret of the profile; otherwise keys
+    and passwords could be guessed from the name. The first engine creates the secret (`make_secret`). Without
+    a secret, the returned name is one that no engine uses.
     """
     counted = sorted(
         (name, value)
@@ -69,8 +69,8 @@ def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
 def make_secret(profile: Profile) -> None:
     """Create the secret of `engine_name` unless it exists.
 
-    It is the target of a symbolic link, because a link is created atomically and by one process only. On a
-    disk without such links, or a full one, there is no secret. Raises `UserError`.
+    The secret is the target of a symbolic link, because only one process can create a link, and does so
+    atomically. On a full disk, or one without symbolic links, no secret is created. Raises `UserError`.
     """
     profile.ensure(profile.locks)
     with contextlib.suppress(OSError):
@@ -105,9 +105,9 @@ def socket_places(profile: Profile) -> list[Path]:
 
 
 def make_ours(path: Path) -> None:
-    """Create the folder of a socket, or check that it belongs to this user and is not a link.
+    """Create the folder of the socket `path`, or check that it belongs to this user and is not a link.
 
-    Raises `UserError`.
+    Raises `UserError` if it cannot be used.
     """
     if is_link(path.parent):
         raise Unavailable(f"{path.parent} is a symbolic link, and its target could change at any time.")
@@ -117,8 +117,8 @@ def make_ours(path: Path) -> None:
 def is_ours(connection: socket.socket) -> bool:
     """Return whether the process at the other end of a connected socket belongs to this user.
 
-    If the system does not report that user, only the modes of the folder and the socket protect the
-    connection.
+    On a system that does not report the user of that process, returns True: there, only the permissions of
+    the folder and the socket protect the connection.
     """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
@@ -159,9 +159,9 @@ def connect(
 
 
 def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
-    """Start an engine for this client alone; return a channel over its standard streams.
+    """Start an engine for this client alone; return a channel over the engine's standard input and output.
 
-    `program`: the command of another `reverie` than this one. Raises `Unavailable`.
+    `program`: the command of another `reverie`; empty: this one. Raises `Unavailable`.
     """
     try:
         process = ChildProcess([*engine_command(profile, program), "--stdio"])
@@ -171,10 +171,10 @@ def stdio_channel(profile: Profile, program: Sequence[str] = ()) -> Channel:
 
 
 def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
-    """Return a channel over the standard streams of a process that is, or leads to, an engine.
+    """Return a channel over the standard input and output of an engine, or of a program that connects to one.
 
-    When the channel is closed, the process ends; after `end_s` seconds it is killed, which is logged with
-    `level`.
+    When the channel is closed, the process is ended. If it has not ended after `end_s` seconds, it is killed,
+    and this is logged with the level `level`.
     """
 
     # Closing waits for a message in transit, which a process that does not read would block.
@@ -201,7 +201,7 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
 
 
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:
-    """Return a channel over a connected socket; for `incoming` see `Channel`."""
+    """Return a channel over a connected socket; `incoming` is the union of the messages it may receive."""
 
     reader, writer = connection.makefile("rb"), connection.makefile("wb")
 
@@ -214,10 +214,10 @@ def socket_channel(connection: socket.socket, incoming: object) -> Channel:
 
 
 def reach(profile: Profile) -> Channel:
-    """Return a channel to the running engine of `profile`.
+    """Return a channel to the running engine of `profile`; never start one.
 
-    Raises `Unavailable` if there is no engine, or only one of another user, to which the keys of models must
-    not be sent.
+    Raises `Unavailable` if no engine of this user runs. An engine of another user is not used, because the
+    keys of models must not be sent to it.
     """
     refusal: OSError | None = None
     for place in socket_places(profile):

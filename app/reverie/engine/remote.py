@@ -1,12 +1,12 @@
-"""Reaching an engine on another machine over the standard streams of the system's `ssh`.
+"""Connections to an engine on another machine, over the standard input and output of the system's `ssh`.
 
 `ssh` uses the person's own configuration, agent and known hosts. It must not prompt, because there is no
-terminal. After a failure that a person must fix, no attempt is made for a minute, because a machine may block
-clients that try too often.
+terminal. After a failure that only a person can fix, no attempt is made for a minute, because a machine may
+block clients that try too often.
 
-Threading: `connect` blocks until `ssh` has started, and the greeting of `engine.client` until the machine
-responds; any thread but the GUI's. Failure: `Unavailable`; `RemoteMachine.explain` returns the reason why a
-machine cannot be used, in sentences, derived from the last kilobytes of the output of `ssh`.
+Threading: `connect` blocks until `ssh` has started; the first message of `engine.client` then blocks until
+the machine responds; any thread but the GUI's. Failure: `Unavailable`. `RemoteMachine.explain` returns an
+error with the reason in sentences, derived from the last kilobytes of the output of `ssh`.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ _COMMAND = """exec sh -c 'PATH="$PATH:$HOME/.local/bin" exec reverie engine --st
 
 
 def ssh_command(address: MachineAddress, program: Sequence[str] = ("ssh",)) -> list[str]:
-    """Return the command that runs on this machine to start an engine on the other one.
+    """Return the local command that starts an engine on the machine at `address` through `ssh`.
 
-    `program`: the command for `ssh`, with its first arguments.
+    `program`: the command of `ssh`, with its first arguments.
     """
     port = ("-p", str(address.port)) if address.port else ()
     return [*program, *_OPTIONS, *port, "--", address.name, _COMMAND]
 
 
 class RemoteMachine:
-    """Another machine, reached through `ssh`.
+    """Another machine with an engine, reached through `ssh`.
 
-    `program`: the command for `ssh`.
+    `program`: the command of `ssh`, with its first arguments.
     """
 
     def __init__(self, address: MachineAddress, program: Sequence[str] = ("ssh",)) -> None:
@@ -94,9 +94,10 @@ class RemoteMachine:
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:
-        """Return the error for the last channel that `connect` returned; the channel must be closed.
+        """Return the error that tells why the channel that `connect` last returned has failed.
 
-        `failure`: the reason why the greeting failed; None if the connection was lost later.
+        The channel must be closed. `failure`: the failure of the first messages (`Hello` and its reply); None
+        if the connection was lost later.
         """
         if failure is None:
             return self._lost("") if self._last is None else _again(self._last)

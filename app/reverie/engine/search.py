@@ -1,14 +1,15 @@
-"""Search over the open homes, and the thread that keeps the catalogue up to date.
+"""The search over the open homes, and the thread that keeps its index, the catalogue, up to date.
 
 A home is read into the catalogue when it is first watched or searched: completely at first, then only the
-changes that its watcher reports. Clients get `IndexChanged` when an update of a home starts, while it reads,
-and when it ends.
+changes that its watcher reports. Clients get `IndexChanged` when an update of a home starts, while it reads
+files, and when it ends.
 
-A search never waits for an update: it uses the present catalogue. A process of its own reads many files,
-because reading them here would block the views; the engine itself reads a few.
+A search never waits for an update: it uses the catalogue as it is. An update of many files is done in a
+separate process, because reading them here would block the views; the engine itself reads a few.
 
-Threading: every method from any thread; `search` blocks, the others return at once. Failure: a home that
-cannot be indexed is tried again with the next change, and named in the `problems` of an answer.
+Threading: every method from any thread; `search` blocks, `wait` and `close` may, the others return at once.
+Failure: if a home cannot be indexed, the next change tries again; until then, the home is named in the
+`problems` of each answer.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ _STOP_S = 2.0
 
 
 class EngineSearch:
-    """The catalogue of all homes of an engine.
+    """The search index (the catalogue) of all homes of an engine.
 
-    `tell` sends an event to every client. `workers` read large homes; without workers the engine reads
-    everything itself.
+    `tell` sends an event to every client. `workers` index large homes in separate processes; None: the engine
+    indexes every home itself.
     """
 
     def __init__(self, tell: Callable[[IndexChanged], None], workers: RunProcesses | None = None) -> None:
@@ -62,7 +63,7 @@ class EngineSearch:
         self._retried: dict[ClientConnection, str] = {}
 
     def add(self, parts: HomeContainer) -> None:
-        """Index a home completely and soon, because it was not watched until now."""
+        """Add a home that was not watched until now; it is indexed completely within a few seconds."""
         self._service.add(parts)
         self._update_in(FIRST_S)
 
@@ -71,7 +72,7 @@ class EngineSearch:
         self._service.remove(home_id)
 
     def note(self, home_id: str, changes: Changes) -> None:
-        """Update the index after changes of a home."""
+        """Update the index of a home with these changes, soon."""
         self._service.note(home_id, changes)
         # A home that was not read yet is read completely, which need not start early.
         self._update_in(FIRST_S if home_id in self._service.unread() else 0)
@@ -86,10 +87,11 @@ class EngineSearch:
         stop: Callable[[], bool],
         report: Callable[[SearchAnswer], None],
     ) -> SearchAnswer:
-        """See `SearchService.search`.
+        """Search the homes; for the arguments and the result see `SearchService.search`.
 
-        Homes that are not up to date are indexed at once; if a client repeats a search, this happens only the
-        first time. Raises `SearchStopped`.
+        Homes whose index is not up to date are indexed right after the search; if the client repeats the same
+        search, that is not done again. `stop` returns True once the result is no longer wanted; then
+        `SearchStopped` is raised.
         """
         for parts in homes:
             if not self._service.has(parts):
@@ -105,11 +107,11 @@ class EngineSearch:
         return answer
 
     def forget_client(self, client: ClientConnection) -> None:
-        """Release the resources held for a client that has left."""
+        """Forget the last search of a client that has left."""
         self._retried.pop(client, None)
 
     def close(self) -> None:
-        """End the update in progress; the next one continues from there. Repeated calls are harmless."""
+        """End the update in progress; the next engine continues with it. Repeated calls are harmless."""
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
@@ -182,8 +184,8 @@ class EngineSearch:
     def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
         """Read a home into the catalogue, in a separate process if there are many files.
 
-        `dirty`: the only paths that may have changed; None: unknown, so the whole home is read. A changed
-        directory counts as one file.
+        `dirty`: the paths that may have changed; None: unknown, so the whole home is read. A changed
+        directory counts as one file. `watcher` gets the progress and may stop the reading.
         """
         count = parts.catalogue.count(parts.home_id) if dirty is None else len(dirty)
         if self._workers is None or (count is not None and count <= FEW):

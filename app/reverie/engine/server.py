@@ -1,13 +1,12 @@
 """Serves the clients of an engine: carries out their calls and sends them events.
 
-One `ClientConnection` is one client. It may call the methods that the interface names
-(`engine.methods.Method`); a client that sends anything else is disconnected, because that is a fault or an
-attack.
+Each `ClientConnection` serves one client. The client may call the methods that the engine offers
+(`engine.methods`); a client that sends anything else is disconnected, because that is a fault or an attack.
 
 Threading: `serve` blocks its thread until the client has left; each call has its own thread. Sending to a
 client that does not read blocks only that client's calls; its events are merged meanwhile. Failure: a
-`UserError` and a bug are sent to the client that made the call; the calls of a client that has left are
-cancelled.
+`UserError` and the traceback of a bug are sent to the client that made the call; the calls of a client that
+has left are cancelled.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ LEAVE_S = 1.5
 
 
 class Nonsense(Exception):
-    """Raised if a client sends something that no client of ours sends; the client is disconnected."""
+    """Raised if a client calls an unknown method or sends wrong arguments; it is then disconnected."""
 
 
 class CallStopped(Exception):
@@ -61,10 +60,10 @@ class CallStopped(Exception):
 
 
 class CallControl:
-    """One call in progress.
+    """One call in progress, with the means to report its progress and to stop it.
 
-    `report` is called with its encoded progress. `client` is the connection that made it; None if the engine
-    itself did.
+    `report` is called with each encoded progress value. `client` is the connection that made the call; None
+    if the engine itself did.
     """
 
     def __init__(
@@ -90,9 +89,9 @@ class CallControl:
         self._act()
 
     def when_stopped(self, act: Callable[[], None]) -> None:
-        """Call `act` once the result is no longer wanted; at once if that is so already.
+        """Call `act` once the call is stopped; at once if it is stopped already.
 
-        It may be called more than once, on any thread.
+        `act` may be called more than once, on any thread. Only the last registered function is called.
         """
         self._act = act
         if self.cancel.is_set():
@@ -100,51 +99,58 @@ class CallControl:
 
 
 class RunProcesses(Protocol):
-    """The functions of `engine.workers.Workers` that an engine needs."""
+    """The methods of `engine.workers.Workers` that an engine needs."""
 
     def warm_up(self) -> None:
-        """Prepare for a run that may soon be wanted. Returns at once."""
+        """Start a process for a run that may soon be requested. Returns at once."""
 
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Carry out the run; return its encoded result."""
+        """Carry out the run of a call in a process; return its encoded result.
+
+        `home`: the home of the run, needed to recover the run if its process dies.
+        """
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
         """Carry out a run at the lowest priority; return its encoded result.
 
-        `home` is None if the run leaves nothing to recover.
+        `home`: as for `run`; None if the run changes nothing that would have to be recovered.
         """
 
     def is_for_another(self, pid: int, client: object) -> bool:
         """Return whether process `pid` is carrying out a run for a client other than `client`."""
 
     def close(self) -> None:
-        """End all runs."""
+        """End all processes; runs in progress fail."""
 
 
 class Server(Protocol):
-    """The functions of the engine that a connection needs."""
+    """The methods of `ProfileEngine` that the connection of a client needs."""
 
     def target(self, home: Path, home_id: str, client: ClientConnection) -> Any:
-        """Return the object whose methods are called: a home, or the engine if `home_id` is empty.
+        """Return the object to which a call is addressed: a home, or the engine if `home_id` is empty.
 
         Raises `UserError`.
         """
 
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
-        """Carry out a run in a separate process; return its encoded result, or None if the call is no run."""
+        """Carry out a run in a separate process; return its encoded result.
+
+        Returns None if the call must be carried out in this process, for example because it does not start a
+        run.
+        """
 
     def join(self, connection: ClientConnection) -> bool:
-        """Add a client; return False if it is too late because the engine is ending."""
+        """Add a client; return False if the engine is ending and accepts no client."""
 
     def leave(self, connection: ClientConnection) -> None:
         """Remove a client that has left."""
 
 
 class ClientConnection:
-    """One client of the engine.
+    """The engine's end of the connection to one client.
 
-    `pid`: a process on this machine that lives as long as the client does; 0: the process that the client
-    names in its greeting.
+    `pid`: the id of a process on this machine that lives as long as the client does; 0: use the process id
+    that the client sends in `Hello`.
     """
 
     def __init__(self, channel: Channel, server: Server, pid: int = 0) -> None:
@@ -267,7 +273,7 @@ class ClientConnection:
         return encode(member(**named, **{each: own[each] for each in method.local}))
 
     def tell(self, event: Event) -> None:
-        """Send an event soon, after the earlier ones; waiting events of the same kind are merged.
+        """Put an event into the client's queue; if one of the same kind and home is waiting, merge the two.
 
         Any thread; returns at once.
         """
@@ -313,7 +319,7 @@ For a call through a connection, the connection is passed instead.
 def has_left(client: ClientConnection) -> bool:
     """Return whether the client has left, so that nothing may be stored for it.
 
-    A call that stores something for its client checks this afterwards, because the client may have left in
-    between.
+    A call that stores something for its client checks this afterwards, because the client may have left after
+    the call began.
     """
     return client is not NOBODY and client.is_gone

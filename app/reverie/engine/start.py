@@ -1,6 +1,6 @@
-"""Starts an engine without waiting for it.
+"""Starts an engine without waiting until it can be reached.
 
-A window starts its engine before it loads Qt, so nothing of the engine is imported here.
+A window starts its engine before it loads Qt, so this module imports nothing of the engine.
 
 Threading: any thread. Failure: `wait` raises `Unavailable` with the output of the engine.
 """
@@ -17,7 +17,10 @@ START_S = 20.0
 
 
 def engine_command(profile: Profile, program: Sequence[str] = ()) -> list[str]:
-    """Return the command that starts this program, or another `reverie`, as an engine."""
+    """Return the command that starts an engine of `profile`.
+
+    `program`: the command of another `reverie`; empty: this program.
+    """
     # The engine has another working directory.
     places = [str(each.absolute()) for each in (profile.config, profile.data, profile.cache, profile.state)]
     return [*program, "_engine", *places] if program else own_command("_engine", *places)
@@ -30,14 +33,14 @@ class StartingEngine:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Start the engine. Raises `Unavailable`."""
+        """Start the engine with `command`. Raises `Unavailable` if the process cannot be started."""
         try:
             self._process = ChildProcess(command, keeps_errors=True, start_new_session=True)
         except OSError as error:
             raise Unavailable("Reverie's engine could not be started.", cause=str(error)) from error
 
     def wait(self) -> None:
-        """Wait until this engine, or another one, can be reached. Raises `Unavailable`."""
+        """Wait until this engine, or another one of the profile, can be reached. Raises `Unavailable`."""
         is_late = not self._process.stop(START_S)
         code, lines = self._process.exit_code, self._process.errors(END_S).strip().splitlines()
         self._process.reader.close()

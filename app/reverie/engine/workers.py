@@ -1,15 +1,15 @@
 """Carries out runs in separate processes, so that a busy run slows nothing down and can always be cancelled.
 
-A worker is this program as an engine with one client, the engine that started it, over its standard input and
-output. It carries out one run and ends; arguments and progress are passed on undecoded. One idle worker is
-kept ready, so that a run starts at once. If the input of a worker ends, as it does whenever its engine ends,
-the worker stops its run and ends within two seconds.
+A worker is this program as an engine with one client, namely the engine that started it, over its standard
+input and output. It carries out one run and ends. Arguments and progress are passed on without decoding. One
+idle worker is kept ready, so that a run starts at once. The input of a worker ends whenever its engine ends;
+the worker then stops its run and ends within two seconds.
 
-A worker that dies, or that is killed because it has not ended some seconds after a cancel, leaves a journal;
-the run is recovered from it before the client gets the result.
+If a worker dies, or is killed because it has not ended some seconds after a cancel, the journal of its run
+remains. The run is recovered from the journal before the client gets the result.
 
 Threading: every method from any thread; `run` blocks until the run has ended. Failure: `run` raises the run's
-own `UserError`, `CallStopped` if the run was stopped before it had a result, `RunEnded` if its process ended.
+own `UserError`; `CallStopped` if the run was stopped before it had a result; `RunEnded` if its process ended.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ class RunEnded(Unavailable):
 
 
 class Workers:
-    """The workers of one engine.
+    """The worker processes of one engine.
 
-    `command` starts a worker; `spare`: keep one ready.
+    `command` starts a worker. `spare`: keep one idle worker ready. `cancel_s`: the seconds after which a run
+    that was cancelled but has not ended is killed.
     """
 
     def __init__(self, command: Sequence[str], *, spare: bool = True, cancel_s: float = CANCEL_S) -> None:
@@ -87,18 +88,18 @@ class Workers:
                     log.warning("a process for runs could not be started: %s", error)
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Carry out a run as `run` does, for runs whose result no person waits for.
+        """Carry out a run at the lowest priority, because no person waits for its result; see `run`.
 
-        These runs are carried out one at a time, at the lowest priority. `home`: see `run`.
+        Only one of these runs is carried out at a time.
         """
         with self._aside:
             return self.run(control, home, aside=True)
 
     def run(self, control: CallControl, home: RunDependencies | None = None, *, aside: bool = False) -> bytes:
-        """Carry out the run of a call; return its encoded result.
+        """Carry out the run of a call in a worker; return its encoded result.
 
-        `home`: the home of the run, for recovery; None if the run leaves nothing to recover. `aside`: give
-        the process the lowest priority.
+        `home`: the home of the run, needed to recover the run if its process dies; None if the run changes
+        nothing that would have to be recovered. `aside`: give the process the lowest priority.
         """
         worker = self._taken(control.client)
         if aside and hasattr(os, "setpriority"):
@@ -119,7 +120,7 @@ class Workers:
     def is_for_another(self, pid: int, client: object) -> bool:
         """Return whether process `pid` is a worker that carries out a run for a client other than `client`.
 
-        Work of the engine itself, such as recovering a run, belongs to no client.
+        False for work of the engine itself, such as recovering a run, because it belongs to no client.
         """
         with self._lock:
             of = next((of for worker, of in self._at_work.items() if worker.pid == pid), None)
@@ -161,7 +162,7 @@ class Workers:
 
 
 class _RunProcess(ChildProcess):
-    """The process of one worker."""
+    """The process of one worker, and the connection to it."""
 
     def __init__(self, command: Sequence[str]) -> None:
         super().__init__(command)
@@ -170,10 +171,10 @@ class _RunProcess(ChildProcess):
         count_as_ours(self.pid)
 
     def run(self, control: CallControl, cancel_s: float) -> bytes:
-        """Carry out the run; return its encoded result.
+        """Carry out the run of a call; return its encoded result.
 
-        Raises the run's error, `CallCancelled`, `EngineGone`, and `RunEnded` if the run has not ended
-        `cancel_s` seconds after it was cancelled.
+        Raises the run's error, `CallCancelled`, `EngineGone` if the process died, and `RunEnded` if the run
+        has not ended `cancel_s` seconds after it was cancelled.
         """
         if is_debug():
             self._client.services.set_debug(True)
@@ -194,7 +195,10 @@ class _RunProcess(ChildProcess):
             overdue.cancel()
 
     def end(self, *, kill: bool) -> None:
-        """End the process and wait until it has ended. Repeated calls are harmless."""
+        """End the process and wait until it has ended. Repeated calls are harmless.
+
+        `kill`: terminate it at once; otherwise it first gets a few seconds to end.
+        """
         with self._ending:
             if not self.stop(TERMINATE_S if kill else END_S, terminate=kill):
                 log.warning("the process %d of a run did not end and is killed", self.pid)
@@ -207,9 +211,10 @@ class _RunProcess(ChildProcess):
 
 
 def _ended(title: str, home: RunDependencies | None) -> RunEnded:
-    """Recover a run whose process has ended; return the error for it.
+    """Recover the run of a process that has ended; return the error for the caller of the run.
 
-    `home`: the home of the run; None if the run leaves nothing to recover.
+    `title` is the title of that error. `home`: the home of the run; None if the run changes nothing that
+    would have to be recovered.
     """
     if home is None:
         return RunEnded(title)
