@@ -1,8 +1,8 @@
-"""Entry point of `python -m reverie` and the `reverie` script.
+"""Entry point of `python -m reverie` and of the `reverie` script.
 
 People start Reverie in other people's checkouts, so nothing may be imported from the current directory. The
-first lines of this module prevent such imports before anything else is imported. Only `python -m` itself
-first searches the current directory for `reverie`; the script and the engine do not.
+first lines of this module prevent such imports before anything else is imported. Only `python -m reverie`
+itself still searches the current directory for the package `reverie`; the script and the engine do not.
 """
 
 import os
@@ -15,8 +15,8 @@ _is_absolute = os.path.isabs
 def drop_current_directory(*, run_as_module: bool) -> None:
     """Remove entries for the current directory from `sys.path`, and from PYTHONPATH for child processes.
 
-    These are the empty and relative entries of PYTHONPATH and, if `run_as_module` (started with `python -m`
-    and without `-P`), the first entry, which Python itself puts there.
+    These entries are the empty and the relative paths in PYTHONPATH. If `run_as_module` (started with `python
+    -m` and without `-P`), the first entry of `sys.path` is removed too, which Python itself puts there.
     """
     if run_as_module and not sys.flags.safe_path:
         del sys.path[0]
@@ -36,8 +36,8 @@ if not getattr(sys, "frozen", False):
 def main() -> None:
     """Run the command line and exit with its code.
 
-    The import path is made safe before any of our modules is imported. Only the requested part is imported:
-    the engine, or one command.
+    `sys.path` is made safe before any module of Reverie is imported. Only the requested part is imported: the
+    engine, the reader of repositories, or the command line.
     """
     if sys.argv[1:2] == ["_engine"]:
         from reverie.engine.process import main as engine_main

@@ -1,7 +1,7 @@
-"""Time as an argument.
+"""The clock as an argument, so that tests and `--now` can set the time.
 
-Recorded times, and the ages that rules compare, come from a `Clock` (UTC milliseconds since the epoch), which
-`--now` replaces. Leases use the real time and time limits use the monotonic clock; neither goes through this
+Recorded times, and the ages that rules compare, come from a `Clock`: a function that returns UTC milliseconds
+since the epoch. Leases use the real time, and time limits use the monotonic clock; neither goes through this
 module.
 """
 
@@ -21,7 +21,7 @@ LATEST_MS = 8_640_000_000_000_000
 
 
 def is_time(value: object) -> bool:
-    """Return whether `value` is a time since the epoch that every store and sidecar can hold."""
+    """Return whether `value` is a time in ms since the epoch that every store and sidecar can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST_MS
 
 

@@ -1,7 +1,8 @@
-"""The composition root: builds a home with all its services from a profile, a clock and a directory.
+"""Builds a home with all its services from a profile, a clock and a directory.
 
-Nothing here is global, and nothing is imported or opened before it is needed, so a command that lists a tree
-does not load the history or the settings.
+This is the only place that chooses the classes of the services. Nothing here is global, and nothing is
+imported or opened before it is needed, so a command that lists a tree does not load the history or the
+settings.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError`.
 """
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
 
 
 def look_for_homes() -> DiscoveredHomes:
-    """Return the agents' homes of this user, and the places that could not be read."""
+    """Search for the agents' homes of this user; return them, and the places that could not be read."""
     return find_homes(os.environ, Path.home())
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """Return the stores in the projects that the homes in `found` list, and unreadable places."""
+    """Search the projects that the homes in `found` list for stores; return these, and unreadable places.
+
+    A store is an agent's home inside a project, such as `.loki`.
+    """
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
 
@@ -101,7 +105,7 @@ def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> Non
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """Return the functions that the doctor calls: list models, test a model, run the writer."""
+    """Return the functions that the Doctor calls: list models, test a model, run the memory writer."""
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models

@@ -1,10 +1,11 @@
 """The two families of errors.
 
-`UserError` is for what a person can fix: it always carries a title, a cause and a next step, and every
-surface (window, command line, Activity) shows those three. Any other exception is a bug and goes to the crash
-path. Each I/O layer converts system errors once, at its edge; nothing above that layer catches `OSError`.
+`UserError` is for what a person can fix. It always has a title, a cause and a next step, and every surface
+(window, command line, Activity) shows these three. Any other exception is a bug and is shown as a crash
+report. Each I/O layer converts system errors once, where they occur; nothing above that layer catches
+`OSError`.
 
-`reason` is one machine word (`conflict`, `unavailable`, ...) that scripts and tests may rely on.
+`reason` is one word (`conflict`, `unavailable`, ...) for scripts and tests, which never changes.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ class UserError(Exception):
 
     `title` names the operation that failed, `cause` is the reason, `next_step` the advice.
 
-    A subclass with fields of its own declares them in its class, so that they cross the wire
-    (`engine.codec`).
+    A subclass with fields of its own annotates them in the class body, so that the engine can send them to
+    its clients (`engine.codec`).
     """
 
     reason = "error"
@@ -46,7 +47,7 @@ class PathRuleError(UserError):
 
 
 class StoreError(UserError):
-    """Raised for a memory command that cannot be carried out as given; nothing was changed."""
+    """Raised for an operation on memories that cannot be carried out as given; nothing was changed."""
 
     reason = "store"
 
@@ -58,13 +59,16 @@ class Conflict(UserError):
 
 
 class Unavailable(UserError):
-    """Raised if a home, scope, file or sidecar cannot be reached now; it must never be treated as empty."""
+    """Raised if a home, scope, file or sidecar cannot be reached now.
+
+    The caller must never treat it as empty, because its content may still exist.
+    """
 
     reason = "unavailable"
 
 
 class Ambiguous(UserError):
-    """Raised if a request matches several candidates, or none yet; `choices` lists the candidates.
+    """Raised if a request could mean several things, or does not say which; `choices` lists them if known.
 
     The command line exits with code 2.
     """
@@ -85,7 +89,7 @@ class Busy(UserError):
 
 
 class NotRegularFileError(OSError):
-    """Raised for a fifo, socket or device in place of the expected file; it was not opened."""
+    """Raised for a pipe, socket or device in place of the expected file; it was not opened."""
 
 
 CHANGED_SINCE = "changed-since"
@@ -132,7 +136,7 @@ class RefusedFileError(OSError):
 def user_error_from_os(error: OSError, title: str) -> UserError:
     """Return the `UserError` for an error of the operating system.
 
-    To be called once, at the edge where the error occurs. `title` names the operation that failed.
+    Call it once, where the system error is caught. `title` names the operation that failed.
     """
     if isinstance(error, NotRegularFileError):
         cause = "It is not a regular file, but a pipe, a device or the like."
@@ -152,7 +156,10 @@ def user_error_from_os(error: OSError, title: str) -> UserError:
 
 @contextlib.contextmanager
 def warned(warnings: list[str], kind: type[UserError] = UserError) -> Iterator[None]:
-    """Context manager: if the block raises an error of this kind, append it to `warnings` and continue."""
+    """Context manager: if the block raises an error of the class `kind`, append its text to `warnings`.
+
+    The error is not raised; the code after the block continues.
+    """
     try:
         yield
     except kind as error:

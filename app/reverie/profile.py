@@ -1,10 +1,10 @@
-"""Paths of Reverie's own files: four directories and the names inside them.
+"""The paths of Reverie's own files: four directories and the names inside them.
 
-A profile is a value; creating a `Profile` object touches nothing on the disk. A directory appears only when
-`ensure` is called for it, just before something is written there, with mode 0700 (it holds memory text or
-history). None of Reverie's own files lies inside an agent's home.
+Creating a `Profile` does not access the disk. `ensure` creates a directory just before something is written
+there, with mode 0700, because it may hold memory text or history. None of Reverie's own files lies inside an
+agent's home.
 
-Threading: immutable, any thread. Failure: `ensure` raises `UserError` when it cannot create a directory.
+Threading: immutable, any thread. Failure: `ensure` raises `UserError` if it cannot create a directory.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _APP = "reverie"
 
 
 class Profile(Struct, frozen=True):
-    """The four directories of one user.
+    """The four directories with Reverie's own files for one user.
 
-    Settings are in `config`, permanent data in `data`, rebuildable files in `cache`, process state in
-    `state`.
+    `config` has the settings, `data` permanent data, `cache` files that can be rebuilt, and `state` the state
+    of processes.
     """
 
     config: Path
@@ -54,7 +54,7 @@ class Profile(Struct, frozen=True):
 
     @property
     def registry(self) -> Path:
-        """The file with the ids of the homes seen so far."""
+        """The file with the ids and paths of the homes seen so far."""
         return self.data / "homes.json"
 
     @property
@@ -81,7 +81,7 @@ class Profile(Struct, frozen=True):
 
     @property
     def catalogue(self) -> Path:
-        """The database of known facts about the files of all homes, with the full-text index."""
+        """The database of the search: facts about the files of all homes, and their full-text index."""
         return self.cache / "catalogue.sqlite"
 
     @property
@@ -98,9 +98,9 @@ class Profile(Struct, frozen=True):
         return self.data / "runs" / home_id
 
     def edits(self, home_id: str) -> Path:
-        """Return the directory for the journal of a manual change in a home.
+        """Return the directory for the journal of an edit by a person in a home.
 
-        The directory is empty unless a change is in progress.
+        A journal exists only while such an edit is in progress, so that an interrupted one can be recovered.
         """
         return self.data / "edits" / home_id
 
@@ -109,7 +109,7 @@ class Profile(Struct, frozen=True):
         return self.data / "traces" / home_id
 
     def images(self, home_id: str) -> Path:
-        """Return the directory of file contents before and after a home's runs, named by hash.
+        """Return the directory with the contents of files before and after a home's runs, named by hash.
 
         They are stored apart from the run records, which contain no memory text.
         """
@@ -124,7 +124,7 @@ class Profile(Struct, frozen=True):
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:
-        """Create `directory` and missing parents as private directories and return it. Raises `UserError`."""
+        """Create `directory` and its missing parents with mode 0700, and return it. Raises `UserError`."""
         return ensure_private(directory)
 
 

@@ -1,12 +1,14 @@
-"""Files that come with the program.
+"""Read access to the files that come with the program.
 
-These files are icons, prompts, templates, prices, tables of words and of secret formats, the demo home and
+They are icons, prompts, templates, prices, tables of words and of secret formats, the demo home and
 translations. In a source tree they are in `resources/` at the top, in an installed wheel inside the package.
-Nothing here writes to them: a caller that changes the demo home works on a copy. This module is on the lowest
-layer and apart from `profile`, because the redactor reads its table from here and an agent's hook must start
-quickly.
+Nothing here writes to them: to change the demo home, a caller makes a copy.
 
-Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means a broken installation: a bug.
+This module is on the lowest layer and separate from `profile`, because the redactor reads its table from
+here, and an agent's hook, which uses the redactor, must start quickly.
+
+Threading: any thread. Failure: a `FileNotFoundError` or `ValueError` means that the installation is broken,
+which is a bug.
 """
 
 from __future__ import annotations
@@ -22,17 +24,17 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def resources_directory() -> Path:
-    """Return the directory that holds the resources.
+    """Return the directory of the resources.
 
-    The copy inside an installed package takes precedence, so that an installed wheel never reads files
-    outside itself.
+    If the installed package has a copy inside it, that one is used, so that an installed wheel never reads
+    files outside itself.
     """
     installed = _PACKAGE / "_resources"
     return installed if installed.is_dir() else _PACKAGE.parents[1] / "resources"
 
 
 def resource(name: str) -> Path:
-    """Return the path of one resource; `name` separates its parts with `/` (`icons/pin.svg`).
+    """Return the path of one resource, given by its name below the directory (`icons/pin.svg`).
 
     Raises `FileNotFoundError` for a name that does not exist and `ValueError` for a name that leads out of
     the directory; both mean a bug in Reverie.
@@ -57,10 +59,10 @@ def resource_table(name: str) -> dict[str, Any]:
 
 
 def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
-    """Return the result of `build` for the content of a TOML resource.
+    """Read a TOML resource and return the result of `build` for its content.
 
-    Raises `ValueError` if the file is damaged: if it is not TOML, or `build` raises `AttributeError`,
-    `KeyError`, `TypeError` or `ValueError` because a part is missing or of another type.
+    Raises `ValueError` if the file is not TOML, or if `build` raises `AttributeError`, `KeyError`,
+    `TypeError` or `ValueError` because a part is missing or of another type.
     """
     data = resource_table(name)
     try:

@@ -1,8 +1,8 @@
 """Typed settings with their defaults, in one TOML file that people also edit by hand.
 
 Loading never fails: each invalid key is ignored and reported in a sentence, and its default applies. Saving
-touches only the keys whose value differs, so comments, order, keys of other versions and invalid text stay as
-written; a file that is not TOML at all is kept under another name beside the new file.
+changes only the keys whose value differs, so comments, order, keys of other versions and invalid values are
+kept. If the file is not TOML at all, its content is saved under another name beside the new file.
 
 Importing this module takes a tenth of a second (pydantic), so nothing that runs before the first paint of the
 window imports it. Any thread. Failure: only saving raises, `UserError`.
@@ -30,7 +30,10 @@ class _Section(BaseModel):
 
 
 class _TomlTable(RootModel[dict[str, Any]]):
-    """Sections of one type under names that people choose (`[providers.work]`); subclasses set the type."""
+    """Several sections of one type under names that people choose, such as `[providers.work]`.
+
+    A subclass sets the type of the sections.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -69,9 +72,10 @@ class HistorySettings(_Section):
 
 
 class ProviderSettings(_Section):
-    """One model service: overrides the built-in service of that name, or adds a service.
+    """One model service.
 
-    API keys never belong here. The values of headers are secrets as well and are never printed.
+    Its values override those of the built-in service of the same name, or add a service. API keys must not be
+    put here. The values of headers are secrets as well and are never printed.
     """
 
     wire: Literal["", "openai", "anthropic", "openai-responses"] = ""
@@ -104,12 +108,12 @@ class BackgroundSettings(_Section):
 
 
 class BackgroundTable(_TomlTable):
-    """Background settings by home id, as in the registry of homes."""
+    """The background settings of each home, by the id that the home has in the registry of homes."""
 
     root: dict[str, BackgroundSettings] = {}
 
     def of(self, home_id: str) -> BackgroundSettings:
-        """Return the settings of one home, or the defaults."""
+        """Return the background settings of one home, or the defaults if it has none."""
         return self.root.get(home_id) or BackgroundSettings()
 
 
@@ -158,7 +162,7 @@ class NotesSettings(_Section):
 
 
 class ExtractSettings(_Section):
-    """Settings of Codex extraction, which turns rollouts into trace summaries and handbooks per directory."""
+    """Settings of the Codex extraction: rollouts become trace summaries and one handbook per directory."""
 
     at_launch: bool = False
     """Whether extraction starts together with the background services of a Codex home."""
@@ -174,7 +178,10 @@ class ExtractSettings(_Section):
 
 
 class WindowSettings(_Section):
-    """Appearance of the window. `ui.appearance` reads the first three before this module is imported."""
+    """Appearance of the window.
+
+    `ui.appearance` reads the first three fields directly from the file, before this module is imported.
+    """
 
     font_size: Annotated[int, Field(ge=0, le=48)] = 0
     """The font size in points; 0: the system's size."""
@@ -207,7 +214,7 @@ _LARGEST = 4 << 20
 def load_settings(path: Path) -> tuple[Settings, tuple[str, ...]]:
     """Return the settings in the file `path`, and a sentence for each part of the file that is ignored.
 
-    Without a file the settings are the defaults.
+    If there is no file, all settings have their defaults.
     """
     try:
         document, damage = _parse(_read(path))
@@ -235,19 +242,19 @@ def change_settings(
     clock: Clock = system_clock,
     timeout_s: float = 10.0,
 ) -> None:
-    """Load the settings, apply `change` and save them, under a lock.
+    """Load the settings from `path`, apply `change` and save the result, under a lock.
 
-    Waits up to `timeout_s` for another thread or process that is changing them, so that neither change is
-    lost. Raises `UserError`.
+    The lock is in `lock_dir`. Waits up to `timeout_s` seconds for another thread or process that is changing
+    the settings, so that neither change is lost. Raises `UserError`.
     """
     with file_lock(lock_dir, path, timeout_s=timeout_s):
         save_settings(path, change(load_settings(path)[0]), clock=clock)
 
 
 def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock) -> None:
-    """Write the settings that differ from the file, atomically; a missing key counts as its default.
+    """Write the settings whose values differ from those in the file; the file is replaced atomically.
 
-    Raises `UserError`.
+    A key that is missing in the file has its default value. Raises `UserError`.
     """
     # Through a symlink, so that the file of a dotfiles manager is the one that changes.
     real = Path(real_path(path))
@@ -276,7 +283,7 @@ def save_settings(path: Path, settings: Settings, *, clock: Clock = system_clock
 
 
 def _read(path: Path) -> bytes:
-    """Return the bytes of a regular file, empty if there is no file. Never blocks on a pipe or device."""
+    """Return the content of the file, b"" if there is none. Raises `OSError` for a pipe or device at once."""
     try:
         return read_regular(path, _LARGEST)
     except FileNotFoundError:
@@ -284,7 +291,10 @@ def _read(path: Path) -> bytes:
 
 
 def _parse(content: bytes) -> tuple[tomlkit.TOMLDocument, str]:
-    """Return the parsed document and an empty string, or an empty document and a description of the error."""
+    """Parse the content of a settings file; return the document and "".
+
+    If it is not TOML, returns an empty document and a description of the error.
+    """
     try:
         return tomlkit.parse(content.decode("utf-8-sig")), ""
     except (ValueError, TOMLKitError, RecursionError) as error:
@@ -296,10 +306,10 @@ _TABLE: Any = object()
 
 
 def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]:
-    """Yield the name and value of every setting.
+    """Yield the dotted name, as a tuple, and the value of every setting in `section`.
 
-    Each entry of a table of sections is yielded with the value `_TABLE`, followed by those of its values that
-    are not the default.
+    `name` is the name of the section itself. Each entry of a `_TomlTable` is yielded with the value `_TABLE`,
+    followed by those of its settings that are not the default.
     """
     for key, value in section:
         if isinstance(value, _TomlTable):
@@ -330,7 +340,10 @@ def _put(document: tomlkit.TOMLDocument, name: _Name, value: Any) -> None:
 
 
 def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
-    """Return the settings in `raw`, and the reasons for the values dropped from `raw`, by dotted name."""
+    """Return the settings in the decoded file `raw`, and the reason for each invalid value, by dotted name.
+
+    The invalid values are removed from `raw`.
+    """
     bad: dict[str, str] = {}
     while True:
         try:
@@ -342,7 +355,10 @@ def _validate(raw: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
 
 
 def _drop(raw: dict[str, Any], place: list[str]) -> str:
-    """Remove the value, or table entry, that `place` names or is inside of; return its dotted name."""
+    """Remove an invalid value from `raw` and return its dotted name.
+
+    `place` leads to it; if it leads inside a value, such as an item of a list, the whole value is removed.
+    """
     limit = 3 if _is_table(place[0]) else 2
     table, name = raw, [place[0]]
     for part in place[1:limit]:
@@ -380,6 +396,6 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _kind(table: type[_TomlTable]) -> type[_Section]:
-    """Return the section class of the entries of `table`."""
+    """Return the type of the sections in `table`."""
     kind: type[_Section] = get_args(table.model_fields["root"].annotation)[1]
     return kind

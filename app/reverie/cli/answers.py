@@ -1,8 +1,8 @@
 """The output of commands: text for people or JSON for programs on stdout, one line per problem on stderr.
 
-Characters that stdout cannot encode are escaped. A closed stdout is no error, because the output is no
-longer wanted. If stdout accepts no data, as on a full disk, `AnswerLostError` is raised; the work of the
-command is done by then.
+Characters that stdout cannot encode are escaped. A closed stdout is not an error, because nobody reads the
+output any more. If stdout accepts no data, as on a full disk, `AnswerLostError` is raised; by then the
+command has done its work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AnswerLostError(Exception):
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document; names that are not valid text are escaped."""
+    """Print one JSON document; characters that are not valid Unicode, as in some file names, are escaped."""
     _write(json.dumps(value, ensure_ascii=not _spells_all(), indent=2))
 
 
@@ -39,12 +39,12 @@ def print_json_line(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a line for people on stdout; invalid Unicode is escaped."""
+    """Print a text for people and a line break on stdout; invalid Unicode is escaped."""
     _write(text)
 
 
 def print_block(text: str) -> None:
-    """Print `text` unchanged, without adding a line break."""
+    """Print `text` on stdout without adding a line break; invalid Unicode is escaped."""
     _write(text, end="")
 
 
@@ -58,7 +58,7 @@ _ON_ONE_LINE = 3
 
 
 def print_table(rows: Iterable[tuple[str, ...]]) -> None:
-    """Print rows as columns of equal width."""
+    """Print rows of cells so that the cells of each column are aligned."""
     table = list(rows)
     if not table:
         return
@@ -68,9 +68,9 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def local_time(at_ms: int) -> str:
-    """Return a time as `2026-08-17 09:13` in the zone of this machine.
+    """Return a time in UTC ms as `2026-08-17 09:13` in the time zone of this machine.
 
-    Empty for a time that the calendar cannot represent.
+    Returns "" for a time that the calendar cannot represent.
     """
     from datetime import datetime
 
@@ -81,7 +81,7 @@ def local_time(at_ms: int) -> str:
 
 
 def failed(error: UserError, *, as_json: bool) -> int:
-    """Print an error that a person can fix, as JSON too if `as_json`; return the exit code for it."""
+    """Print the error on stderr, and as JSON on stdout if `as_json`; return the exit code for it."""
     if as_json:
         print_json(columns(error, "error=title reason cause next_step"))
     if not isinstance(error, Ambiguous):
@@ -98,17 +98,17 @@ def failed(error: UserError, *, as_json: bool) -> int:
 
 
 def trouble(line: str) -> None:
-    """Print one line on stderr."""
+    """Print a problem as one line on stderr; control characters are escaped."""
     _complain(" ".join(printable(line).split()) + "\n")
 
 
 def with_next_step(summary: str, next_step: str) -> str:
-    """Return the summary followed by the next step, unless the summary already contains it."""
+    """Return `summary` followed by `next_step`, or only `summary` if it contains the next step already."""
     return summary if next_step in summary else f"{summary} {next_step}"
 
 
 class EndedRun(Protocol):
-    """The result of a run or an extraction, as far as `ended` needs it."""
+    """The attributes that `ended` reads of the result of a run or an extraction."""
 
     @property
     def succeeded(self) -> bool: ...
@@ -119,7 +119,10 @@ class EndedRun(Protocol):
 
 
 def ended(*runs: EndedRun) -> int:
-    """Return the exit code for the end of runs; print the summary and next step of each failure on stderr."""
+    """Print the summary and next step of each failed run on stderr; return the exit code of the command.
+
+    It is 1 if any run failed, else 0.
+    """
     failed = [run for run in runs if not run.succeeded]
     for run in failed:
         trouble(with_next_step(run.summary, run.next_step))
@@ -127,7 +130,7 @@ def ended(*runs: EndedRun) -> int:
 
 
 def run_words(result: RunResult, more: str = "") -> str:
-    """Return the summary of a run and, on a second line, its id and outcome; `more` follows the outcome."""
+    """Return the summary of a run and, on a second line, its id and outcome followed by `more`."""
     return f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}{more}."
 
 

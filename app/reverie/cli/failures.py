@@ -1,7 +1,7 @@
-"""The command `failures`: prints lessons for the next iteration, redacts, records or resolves failures.
+"""The command `failures`: prints lessons from failures, and records, resolves or redacts failures.
 
-An agent's runner calls it before each prompt, so it imports little. It reports damage only in the JSON,
-because its output becomes part of the prompt.
+An agent's runner calls it before each prompt and waits for it, so it imports little. Its text output becomes
+part of the prompt, so damaged records are reported only in the JSON.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def failures(session: Invocation) -> int:
-    """Print lessons, or record, resolve or redact failures, as the command requests; return the exit code.
+    """Print lessons, or record, resolve or redact failures, as the command line requests.
 
-    The code is 1 if nothing could be recorded, resolved or redacted.
+    Returns the exit code: 1 if nothing could be recorded or redacted.
     """
     arguments = session.arguments
     if arguments.action == "record":
@@ -71,9 +71,9 @@ def _block(session: Invocation) -> int:
 
 
 def _redact(session: Invocation, path: Path) -> int:
-    """Print the crash record in `path` in redacted form.
+    """Print the crash record in the file `path` without secrets and private paths; return the exit code.
 
-    If it cannot be read, a minimal record is printed.
+    If the file cannot be read, a minimal record is printed and the exit code is 1.
     """
     from reverie.agents.loki.records import read_object
     from reverie.failures.crash import minimal, scrubbed
@@ -131,7 +131,7 @@ def _record(session: Invocation) -> int:
 
 
 def _refuse_unknown(session: Invocation, project: Path) -> None:
-    """Raise `ReadOnlyStore` if Reverie does not know the layout of the project's store."""
+    """Raise `ReadOnlyStore` if the project's store has a layout that Reverie does not know."""
     from reverie.agents.known_layouts import loki_root, refusals
 
     memory = memory_root(project, os.environ)
@@ -152,9 +152,10 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 
 
 def _resolve(session: Invocation) -> int:
-    """Write the solution of an error into its episode.
+    """Store the text `--text` as the solution of an error in its episode; return the exit code.
 
-    The file is written under the store's lock; the history keeps the old text.
+    The episode's file is written under the store's lock, and the history keeps its old content. Raises
+    `StoreError` if there is no such episode or error.
     """
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts

@@ -1,7 +1,7 @@
-"""The home and context of a command, and the list of homes; an ambiguous call lists the choices (exit 2).
+"""Choosing the home and context of a command, and the command `homes`, which lists them.
 
-A home that cannot be read, or whose disk hangs, is named on stderr, and the command continues with the
-others.
+If several could be meant, the command exits with 2 and lists the choices. A home that cannot be read, or
+whose disk hangs, is named on stderr, and the command continues with the others.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class AskedHomes(Struct, frozen=True):
 
 
 def every_home(session: Invocation) -> AskedHomes:
-    """Return the homes that the command names, else all that are found, including those in projects."""
+    """Return the homes given by `--home`; without that option, all homes that are found, also in projects."""
     if session.arguments.home:
         return AskedHomes(tuple(session.arguments.home))
     found = look_for_homes()
@@ -76,9 +76,9 @@ Found = TypeVar("Found")
 def from_each(
     session: Invocation, asked: AskedHomes, read: Callable[[HomeContainer], Found]
 ) -> tuple[list[Found], list[UserError]]:
-    """Return the results of `read` for each home, and the errors of homes that could not be read.
+    """Open each home and call `read` on it; return the results, and the errors of homes that failed.
 
-    Raises the first error if no home could be read.
+    The errors include the problems in `asked`. Raises the first error if `read` succeeded for no home.
     """
     found: list[Found] = []
     errors = [*asked.problems]
@@ -93,10 +93,10 @@ def from_each(
 
 
 def only_home(given: list[Path] | None) -> Path:
-    """Return the one home that the command names.
+    """Return the one path that `--home` gave.
 
-    `given`: the values of `--home`, None if the option is missing. Raises `Ambiguous` if it names none or
-    several.
+    `given`: all values of `--home`; None if the option is missing. Raises `Ambiguous` unless there is exactly
+    one.
     """
     if given is None or len(given) != 1:
         raise Ambiguous(
@@ -106,9 +106,10 @@ def only_home(given: list[Path] | None) -> Path:
 
 
 def the_home(session: Invocation, clock: Clock | None = None) -> HomeContainer:
-    """Open the one home that a command works on.
+    """Open the home that `--home` names or, without that option, the only one that is found.
 
-    `clock` replaces the command's own clock. Raises `Ambiguous`, or `Unavailable` if there is no home.
+    `clock` replaces the command's own clock; None keeps that. Raises `Ambiguous` if there are several homes,
+    `Unavailable` if there is none.
     """
     container = open_parts(_only_root(session), session.profile, clock or session.clock)
     session.opened(container)
@@ -148,7 +149,10 @@ _ANSWER_S = 2.0
 
 
 def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
-    """Return the workbench of this home, from a running engine of the profile or in this process."""
+    """Return the workbench of this home: from a running engine of the profile, else from this process.
+
+    A workbench has the operations on the memories of a home.
+    """
     if not session.looked_for_engine:
         session.engine, session.looked_for_engine = _find_engine(session, parts), True
     if session.engine is None:
@@ -157,10 +161,10 @@ def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
 
 
 def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | None:
-    """Return a client of the running engine of this profile and environment; None if there is none.
+    """Connect to the running engine of this profile and environment; return its client, or None.
 
-    Never starts an engine. An engine is not used if it has another version or does not respond, nor if the
-    command has its own clock or log.
+    Never starts an engine. Returns None if no engine runs, if it has another version or does not respond
+    within two seconds, and if the command has its own clock (`--now`) or its own log.
     """
     if session.arguments.now is not None or wanted_level(os.environ) is not None:
         return None
@@ -196,7 +200,10 @@ def _find_engine(session: Invocation, parts: HomeContainer) -> EngineClient | No
 
 
 def run_environment(parts: HomeContainer) -> dict[str, str | None]:
-    """Return the variables of this process that a run in the engine needs; None means that one is not set."""
+    """Return the environment variables that a run in the engine needs, with their values in this process.
+
+    None as a value means that the variable is not set here.
+    """
     # Late: pydantic.
     from reverie.services.models import Models
 
@@ -206,7 +213,8 @@ def run_environment(parts: HomeContainer) -> dict[str, str | None]:
 def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
     """Return the scope context that `--workspace` and `--project` name.
 
-    Raises `Ambiguous` if the home has several workspaces and neither was given.
+    Without these options, it is that of the home's only workspace, if it has one. Raises `Ambiguous` if the
+    home has several workspaces and neither option was given.
     """
     home, workspace, project = parts.home, session.arguments.workspace, session.arguments.project
     if workspace is not None:
@@ -228,9 +236,10 @@ def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
 
 
 def choices(parts: HomeContainer) -> tuple[str, ...]:
-    """Return lines for the workspaces to choose from, most recently used first.
+    """Return one line for each workspace of the home, most recently used first, to list as choices.
 
-    Each has the id, the title, and the time of last use if the home knows it.
+    Each line has the id, the title, and the time of last use if the home knows it. At most `MOST_CHOICES`
+    workspaces are listed.
     """
     if parts.home.sessions is not None:
         parts.home.sessions.learn_titles(MOST_CHOICES)
@@ -247,7 +256,7 @@ def choices(parts: HomeContainer) -> tuple[str, ...]:
 def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = True) -> None:
     """Raise `Ambiguous` unless the home lists the workspace.
 
-    With `stores`, a workspace that is no longer listed is accepted as long as its memory exists.
+    With `stores`, a workspace that is no longer listed is accepted if the home still has memories of it.
     """
     home = parts.home
     if workspace in {found.id for found in home.contents().workspaces()}:
@@ -267,7 +276,10 @@ _TITLE_CHARS = 60
 
 
 def show_homes(session: Invocation) -> int:
-    """Print each home with its projects and workspaces; exit 1 if one cannot be opened."""
+    """Print each home with its projects and workspaces; return the exit code, 1 if a home cannot be opened.
+
+    With `--adopt ID`, the home is first registered as the known home of that id, which was moved.
+    """
     given = session.arguments.home
     if session.arguments.adopt:
         adopt_home(only_home(given), session.arguments.adopt, session.profile, session.clock)
@@ -297,9 +309,9 @@ def show_homes(session: Invocation) -> int:
 
 
 def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return the table rows for a project: one for each workspace; without any, one with its path.
+    """Return the table rows of a project: one for each of its workspaces.
 
-    The path can be passed to `--project`.
+    A project without workspaces gets one row with its path, which can be passed to `--project`.
     """
     name = printable(project["name"])
     if not project["workspaces"]:
@@ -311,9 +323,9 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """Return the title of a workspace as lists of choices show it, and the time of its last use.
+    """Return the title of a workspace, cut to 60 characters, and the time of its last use.
 
-    The time is empty if the home does not know it.
+    The time is "" if the home does not know it.
     """
     title = " ".join((workspace["title"] or workspace["name"]).split())
     shown = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Invocation:
-    """One invocation of the program: its options, clock and profile, and the homes that it opened."""
+    """One invocation of the program: its options, clock and profile, its homes, and its engine."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -62,11 +62,11 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Exclude these places from the check that homes respond, because the command does not use them."""
+        """Leave these places out of the check that homes respond, because the command does not use them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command writes to, so that `overwritten` can check it."""
+        """Register a home that the command may write to, so that `overwritten` checks it."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:
@@ -74,7 +74,7 @@ class Invocation:
         return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
 
     def close(self) -> None:
-        """Release the engine at the end of the command."""
+        """Close the connection to the engine, if there is one, at the end of the command."""
         if self.engine is not None:
             self.engine.stop()
 
@@ -112,10 +112,10 @@ _WITH_RUN = ("diff", "revert")
 
 
 def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.ArgumentParser:
-    """Return the parser of the command line; without a command the window opens.
+    """Return the parser of the command line, which accepts the given commands.
 
-    `commands` are the commands that can be parsed; building all parsers would take longer than some commands
-    run.
+    A command line without a command opens the window. Only the needed command is given, because building the
+    parsers of all commands would take longer than some commands run.
     """
     parser = argparse.ArgumentParser(
         prog="reverie",
@@ -150,9 +150,9 @@ def build_parser(commands: Collection[str] = COMMANDS.keys()) -> argparse.Argume
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line; return the options and the command, if any.
+    """Parse the command line; return its options, including the name of the command, if any.
 
-    If the command line is wrong, the program exits.
+    If the command line is wrong, prints the usage and exits the program.
     """
     if COMMANDS.keys().isdisjoint(argv) and {"-h", "--help"}.isdisjoint(argv):
         with suppress(argparse.ArgumentError):  # reported below, with all commands
@@ -163,7 +163,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _add_options(command: argparse.ArgumentParser, name: str) -> None:
-    """Add those options of the command `name` that are not common to all commands."""
+    """Add the options to a parser that only the command `name` has."""
     add = command.add_argument
     if name in _WITH_CONTEXT:
         _add_context(command, suppress=True)
@@ -342,10 +342,10 @@ def _add_context(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
 
 @contextmanager
 def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Context manager: write Reverie's log to stderr, if the environment requests it.
+    """Context manager: write Reverie's log to stderr if the environment requests it.
 
-    `REVERIE_DEBUG=1` or `REVERIE_LOG_LEVEL=debug` (or `info`) does. Other libraries log nothing, because they
-    might log the data that they send.
+    `REVERIE_DEBUG=1` requests it, and so does `REVERIE_LOG_LEVEL=debug` (or `info`). `env` None means the
+    environment of the process. Other libraries log nothing, because they might log the data that they send.
     """
     env = os.environ if env is None else env
     if not any(name in env for name in ("REVERIE_DEBUG", "REVERIE_LOG_LEVEL")):
@@ -418,9 +418,9 @@ def _failed(error: UserError, session: Invocation) -> int:
 
 
 def _patience(session: Invocation) -> AbstractContextManager[None]:
-    """Return a context manager that checks whether the homes of the command respond.
+    """Return a context manager that checks whether the homes of the command respond (`cli.patience`).
 
-    It does nothing for the window, which has its own check, and for commands that must be fast or use no
+    It does nothing for the window, which has its own check, nor for commands that must be fast or use no
     home.
     """
     # An agent's runner waits for `failures`, which has no time for that. An engine has no homes of its own.
@@ -508,8 +508,8 @@ def _command(name: str | None) -> Callable[[Invocation], int]:
 def engine(session: Invocation) -> int:
     """Run the engine of the profile in the foreground, until no client needs it or Ctrl+C.
 
-    Raises `UserError` if another process is the engine already. With `--stdio` it serves one client over
-    standard input and output, even if there is another engine.
+    Raises `UserError` if another process is already the engine. With `--stdio`, the engine serves one client
+    over standard input and output, even if there is another engine. Returns the exit code.
     """
     from reverie.engine.process import serve, serve_streams  # late: no other command runs an engine
 

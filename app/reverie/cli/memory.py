@@ -1,9 +1,9 @@
-"""The commands `memory`, `tree`, `status` and `search`.
+"""The commands `memory`, `tree`, `status` and `search`, which show and change the contents of a home.
 
-They show the contents of a home, and `memory` answers memory commands as JSON lines. Each line names its own
-context, actor and time; a bad line gets an answer, and the next line is read. Besides the six commands of an
-agent there are `read`, `save`, `pin` and `index`, as in an editor. If an agent views a memory, this counts as
-a use; if the user does, it does not (design.md section 5).
+`memory` carries out memory commands that are given as JSON lines. Each line may name its own context, actor
+and time; for a bad line an error is printed, and the next line is read. Besides the six memory commands of an
+agent, there are `read`, `save`, `pin` and `index`, for the operations of an editor. A view by an agent counts
+as a use of the memory; a view by the user does not (design.md section 5).
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def memory(session: Invocation) -> int:
 
 
 class LineClock:
-    """The clock of a session of commands given as lines.
+    """A clock that returns the time given in the current line of input.
 
-    If a line has `now`, that time applies to the line; otherwise the fallback clock does.
+    `now` is the time in that line, in UTC ms; if it is None, `fallback` returns the time.
     """
 
     def __init__(self, fallback: Any) -> None:
@@ -99,10 +99,10 @@ class MemoryLines:
         project: str | None,
         warn: Callable[[str], None],
     ) -> None:
-        """Prepare a session of lines.
+        """Prepare to carry out lines.
 
-        `workspace_id` and `project` apply to lines that name none. `warn` gets a sentence about a failure
-        that occurs after the results were returned.
+        `workspace_id` and `project` apply to lines that name none. `warn` gets a sentence if the changes
+        could not be recorded in the history, which happens after all results were returned.
         """
         self._parts = parts
         self._clock = clock
@@ -114,9 +114,9 @@ class MemoryLines:
         self._known: set[str] = set()
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield one result per line, skipping blank lines.
+        """Carry out the lines and yield one result for each, skipping blank lines.
 
-        At the end, the changes are recorded in the history.
+        At the end, all changes are recorded in the history.
         """
         keep_usage(self._parts)
         try:
@@ -127,9 +127,10 @@ class MemoryLines:
             self._note_changes()
 
     def _note_changes(self) -> None:
-        """Record the changes of the session in the history.
+        """Record the changes of all lines in the history.
 
-        They have been made and reported by now; if recording fails, the next snapshot includes them.
+        If that fails, `warn` gets a sentence; the changes themselves are already made, and the next snapshot
+        of the history includes them.
         """
         try:
             if self._changed:
@@ -142,9 +143,9 @@ class MemoryLines:
             self._warn(f"The change is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
-        """Carry out one line; return the result.
+        """Carry out one line and return its result as a JSON object.
 
-        An error that a person or model can fix becomes a result too.
+        A `UserError` is returned as a result with `success` False; it does not end the session.
         """
         try:
             request = json.loads(line)
@@ -202,9 +203,9 @@ class MemoryLines:
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """Return the changes in other files that a rename requires, if the agent keeps an index.
+        """Return the edits in other files that a rename requires, if the agent keeps an index.
 
-        None for any other request or agent.
+        They update the index and the links to the renamed memory. None for any other command or agent.
         """
         fields = normalise(request)
         old, new = fields.get("old_path"), fields.get("new_path")
@@ -221,7 +222,7 @@ class MemoryLines:
             return None  # the rename itself reports the problem
 
     def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
-        """Update the index and links after a rename.
+        """Apply the edits in `plan` after a rename; `answer` is the result of the rename.
 
         For each text that could not be updated, a sentence is added to the result.
         """
@@ -250,9 +251,10 @@ class MemoryLines:
         return context
 
     def _require_known(self, workspace_id: str) -> None:
-        """Raise `Ambiguous` if the home neither lists the workspace nor has a store of it.
+        """Raise `Ambiguous` if the home neither lists the workspace nor has memories of it.
 
-        Otherwise a typing error could create a store without an owner, even if a project is named as well.
+        Without this check, a mistyped id could create a store that belongs to no workspace. If the list of
+        workspaces cannot be read, every id is accepted.
         """
         if workspace_id in self._known:
             return
@@ -310,7 +312,7 @@ def _path(request: Mapping[str, Any]) -> str:
 
 
 def show_tree(session: Invocation) -> int:
-    """Print the trees of the three scopes of a context."""
+    """Print the trees of the three scopes of the command's context; return the exit code."""
     parts = the_home(session)
     context = the_context(session, parts)
     shown = the_workbench(session, parts).shown.trees(context)
@@ -324,7 +326,7 @@ def show_tree(session: Invocation) -> int:
 
 
 def show_status(session: Invocation) -> int:
-    """Print the time and the result of each scope's last consolidation."""
+    """Print when each scope was last consolidated, and with which result; return the exit code."""
     parts = the_home(session)
     context = the_context(session, parts)
     shown = the_workbench(session, parts).shown.status(context, session.clock())
@@ -342,7 +344,10 @@ def show_status(session: Invocation) -> int:
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line per scope, directory and memory, indented; with pin, usage, size and description."""
+    """Yield the text of a tree: one indented line for each scope, directory and memory.
+
+    The line of a memory has its pin, usage, size and description.
+    """
     for node in nodes:
         yield from _lines(node, 0)
 
@@ -377,10 +382,11 @@ _MINUTE_MS = 60_000
 def status_lines(
     status: Status, agent: Iterable[StatusLine] = (), without: Collection[Scope] = (), *, now: int
 ) -> Iterator[str]:
-    """Yield one line per scope, then those of the harvest and of the agent's own jobs.
+    """Yield one line about the last consolidation of each scope, then the lines of the harvest and the agent.
 
-    "never" appears only for a scope in which a run was possible. `without`: the scopes that this agent does
-    not have. `now`: the present time in UTC ms, from which ages are counted.
+    `agent`: the lines of the agent's own jobs. `without`: the scopes that this agent does not have, which are
+    left out. "never" appears only for a scope in which a consolidation was possible. `now`: the present time
+    in UTC ms, from which ages are counted.
     """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"
@@ -403,7 +409,7 @@ def status_lines(
 
 
 def ago(age_ms: float) -> str:
-    """Return an age as text, in the largest unit that fits; a negative age counts as 0."""
+    """Return an age in ms as text, in the largest unit that fits; a negative age counts as 0."""
     if age_ms < _MINUTE_MS:
         return "just now"
     for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):
@@ -426,9 +432,9 @@ def _line(name: str, record: Mapping[str, Any] | None, now: int, never: str) -> 
 
 
 def search(session: Invocation) -> int:
-    """Update the search index and query it.
+    """Update the search index, search it, and print the hits.
 
-    Returns 0 even if nothing is found.
+    Returns the exit code, which is 0 even if nothing is found.
     """
     from reverie.services.search import SearchService
     from reverie.services.views import COUNT, SearchPlace
@@ -458,7 +464,7 @@ def search(session: Invocation) -> int:
 
 
 def _directory() -> str | None:
-    """Return the directory in which the command was started; None if it no longer exists."""
+    """Return the current directory; None if it no longer exists."""
     try:
         return str(Path.cwd())
     except OSError:

@@ -36,13 +36,15 @@ def patience(
     first_s: float = FIRST_S,
     leave: Callable[[int], None] = os._exit,
 ) -> Iterator[None]:
-    """Context manager: check whether `homes` respond while the command in the block uses them.
+    """Context manager: make Ctrl+C work while the block uses homes, even if one of their disks hangs.
 
     A network share that hangs blocks its reader in the kernel, where Python cannot handle Ctrl+C. A second
-    thread therefore checks the homes, first after `first_s` seconds and then every `LATER_S`. If they do not
-    respond, it reports that once and handles Ctrl+C itself: it ends the process by `leave`, which gets the
-    exit code; the next command recovers an interrupted run. `homes` is called only if the command takes long.
-    On a system that cannot wait for signals, Ctrl+C works as usual.
+    thread therefore checks whether the homes respond, first after `first_s` seconds and then every `LATER_S`.
+    If they do not, it prints that once and handles Ctrl+C itself: it calls `leave` with the exit code, which
+    ends the process; the next command recovers an interrupted run.
+
+    `homes` returns the paths to check; it is called only if the block takes that long. On a system that
+    cannot wait for signals, Ctrl+C works as usual.
     """
     over = threading.Event()
     looking = threading.Thread(target=_watch_homes, args=(homes, over, first_s, leave), daemon=True)
@@ -55,7 +57,7 @@ def patience(
 
 
 def usual_homes() -> tuple[Path, ...]:
-    """Return the places where homes may be if a command names none, without accessing them."""
+    """Return the paths where homes may be if a command names none; the disk is not accessed."""
     from reverie.agents.discovery import usual_places
 
     user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is no user

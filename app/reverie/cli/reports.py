@@ -1,6 +1,6 @@
 """The commands that report: `doctor`, `context`, `check` and `findings`.
 
-Reporting changes nothing; only `--fix` and `--dismiss` do.
+They change nothing, except with `--fix` or `--dismiss`.
 
 Late imports: each command imports its own readers and checks, which the others do not need (0.2 s).
 
@@ -58,10 +58,11 @@ _CHECK_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 
 
 def doctor(session: Invocation) -> int:
-    """Run the checks of the memory writer and consolidations, or of Reverie itself, and print the findings.
+    """Run the checks of the memory writer and consolidations, or of Reverie itself (`--self`).
 
-    `--fix CHECK` applies the fix of one check first and runs the checks again. Exit 1 if a check failed;
-    stderr then has one line with the first cause and its remedy.
+    Prints a finding for each. `--fix CHECK` first applies the fix of one check, then all checks are run
+    again. Returns the exit code: 1 if a check failed; stderr then has one line with the first cause and its
+    remedy.
     """
     from reverie.doctor import first_cause
 
@@ -83,9 +84,9 @@ def doctor(session: Invocation) -> int:
 
 
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
-    """Yield one line per check with its evidence below, and at the end the finding to solve first.
+    """Yield one line for each finding, with its evidence and fix below; at the end, the one to solve first.
 
-    `command` returns the command that applies the fix of a check.
+    `command` returns, for the name of a check, the command line that applies its fix.
     """
     from reverie.doctor import first_cause
 
@@ -142,7 +143,7 @@ def _how(finding: Finding, session: Invocation) -> str:
 def _command(session: Invocation, check: str) -> str:
     """Return the command line that applies the fix of a check.
 
-    It repeats the home and workspace of this call; without them the command might choose others.
+    It repeats the home and workspace of this call, because without them the command might choose others.
     """
     arguments = session.arguments
     words = ["reverie", *_option("--profile", arguments.profile)]
@@ -156,14 +157,17 @@ def _command(session: Invocation, check: str) -> str:
 
 
 def _option(name: str, value: object) -> list[str]:
-    """Return an option and its value as words; they are joined if the value looks like an option."""
+    """Return an option and its value as words of a command line; no words if the value is None.
+
+    A value that begins with `-` is joined to the option by `=`, so that it is not parsed as an option.
+    """
     if value is None:
         return []
     return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
 
 
 def _quoted(word: str) -> str:
-    """Return `word` quoted for a shell; characters that cannot be printed are written as bytes."""
+    """Return `word` quoted for a shell; characters that cannot be printed become byte escapes."""
     if word.isprintable():
         return shlex.quote(word)
     shown = (
@@ -181,12 +185,13 @@ _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 
 
 def context(session: Invocation) -> int:
-    """Print the texts that the agent of the home would load now, exactly, with the reasons and budgets.
+    """Print the texts that the agent of the home would load if it started now; return the exit code.
 
-    For each budget it prints how much is used.
+    Each text comes with the reasons for its parts and with the used share of each budget.
 
     JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
-    (empty elsewhere); `parts` has everything that is loaded, for any agent, with the text of each part.
+    (empty for other agents); `parts` contains everything that is loaded, for any agent, with the text of each
+    part.
     """
     from reverie.context.gather import gather
     from reverie.context.recipes import AGENTS, assemble
@@ -219,9 +224,10 @@ def context_json(view: ContextView) -> dict[str, Any]:
 
 
 def context_lines(view: ContextView) -> Iterator[str]:
-    """Yield the context as lines for people.
+    """Yield the text that the command `context` prints for people.
 
-    They show each part with its budgets, entries and text; marked lines begin with `!`.
+    It shows each part with its budgets, entries and text; lines of the text that have a problem begin with
+    `!`.
     """
     for part in view.parts:
         yield f"{PARTS[part.key]}: {', '.join(_gauge(gauge) for gauge in part.gauges)}"
@@ -258,9 +264,10 @@ def _gauge(gauge: Gauge) -> str:
 def _sized(
     part: ContextPart | None, key: str, item: Callable[[ContextEntry], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the JSON of a part: its loaded entries under `key`, skipped entries, sizes and text.
+    """Return the JSON of one part of the context: its entries, sizes and text.
 
-    `item` converts a loaded entry.
+    The loaded entries are listed under `key`, each converted by `item`; the entries that are not loaded,
+    under `skipped`. `part` None means that the agent has no such part; the lists are then empty.
     """
     if part is None:
         return {key: [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
@@ -317,12 +324,15 @@ _Home = tuple[Workbench, "ScopeContext"]
 
 
 def check(session: Invocation) -> int:
-    """Check the memories and instruction files of a project; print the stale statements, or fix them.
+    """Check the statements in a project's memories and instruction files; print the stale ones or fix them.
 
-    JSON: a list with one object per claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`,
-    with `fixed` if `--fix` replaced it. An import that loads nothing has the kind `import`, the state
-    `not-imported` and a `reason`. Exit 1 if something is stale (gone, moved, changed) or not imported, 0 if
-    not, 2 for wrong usage.
+    A claim is a statement about the project that can be checked, such as the path of a file. JSON: a list
+    with one object per claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with `fixed` if
+    `--fix` replaced it. An import that loads nothing has the kind `import`, the state `not-imported` and a
+    `reason`.
+
+    Returns the exit code: 1 if something is stale (gone, moved, changed) or not imported, 0 if not, 2 for
+    wrong usage.
     """
     arguments = session.arguments
     project = Path(os.path.abspath(arguments.project or "."))  # noqa: PTH100 - as typed: a link stays one
@@ -373,9 +383,11 @@ def _import_json(vain: FailedImport) -> dict[str, Any]:
 
 
 def _as_given(project: Path) -> Any:
-    """Return a function that resolves the path of a file that a person named.
+    """Return a function that locates a file which a person named, for a check of `project`.
 
-    A relative path is searched in the project, then in the current directory if that is inside the project.
+    It returns an absolute path only for a file that exists in the current directory, inside the project, but
+    not at the same relative path in the project. Otherwise it returns the path as given, which is relative to
+    the project.
     """
 
     def resolved(file: Path) -> Path:
@@ -387,7 +399,10 @@ def _as_given(project: Path) -> Any:
 
 
 def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
-    """Yield each of the agents' homes with the report about its memories of the project."""
+    """Check the memories about the project in each home; yield the homes that have any, with the report.
+
+    A home is a pair of its workbench and context. Homes that do not list the project are left out.
+    """
     asked = every_home(session)
     for root in asked.roots:
         try:
@@ -463,12 +478,13 @@ def _claims_summary(reports: Sequence[ClaimReport], stale: Sequence[CheckedClaim
 
 
 def findings(session: Invocation) -> int:
-    """Print findings about the memories of a project, or of all homes, that may need attention.
+    """Print findings: places in the memories of a project, or of all homes, that may need attention.
 
     JSON: a list, most useful first, with one object per finding: `{kind, paths, lines, evidence, score, id,
-    matter}`, and `why` if a model noticed it. A finding that shares a line with a better one follows it and
-    has its `matter`. With `--project` the notes in the project count, and the memories about it in the
-    agents' homes. `--dismiss` hides findings for good. The number of findings does not affect the exit code.
+    matter}`, and `why` if a model noticed it. Findings that share a line form one matter: they follow the
+    best of them and have the same `matter`. With `--project`, the notes in the project are checked, and the
+    memories about it in the agents' homes. `--dismiss` hides findings for good. The number of findings does
+    not affect the exit code.
     """
     given = getattr(session.arguments, "project", None)
     project = Path(os.path.abspath(given)) if given else None  # noqa: PTH100 - as typed: a link stays one

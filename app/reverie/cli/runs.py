@@ -1,7 +1,8 @@
-"""The commands that run jobs or show runs: `consolidate` ... `extract`, `runs`, `diff`, `revert`, `watch`.
+"""The commands that run jobs or show runs.
 
-For a run by hand, neither the switch for background runs nor the daily budget applies; the rules of sweeps
-and harvests do.
+They are `consolidate`, `sweep`, `harvest`, `write`, `notes`, `extract`, `runs`, `traces`, `diff`, `revert`
+and `watch`. A run that a person starts ignores the switch for background runs and the daily budget, but keeps
+the other rules of sweeps and harvests.
 
 Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
 `diff` do not need.
@@ -70,9 +71,9 @@ log = logging.getLogger("reverie.engine")
 
 
 def sweep(session: Invocation) -> int:
-    """Consolidate the idle workspaces, as at launch (a sweep).
+    """Consolidate the idle workspaces of a home, as a sweep does at launch; return the exit code.
 
-    With `--dry-run`, print the workspaces that it would consolidate, in their order.
+    With `--dry-run`, only print the workspaces that would be consolidated, in their order.
     """
     parts = the_home(session)
     if session.arguments.dry_run:
@@ -95,7 +96,7 @@ def sweep(session: Invocation) -> int:
 
 
 def harvest(session: Invocation) -> int:
-    """Harvest the newest compaction of a workspace, then consolidate; exit 1 unless both succeeded."""
+    """Harvest the newest compaction of a workspace, then consolidate; return 1 unless both succeeded."""
     parts = the_home(session)
     context = the_context(session, parts)
     by_hand = the_workbench(session, parts).by_hand
@@ -129,9 +130,9 @@ def _harvest_json(result: RunResult) -> dict[str, Any]:
 
 @contextmanager
 def interruptible(*signals: signal.Signals) -> Iterator[threading.Event]:
-    """Context manager: yield an event that Ctrl+C and these signals set.
+    """Context manager: yield an event that is set by Ctrl+C and by the given signals.
 
-    Thus an interrupted run ends properly, as cancelled.
+    A run that gets the event as `cancel` then ends properly, as cancelled.
     """
     cancel = threading.Event()
     # The handler may run at any point of this thread. Setting the event there could deadlock, because this
@@ -186,7 +187,7 @@ def _consolidation_json(result: RunResult) -> dict[str, Any]:
 
 
 def consolidate(session: Invocation) -> int:
-    """Run one consolidation by hand; exit 1 if it did not succeed."""
+    """Run one consolidation; return the exit code, 1 if it did not succeed."""
     arguments = session.arguments
     parts = the_home(session)
     context = the_context(session, parts)
@@ -216,7 +217,7 @@ def consolidate(session: Invocation) -> int:
 
 
 def show_runs(session: Invocation) -> int:
-    """Print the runs of a home, newest first."""
+    """Print the runs of a home, newest first; return the exit code."""
     parts = the_home(session)
     shown = the_workbench(session, parts).shown.runs(session.arguments.limit)
     records = shown.records
@@ -243,7 +244,7 @@ def show_runs(session: Invocation) -> int:
 
 
 def show_diff(session: Invocation) -> int:
-    """Print the changes that a run made or would have made."""
+    """Print the changes that a run made, or would have made (a dry run); return the exit code."""
     shown = the_workbench(session, the_home(session)).shown.changes(session.arguments.run)
     taken = shown.taken_back
     diffs = [
@@ -281,10 +282,7 @@ def show_diff(session: Invocation) -> int:
 
 
 def revert(session: Invocation) -> int:
-    """Undo a run, or a part of it; return 1 if some files were left as they are.
-
-    These are files that were changed since the run.
-    """
+    """Undo a run, or a part of it; return 1 if a file was not restored because it was changed since."""
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
@@ -318,9 +316,9 @@ def revert(session: Invocation) -> int:
 
 
 def write(session: Invocation) -> int:
-    """Run the memory writer once on the latest turns; exit 1 if nothing ran, or it failed.
+    """Run the memory writer once on the latest turns; return 1 if nothing ran, or if the run failed.
 
-    The run starts even if the writer is switched off or another program does the same job.
+    It runs even if the writer is switched off or another program writes the same memory.
     """
     parts = the_home(session)
     workspace_id = the_context(session, parts).workspace_id
@@ -343,10 +341,10 @@ UNREAD = "Current Claude Code does not read session notes, and deletes them with
 
 
 def notes(session: Invocation) -> int:
-    """Update the notes of a session; exit 1 if that failed.
+    """Update the notes of a session; return 1 if that failed.
 
-    The update runs whatever the switch and the thresholds are; with `--force`, even if there are no new
-    messages since the last update.
+    The switch for session notes and their thresholds are ignored. With `--force`, the notes are updated even
+    if there are no new messages.
     """
     parts = the_home(session)
     session_id = session.arguments.workspace or _only_session(parts)
@@ -366,7 +364,7 @@ def notes(session: Invocation) -> int:
 
 
 def _only_session(parts: HomeContainer) -> str:
-    """Return the only session of a home.
+    """Return the id of the home's only session.
 
     Raises `Ambiguous` if there are several, `Unavailable` if there is none.
     """
@@ -385,7 +383,7 @@ def _only_session(parts: HomeContainer) -> str:
 
 
 def extract(session: Invocation) -> int:
-    """Run both stages over the new rollouts of a Codex home; exit 1 if anything failed.
+    """Run both stages of the extraction on the new rollouts of a Codex home; return 1 if anything failed.
 
     With `--dry-run`, only print the threads that would be extracted.
     """
@@ -438,7 +436,7 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
 
 
 def _progress(progress: ExtractProgress) -> None:
-    """Print one line for each part that has finished, if stderr is a terminal."""
+    """Print one line on stderr for each part of the extraction that has finished, if stderr is a terminal."""
     if progress.ended and sys.stderr.isatty():
         answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 
@@ -541,13 +539,15 @@ _NO_ENGINE_S = 2.0
 
 
 def watch(session: Invocation) -> int:
-    """Run the background services of one home without a window until SIGTERM or SIGINT.
+    """Run the background services of one home, without a window, until SIGTERM or SIGINT.
 
-    If another process holds the lease of this home, the command reports that process and exits with 1. With
-    `--json` each change of the state is one line: `{"state": ..., "home": ..., "sessions": ..., "pid": ...}`;
-    `hosting` follows once every transcript has been read, so that new turns count from then on. `pid` is the
-    process in which the services run, a child of the profile's engine. If this process dies, the services are
-    started again, and another line has the `pid` of the new process.
+    If another process holds the lease of this home, the command prints which process that is and exits with
+    1.
+
+    With `--json`, each change of the state is printed as one line: `{"state": ..., "home": ..., "sessions":
+    ..., "pid": ...}`. The state `hosting` is printed once every transcript has been read; from then on, new
+    turns count. `pid` is the process in which the services run, a child of the profile's engine. If that
+    process dies, the services are started again, and another line has the new `pid`.
     """
     parts = the_home(session)
     hosted = HostStatus("stopped")
@@ -598,7 +598,7 @@ def watch(session: Invocation) -> int:
 def _engine_client(session: Invocation, parts: HomeContainer) -> Iterator[EngineClient]:
     """Context manager: yield a client of the profile's engine, which is started if necessary.
 
-    The engine is in this process if the command has a clock of its own.
+    If the command has its own clock (`--now`), the engine is created in this process.
     """
     # Late: no other command here starts an engine.
     from reverie.engine import client, engine, process, reach

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 
 class HasState(Protocol):
-    """The result of a check: a `Finding` or its view."""
+    """The result of a check as far as `first_cause` needs it: a `Finding` or a `FindingView`."""
 
     @property
     def state(self) -> str:
@@ -18,11 +18,10 @@ AnyFinding = TypeVar("AnyFinding", bound=HasState)
 
 
 def first_cause(findings: Iterable[AnyFinding]) -> AnyFinding | None:
-    """Return the finding that explains why nothing happened.
+    """Return the finding that best explains why a run did nothing; None if none does.
 
-    It is the first failure in the order in which a run tests its conditions, else the first warning.
-
-    None means that no reason is known. A finding with the state `off` is not a cause.
+    It is the first failure in the order in which a run tests its conditions, else the first warning. A
+    finding with the state `off` is not a cause.
     """
     found = tuple(findings)
     failed = next((finding for finding in found if finding.state == "fail"), None)

@@ -1,4 +1,4 @@
-"""Findings about the conditions under which the agent itself writes memories (`Home.checks`)."""
+"""Findings about the agent's own conditions for writing memories, which `Home.jobs.checks` examines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SENTENCES: Mapping[Maker, Phrase] = {
 
 
 def agent_findings(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
-    """Return a finding for each condition that the agent sets for writing memories, in the agent's order."""
+    """Return one finding for each condition under which the agent writes memories, in the agent's order."""
     found = []
     for check, maker in facts.agent_checks:
         fix, evidence = None, check.evidence

@@ -1,4 +1,4 @@
-"""`Check`, one check of a workspace, and verdicts that several lists of checks share. Pure."""
+"""`Check`, one check of a workspace, and functions that judge facts for several checks. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reverie.values import Struct
 
 
 class Check(Struct, frozen=True):
-    """One check of a workspace."""
+    """One check of a workspace: a function that judges facts, and the titles for its two results."""
 
     name: str
     """The name for scripts."""
@@ -44,7 +44,10 @@ class Check(Struct, frozen=True):
 
 
 def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
-    """Judge the newest Activity entry about this workspace from one of `sources`."""
+    """Judge the newest Activity entry about this workspace that is of one of `sources`.
+
+    An entry that is a warning or an error gives a warning; otherwise, and without an entry, the check passes.
+    """
     last = facts.last(*sources)
     if last is None:
         return "pass", phrase("No activity in this workspace yet.")
@@ -56,9 +59,9 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """Return the verdict for a workspace without a usable model.
+    """Return the verdict if no model can be used, or if it is unknown which one would be.
 
-    `found` is None if no model was examined; otherwise it has a problem that `fix` solves.
+    `found` is None if it is unknown; otherwise it has a problem that `fix` solves.
     """
     if found is None:
         return "pass", phrase("The model was not checked: models are unknown here.")
@@ -70,12 +73,12 @@ _KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECA
 
 
 def remedy_of(problem: str) -> Remedy:
-    """Return the setting that a person should change if `problem` prevents the use of a model."""
+    """Return which setting a person should change to solve the problem of a model: its key, or the model."""
     return "key" if _KEY.search(problem) else "model"
 
 
 def engine_in_words(found: ModelFacts) -> Phrase:
-    """Return sentences that name the engine and the reason for its choice."""
+    """Return sentences with the name of the engine (a model, or the rules) and the reason for its choice."""
     if found.engine == RULES:
         return together(phrase("It works by rules, without a model."), found.reason)
     return together(phrase("{model}.", model=found.engine), found.reason)

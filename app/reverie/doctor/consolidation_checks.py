@@ -1,6 +1,6 @@
 """The checks of background consolidations (formats/mux.md sections 10 and 11). Pure.
 
-A gate is a condition that must be met before a run; each check examines one.
+Each check examines one gate. A gate is a condition that must be met before a run starts.
 """
 
 from __future__ import annotations

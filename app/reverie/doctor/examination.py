@@ -1,8 +1,8 @@
-"""The examination why the writer or a consolidation did not run: every condition (gate) in its order.
+"""Examines why the memory writer or a consolidation did not run: every condition (gate), in its order.
 
-A finding has evidence and may have a fix. `gather` reads the facts of a workspace, and `judge` runs the
-checks, which are pure functions of the facts. The first failure is the cause: later ones may only follow from
-it.
+`gather` reads the facts about a workspace; `judge` runs the checks, which are pure functions of the facts,
+and returns one finding for each, with evidence and maybe a fix. The first failure is the cause, because the
+later ones may only follow from it.
 
 Threading: blocks on disk, and on the network with `with_probe`; any thread but the GUI's. Failure:
 `Unavailable` if the home no longer exists; any other data that cannot be read is itself a fact.
@@ -78,7 +78,7 @@ def gather(
 ) -> WorkspaceFacts:
     """Return all facts about a workspace, reading each source once.
 
-    Raises `Unavailable` if the home no longer exists. `now`, `with_probe`, `env`: see `examine`.
+    For `now`, `with_probe` and `env` see `examine`. Raises `Unavailable` if the home no longer exists.
     """
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
@@ -142,18 +142,19 @@ def gather(
 
 
 def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the file of the project memory, the other file that the writer can be set to write.
+    """Return the file of the project memory, and "".
 
-    If there is none, return None and the reason.
+    The settings can make the memory writer write this file instead of the agent's own single file. If the
+    context has no such file, returns None and the reason.
     """
     directory, gap = scope_directory(home, context)
     return (None if directory is None else directory / PROJECT_MEMORY), gap
 
 
 def _tested(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
-    """Send a real request to the model; return the steps of the test.
+    """Test the model by a real request; return the steps of the test.
 
-    None if there is no model to test; empty if the run works by rules, without a model.
+    Returns None if there is no usable model to test, and no steps if the run works by rules, without a model.
     """
     if hooks.probe is None or model is None or model.problem:
         return None
@@ -179,7 +180,7 @@ def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tu
 
 
 def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
-    """Return the newest Activity entries, and a sentence about damage to the log (empty if there is none)."""
+    """Return the newest Activity entries, and a sentence about damage to the log, "" if there is none."""
     try:
         entries = parts.activity.read(_ACTIVITY_ENTRIES)
     except UserError as error:
@@ -191,9 +192,9 @@ def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
 
 
 def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, tuple[str, ...]]:
-    """Return the time of the workspace's last consolidation, in UTC ms, and problems of the records.
+    """Return the time of the workspace's last consolidation, in UTC ms, and the problems of the records.
 
-    The time is None if there was no consolidation.
+    The time is None if there was no consolidation, or if the records cannot be read.
     """
     try:
         coverage = parts.coverage.load()
@@ -206,9 +207,10 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
-    """Return the facts about the file that the writer writes and ""; if there is none, None and the reason.
+    """Return the facts about the file that the writer writes, and "".
 
-    `place`: the files of the agent's own writer; None if it has none.
+    If there is no such file, returns None and the reason. `place`: the files of the agent's own writer; None
+    if it has none.
     """
     if settings.system1.target == "project-memory":
         path, gap = project_memory_file(home, context)
@@ -219,7 +221,7 @@ def _memory(
 
 
 def _nearest_directory(path: Path) -> FileFacts:
-    """Return the facts about a directory, or about the nearest existing one above it."""
+    """Return the facts about the directory `path`; if it does not exist, about the nearest one above it."""
     for place in (path, *path.parents):
         found = look_at(place)
         if found.kind != "missing":
@@ -228,7 +230,10 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
-    """Return the counts of background runs and tokens in the day before `now`, counted as the triggers do."""
+    """Return the number of background runs in the day before `now`, and their tokens.
+
+    Only the runs that count towards the daily budget are counted (`triggers.counts`).
+    """
     found = []
     for run_id in parts.runs.ids():
         if started_of(run_id) <= now - DAY_MS:
@@ -260,10 +265,11 @@ def examine(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """Run every check of one workspace, in the order in which a run tests its conditions.
+    """Run every check of one workspace; return the findings in the order in which a run tests its conditions.
 
-    `now`: the current time (UTC ms). `with_probe` sends a real request to the model. `env`: the environment;
-    None: that of the process. `hooks` None: no hooks.
+    `hooks`: functions of other parts of the program; None: none of them is available. `now`: the current time
+    (UTC ms). `with_probe`: send a real request to the model. `env`: the environment variables; None: those of
+    the process.
     """
     hooks = hooks or DoctorHooks()
     facts = gather(parts, context, hooks, now=now, with_probe=with_probe, env=env)
@@ -273,8 +279,8 @@ def examine(
 def judge(facts: WorkspaceFacts, fixes: Fixes) -> tuple[Finding, ...]:
     """Run all checks on these facts; return the findings.
 
-    The conditions of the memory writer are checked only if the agent has a memory writer that is on or
-    belongs to its version.
+    The conditions of Reverie's memory writer are left out if the agent has no memory writer, or if this
+    version of the agent writes its memories by itself and Reverie's writer is off.
     """
     checks = CHECKS
     if not facts.has_writer:

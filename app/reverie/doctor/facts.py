@@ -1,8 +1,8 @@
 """The facts about one workspace that the checks judge: from the disk, the leases and Activity.
 
-Reading changes nothing in the home, and a transcript of any size costs only its last megabytes. Data that
-cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide the others.
-`Unavailable` is raised only if the whole home no longer exists.
+Reading changes nothing in the home. Of a transcript, only the last megabytes are read, whatever its size.
+Data that cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide
+the others. `Unavailable` is raised only if the whole home no longer exists.
 
 Threading: blocks on disk; any thread but the GUI's.
 """
@@ -53,7 +53,7 @@ Maker = Literal["reverie", "nobody", "others"]
 
 
 class DoctorHome(Protocol):
-    """The part of `services.container.HomeContainer` that the checks use."""
+    """The attributes and methods of `services.container.HomeContainer` that the checks use."""
 
     home: Home
     home_id: str
@@ -61,7 +61,7 @@ class DoctorHome(Protocol):
     clock: Clock
 
     def read_settings(self) -> Settings:
-        """Return the settings as they are in the file now."""
+        """Read the settings file and return the settings."""
 
     def forget_settings(self) -> None:
         """Discard the cached settings, so that their next use reads the file again."""
@@ -81,9 +81,10 @@ class DoctorHome(Protocol):
 
 
 class ModelFacts(Struct, frozen=True):
-    """The model that would be used, and the reason for this choice.
+    """The model that a run would use, and the reason for this choice.
 
-    `problem` is the reason why it cannot be used; empty if it can.
+    `engine`: the name of the model, or `rules` if the run works without one. `problem`: the reason why the
+    model cannot be used; empty if it can.
     """
 
     engine: str
@@ -92,9 +93,9 @@ class ModelFacts(Struct, frozen=True):
 
 
 class DoctorHooks(Struct, frozen=True):
-    """Functions of other parts of the program that the checks call.
+    """Functions of other parts of the program that the checks and fixes call.
 
-    A function is None if it is not available; the checks report that.
+    A function is None if it is not available; the findings then state that.
     """
 
     model: Callable[[], ModelFacts] | None = None
@@ -127,7 +128,12 @@ class FileFacts(Struct, frozen=True):
 
 
 class StateFacts(Struct, frozen=True):
-    """The writer's state file, its values converted as described in formats/mux.md section 14."""
+    """The content of the writer's state file, converted as described in formats/mux.md section 14.
+
+    `turns`: the turns counted since the last run. `started_at`, `completed_at`: when the last run started and
+    when one last completed, in UTC ms; None if unknown. `message_id`: the last message that the last run
+    read.
+    """
 
     file: FileFacts
     turns: int = 0
@@ -161,7 +167,7 @@ class TracedRun(Struct, frozen=True):
 class WorkspaceFacts(Struct, frozen=True):
     """All facts about one workspace that the checks use.
 
-    Only the newest turns and Activity entries are included.
+    Of the turns and of the Activity log, only the newest ones are included. Times are in UTC ms.
     """
 
     now: int
@@ -224,10 +230,10 @@ class WorkspaceFacts(Struct, frozen=True):
         return tuple(run for run in self.runs if run.by_agent)
 
     def last(self, *events: str) -> ActivityEntry | None:
-        """Return the newest Activity entry of this workspace, or of no workspace, with one of `events`.
+        """Return the newest Activity entry about this workspace with one of the names `events`; None if none.
 
-        An event below one of them, such as `writer.failed` below `writer`, matches too. None if there is no
-        such entry.
+        A name also matches the names below it: `writer` matches `writer.failed`. Entries that belong to no
+        workspace count as well.
         """
         for entry in self.activity:
             here = entry.workspace_id in (None, self.context.workspace_id)
@@ -237,7 +243,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
 
 def look_at(path: Path) -> FileFacts:
-    """Return the facts about `path`; symlinks are followed."""
+    """Return the facts about the file or directory at `path`, or at the target of a symbolic link there."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -256,7 +262,10 @@ def look_at(path: Path) -> FileFacts:
 
 
 def read_state(path: Path) -> StateFacts:
-    """Return the writer's state from its file; a broken or missing file counts as no turns."""
+    """Return the content of the writer's state file.
+
+    If the file is missing or damaged, the state has no turns, and `problem` has the reason of the damage.
+    """
     file = look_at(path)
     if file.kind != "file":
         no_file = (
@@ -276,7 +285,7 @@ def read_state(path: Path) -> StateFacts:
 
 
 def free_bytes(path: Path) -> int | None:
-    """Return the free space at `path`, or where it would be created; None if unknown."""
+    """Return the free bytes on the disk that has `path`, which need not exist; None if unknown."""
     for place in (path, *path.parents):
         try:
             return shutil.disk_usage(place).free
@@ -286,9 +295,9 @@ def free_bytes(path: Path) -> int | None:
 
 
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
-    """Return the holder of a lease; None if there is none or it cannot be read.
+    """Return the holder of the lease `name`; None if nobody holds it, or if it cannot be read.
 
-    `lease_problem` reports a failure to read.
+    Call `lease_problem` to know whether leases can be read.
     """
     try:
         return leases.holder(name)
@@ -306,7 +315,10 @@ def lease_problem(leases: Leases) -> str:
 
 
 def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
-    """Return the `limit` newest trace dumps in a directory, newest first by the time in their names."""
+    """Return the newest trace files in a directory, newest first by the time in their names.
+
+    `limit`: the largest number of files.
+    """
     try:
         with os.scandir(directory) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".json")]
@@ -326,10 +338,10 @@ MOST_DUMPS = 60
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """Read dumps, which are newest first, until enough runs are known; return these runs.
+    """Read trace files until enough runs are known; return these runs, newest first.
 
-    Enough are `_RUNS` runs, and as many of the agent's own writer. A trace that cannot be read counts as a
-    damaged run.
+    `dumps`: the trace files, newest first. Enough are `_RUNS` runs, of which as many were made by the agent's
+    own writer. At most `MOST_DUMPS` files are read. A trace that cannot be read counts as a damaged run.
     """
     found = list[TracedRun]()
     for path in dumps[:MOST_DUMPS]:
@@ -348,15 +360,15 @@ def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
 
 
 def dump_time(path: Path) -> int:
-    """Return the start of a dump's run from the dump's name, UTC ms; 0 if the name contains none."""
+    """Return the start of a run from the name of its trace file, in UTC ms; 0 if the name contains none."""
     head = path.name.partition("_")[0]
     return int(head) if head.isascii() and head.isdigit() and len(head) <= 16 else 0
 
 
 def scope_directory(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the directory of the project memories.
+    """Return the directory of the project memories, and "".
 
-    If there is none, return None and the reason.
+    If the context has no such directory, returns None and the reason.
     """
     try:
         return home.scope_root(context, Scope.PROJECT).directory, ""

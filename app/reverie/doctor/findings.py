@@ -1,7 +1,7 @@
-"""The result of a check: a state, the evidence for it in words, and a fix if a single click can fix it.
+"""The result of a check: a state, the evidence for it in words, and a fix if one click can apply it.
 
-Plain values. A fix changes only things that belong to Reverie, and the modes and names of files that Reverie
-writes in a home; never the agent's configuration or transcripts.
+Plain values. A fix changes only Reverie's own files and settings, and the permissions and names of files that
+Reverie writes in a home; never the agent's configuration or transcripts.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ class ProbeFacts(Struct, frozen=True):
 
 
 class FixOffer(Struct, frozen=True):
-    """The description of a fix, for a client that shows it to a person; `evidence` as in `Fix`."""
+    """The description of a fix without the function that applies it, for a client that shows it.
+
+    For `evidence` see `Fix`.
+    """
 
     label: Phrase
     evidence: str = ""
 
 
 class FindingView(Struct, frozen=True):
-    """A `Finding` for a client that cannot apply the fix itself."""
+    """A `Finding` whose fix is only a description, for a client that cannot apply it itself."""
 
     check: str
     title: Phrase
@@ -83,12 +86,12 @@ class Finding(Struct, frozen=True):
 
     @property
     def view(self) -> FindingView:
-        """The finding without the function that applies its fix."""
+        """The same finding without the function that applies its fix."""
         fix = None if self.fix is None else FixOffer(self.fix.label, self.fix.evidence)
         return FindingView(self.check, self.title, self.state, self.evidence, fix, self.remedy)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON format of `reverie doctor` (design.md section 5)."""
+        """Return the finding in the stable JSON format of `reverie doctor` (design.md section 5)."""
         return {
             "check": self.check,
             # Scripts know three states (design.md section 5); an option that nobody turned on is not a

@@ -1,7 +1,8 @@
-"""The fixes: each changes one setting or file of Reverie, or the mode or name of a file of the writer.
+"""The fixes of the Doctor.
 
-The agent's configuration is never changed; if only such a change would help, the evidence describes how to
-make it by hand. Failure: `Fix.apply` raises `UserError`.
+A fix changes one setting or file of Reverie, or the permissions or name of a file of the memory writer. The
+agent's configuration is never changed; if only such a change would help, the evidence of the finding
+describes how to make it by hand. Failure: `Fix.apply` raises `UserError`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ RULES = "rules"
 
 
 class Fixes:
-    """The available fixes for one home.
+    """The available fixes for one home; each method returns a fix without applying it.
 
-    Settings are read again when a fix is applied, so that other changes made meanwhile survive.
+    A fix reads the settings again when it is applied, so that other changes made meanwhile are kept.
     """
 
     def __init__(self, parts: DoctorHome, hooks: DoctorHooks) -> None:
@@ -38,7 +39,7 @@ class Fixes:
         return Fix(phrase("Turn on"), lambda: self._system1(enabled=True))
 
     def set_interval(self, turns: int) -> Fix:
-        """Return the fix that sets the writer's interval to `turns`."""
+        """Return the fix that makes the memory writer run after every `turns` turns."""
 
         def apply() -> None:
             # An invalid value stays in the file until a value other than the default is written.
@@ -48,7 +49,10 @@ class Fixes:
         return Fix(phrase("Set the interval to {turns}", turns=turns), apply)
 
     def set_target(self, target: str) -> Fix:
-        """Return the fix that sets the file that the writer writes."""
+        """Return the fix that sets which file the memory writer writes.
+
+        `target` is `project-file` (the agent's single file) or `project-memory`.
+        """
         labels = {
             "project-file": phrase("Write to the project's single file"),
             "project-memory": phrase("Write to a project memory"),
@@ -68,7 +72,10 @@ class Fixes:
         return Fix(phrase("Turn on"), lambda: self._background(enabled=True))
 
     def raise_budget(self) -> Fix:
-        """Return the fix that doubles the daily budget of background runs."""
+        """Return the fix that doubles the daily budget of background runs: their number and their tokens.
+
+        The new budget is at least 12 runs and a million tokens.
+        """
 
         def apply() -> None:
             settings, _problems = load_settings(self._parts.profile.settings_file)
@@ -89,7 +96,10 @@ class Fixes:
         return Fix(phrase("Consolidate without a model"), lambda: self._change(change))
 
     def watch_with(self, polling: str) -> Fix:
-        """Return the fix that sets the method by which folders are watched."""
+        """Return the fix that sets how folders are watched.
+
+        `polling` is `auto` (by events of the system) or `always` (by scanning the folders).
+        """
 
         def change(settings: Settings) -> Settings:
             return settings.model_copy(
@@ -113,7 +123,10 @@ class Fixes:
         return Fix(phrase("Make {name} writable", name=path.name), apply)
 
     def set_aside(self, path: Path) -> Fix:
-        """Return the fix that renames a file to a name that no program reads; it is never deleted."""
+        """Return the fix that renames an unreadable file, so that no program reads it.
+
+        The file is never deleted.
+        """
 
         def apply() -> None:
             self._parts.write_guard.require()
@@ -131,14 +144,17 @@ class Fixes:
         return Fix(phrase("Rename {name} and keep it as a backup", name=path.name), apply)
 
     def write_anyway(self, refusals: Sequence[Refusal]) -> Fix:
-        """Return the fix that permits writing to stores of unknown layout or version."""
+        """Return the fix that permits writing to stores whose layout or version Reverie does not know.
+
+        `refusals`: the reasons why Reverie does not write to these stores.
+        """
         evidence = " ".join(each.evidence for each in refusals)
         return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
-        """Return the fix for a directory made by Reverie that switches the agent's memory off.
+        """Return the fix that removes a directory made by Reverie, which switches the agent's memory off.
 
-        Its files are moved out of the home; an empty directory is only removed.
+        Its files are moved out of the home. `empty`: it has no files, so it is only removed.
         """
         name = directory.name
         title = phrase("Move {name}/ out of the home", name=name)

@@ -1,6 +1,6 @@
-"""The way in which Reverie was installed, and the command that repairs it.
+"""How Reverie was installed, and the command that repairs the installation.
 
-If it is unknown, pip is assumed, because the advice for pip works in all other cases.
+If that is unknown, pip is assumed, because the advice for pip works in all other cases.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PACKAGED = Path("/usr/lib/reverie")
 
 
 class Installation(Struct, frozen=True):
-    """One way in which the program is installed."""
+    """One way to install the program, such as pip or a bundle, with the command that repairs it."""
 
     kind: Kind
     place: Path
@@ -34,7 +34,7 @@ class Installation(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The installation in words."""
+        """A sentence that names the way of the installation."""
         return {
             "checkout": f"Run from the checkout {self.place}.",
             "deb": f"Installed as a Debian package in {self.place}.",
@@ -52,11 +52,12 @@ def installation(
     prefix: Path | None = None,
     source: str | None = None,
 ) -> Installation:
-    """Return the installation of the running program.
+    """Return how the running program was installed.
 
-    Each argument replaces a value of the running interpreter; None keeps that value. `frozen`: whether the
-    program is a bundle with its own Python; `package`: the directory of the package; `prefix`: the root of
-    the environment. `source` is the file or address from which pip installed the program; empty if unknown.
+    The arguments replace values of the running interpreter, for tests; None keeps the real value. `frozen`:
+    whether the program is a bundle with its own Python. `executable`: the path of the interpreter. `package`:
+    the directory of the package. `prefix`: the root of the environment. `source`: the file or address from
+    which pip installed the program; empty if unknown.
     """
     program = executable or Path(sys.executable)
     if getattr(sys, "frozen", False) if frozen is None else frozen:

@@ -1,4 +1,4 @@
-"""The check of whether Reverie knows the layout and versions of the stores, so that it may write to them.
+"""The check whether Reverie knows the layouts and versions of the stores, so that it may write to them.
 
 Pure.
 """

@@ -1,8 +1,8 @@
-"""Directories made by Reverie in a home, whose existence switches the agent's memory off.
+"""Removes directories made by Reverie in a home that switch the agent's memory off by their existence.
 
-If every file in such a directory is as Reverie wrote it, the files are copied into Reverie's own directory,
-compared, and each is removed if it is still the same, under the agent's lock. Files that another program
-wrote are never moved.
+A directory is removed only if all files in it are as Reverie wrote them. They are copied into Reverie's own
+directory and compared with the copies; then each is deleted if it has not changed meanwhile, under the
+agent's lock. Files that another program wrote are never moved.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _MOST_FILES = 10_000
 
 
 def maker_of(actors: WriteLog, directory: Path) -> Maker:
-    """Return the writer of the files in a directory.
+    """Return which program wrote the files in a directory.
 
-    `reverie`: all files are as Reverie wrote them; `nobody`: there are no files; `others`: anything else,
+    `reverie`: all files are as Reverie wrote them. `nobody`: there are no files. `others`: anything else,
     including files that cannot be read.
     """
     try:
@@ -38,10 +38,10 @@ def maker_of(actors: WriteLog, directory: Path) -> Maker:
 
 
 def take_away(parts: DoctorHome, directory: Path) -> None:
-    """Move the files of a directory made by Reverie out of the home, under the agent's own lock.
+    """Move the files in a directory made by Reverie into Reverie's own directory, and remove the directory.
 
-    They are moved into Reverie's own directory. Raises `Busy` while the agent holds that lock, and
-    `StoreError` if the directory has files of others.
+    This is done under the agent's own lock. Raises `Busy` while the agent holds that lock, and `StoreError`
+    if the directory has files of other programs.
     """
     _refuse_others(parts, directory)
     root = ScopeRoot(Scope.GLOBAL, "", directory, None)
@@ -75,10 +75,10 @@ def _take_away(parts: DoctorHome, directory: Path) -> None:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yield every entry that is not a directory.
+    """Yield the path of every file below a directory.
 
     Raises `OSError` for a link or a device, which cannot be a file of Reverie, and if there are more files
-    than a person writes.
+    than a person could have written.
     """
     if directory.is_symlink():
         raise OSError(f"{directory} is a symbolic link")

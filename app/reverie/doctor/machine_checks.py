@@ -106,14 +106,14 @@ def disk(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def space_state(free: int) -> State:
-    """Return the state for `free` bytes of free disk space."""
+    """Return `pass`, `warn` or `fail` for `free` bytes of free disk space."""
     return "fail" if free < FULL_BYTES else "warn" if free < SCARCE_BYTES else "pass"
 
 
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    """Judge whether the clock is behind.
+    """Judge whether the clock of this machine is behind, compared with the times in its files.
 
-    A wrong clock makes every age wrong: debounce, retention and the order of runs.
+    A wrong clock makes every age wrong, and with it the waiting times, the retention and the order of runs.
     """
     stamps = [
         (turn.timestamp, phrase("Turn {id}", id=turn.id))

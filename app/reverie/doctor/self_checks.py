@@ -44,10 +44,11 @@ _Seen = tuple[State, str] | tuple[State, str, Fix]
 def examine_self(
     profile: Profile, *, now: int, homes: int, env: Mapping[str, str] | None = None, limits: Path = _LIMITS
 ) -> tuple[Finding, ...]:
-    """Run every check of Reverie itself and return the findings.
+    """Run every check of Reverie itself; return the findings.
 
     `now`: the current time (UTC ms). `homes`: the number of agents' homes that were found. `env`: the
-    environment; None: that of the process. `limits`: the directory with the system's limits of watches.
+    environment variables; None: those of the process. `limits`: the directory from which the system's limits
+    for watching files are read.
     """
     ours = installation()
     found = [
@@ -75,9 +76,10 @@ def examine_self(
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """Return a finding with the title `holds` or `fails`, depending on the state in `seen`.
+    """Return the finding of a check, with the title `holds` if it passes and `fails` if not.
 
-    It is only printed by a command, so its texts are not translated.
+    `seen`: its state, evidence and fix. The finding is only printed by a command, so its texts are not
+    translated.
     """
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)
@@ -215,6 +217,6 @@ def _homes(count: int) -> _Seen:
 
 
 def _built() -> int:
-    """Return the time at which the program was installed, less one day of tolerance, in UTC ms."""
+    """Return the time at which the program was installed, in UTC ms, minus one day of tolerance."""
     # A file that also exists as such in a packaged build, where the modules are in an archive.
     return resource("prices.json").stat().st_mtime_ns // 1_000_000 - 86_400_000

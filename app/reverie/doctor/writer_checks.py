@@ -1,7 +1,8 @@
-"""The checks of the memory writer's conditions (gates), in the writer's own order.
+"""The checks of the conditions (gates) of the memory writer, in the order in which it tests them.
 
-The order is that of formats/mux.md section 14. Pure: facts in, a finding out. A condition that is not met is
-a failure, with a fix if one click can solve it; a condition that is met, but in an unusual way, is a warning.
+The order is that of formats/mux.md section 14. Pure: each check is a function of facts. A condition that is
+not met is a failure, with a fix if one click can solve it; a condition that is met, but in an unusual way, is
+a warning.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ _OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"
 
 
 def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    """Judge the last runs of the agent's own writer.
+    """Judge the last runs of the memory writer that is part of the agent.
 
-    A failed run leaves a trace; a successful run is visible only in the state file.
+    A run that failed leaves a trace. A run that succeeded leaves none; only the state file shows that it
+    started.
     """
     runs = facts.agent_runs
     if not runs and len(facts.dumps) > MOST_DUMPS:
@@ -86,7 +88,10 @@ def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 
 
 def needs_no_writer(facts: WorkspaceFacts) -> bool:
-    """Return whether this version of the agent writes its memories itself and Reverie's writer is off."""
+    """Return whether Reverie's memory writer is off and this version of the agent does not need it.
+
+    That is so if this version of the agent writes project memories itself and does not load the single file.
+    """
     kinds = facts.kinds
     return not facts.settings.system1.enabled and kinds.project_store is True and kinds.project_file is False
 
@@ -158,7 +163,7 @@ def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    """Judge the last answer; only a completed one counts as a turn."""
+    """Judge the last responses of the agent; a response that was cut off or failed is not a turn."""
     answers = _answers(facts)
     if not answers:
         evidence = phrase("Send a message in the workspace while the background services are running.")
@@ -209,7 +214,7 @@ def tool_calling(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 
 
 def target(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    """Judge whether the agent of this home loads the file that the writer writes."""
+    """Judge whether the agent loads the kind of file that Reverie's memory writer is set to write."""
     kinds = facts.kinds
     to_file = facts.settings.system1.target == "project-file"
     loaded, other = kinds.project_file, kinds.project_store
@@ -266,7 +271,7 @@ def traces(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
 
 
 def _answers(facts: WorkspaceFacts) -> list[Turn]:
-    """Return the turns that are messages of the assistant, oldest first."""
+    """Return the turns that are responses of the assistant, oldest first."""
     return [turn for turn in facts.turns if turn.role == "assistant" and turn.kind == "message"]
 
 
@@ -287,7 +292,7 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
 
 
 def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge a readable state file; the checks are in the order of the steps of a run."""
+    """Judge a state file that could be read, in the order of the steps of a run."""
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
     if state.file.kind == "missing":
@@ -328,7 +333,10 @@ def _in_flight(facts: WorkspaceFacts, writer: LeaseHolder, counted: Phrase) -> V
 
 
 def _turns_counted(facts: WorkspaceFacts, state: StateFacts, missed: int, fixes: Fixes) -> Verdict | None:
-    """Judge whether the writer missed a turn or did not start a due run; None if neither happened."""
+    """Judge whether the writer missed a turn or did not start a due run; None if neither happened.
+
+    `missed`: the number of finished turns that the state file does not count.
+    """
     k, counted = facts.interval.turns or DEFAULT_INTERVAL, _counted(facts, state)
     if state.turns > k or (state.turns == k and missed):
         evidence = phrase(
@@ -378,10 +386,10 @@ def _last_run(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict
 
 
 def _uncounted(facts: WorkspaceFacts, state: StateFacts) -> int:
-    """Return the number of finished turns that are clearly newer than the last change of the state file.
+    """Return the number of finished turns that the writer should have counted but did not.
 
-    Without a state file, turns since the start of the services count, because the services should have
-    counted them. Turns dated in the future are ignored.
+    These are turns that are clearly newer than the last change of the state file. If there is no state file,
+    they are the turns since the background services were started. Turns dated in the future are ignored.
     """
     if state.file.kind == "file":
         since = state.file.changed_at

@@ -70,7 +70,10 @@ class Workers:
         self._closed = False
 
     def warm_up(self, after_s: float = WARM_S) -> None:
-        """Start an idle worker after a while if one is to be kept ready; return at once."""
+        """Start an idle worker in `after_s` seconds, unless one is ready or none is wanted.
+
+        Returns at once.
+        """
         with self._lock:
             if self._keeps_spare and self._warming is None and self._spare is None and not self._closed:
                 self._warming = threading.Timer(after_s, self._start_spare)
