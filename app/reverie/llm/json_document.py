@@ -116,7 +116,7 @@ def layout(source: JsonSource) -> JsonNode | None:
 def children(
     source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
 ) -> tuple[tuple[JsonNode, ...], bool]:
-    """Return at most `limit` members of a container, starting with number `skip`.
+    """Return at most `limit` members of a container, without the first `skip` ones.
 
     The second value is whether more members follow.
     """
@@ -255,7 +255,7 @@ class DocumentHit(Struct, frozen=True):
 
 
 def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
-    """Return a page of members of a container, starting with number `skip`."""
+    """Return a page of the members of a container, without the first `skip` ones."""
     found, more = children(source, node, limit=PAGE, skip=skip)
     return DocumentPage(tuple(_beginning(source, child) for child in found), more)
 

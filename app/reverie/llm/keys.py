@@ -65,7 +65,7 @@ class KeyStore(Protocol):
 class _Ring:
     """This process's access to the system's keyring.
 
-    It records the last problem.
+    It remembers the last problem, and does not ask again for a while after one.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class _Ring:
     def ask(self, question: Callable[[KeyringBackend], str | None]) -> str | None:
         """Call `question` with the keyring; return its result within `ASK_S` seconds.
 
-        Returns None if there is no result or the keyring failed.
+        Returns None if there is no result in time, or if the keyring fails or failed a short time ago.
         """
         ring = _keyring()
         if self.trouble and time.monotonic() < self._until:
@@ -93,9 +93,9 @@ class _Ring:
         return text
 
     def forget(self) -> None:
-        """Discard the last problem, so that the next call tries the keyring again.
+        """Forget the last problem, so that the next call tries the keyring again.
 
-        To be called after a person has changed something.
+        Called after a person has stored or deleted a key, when the problem may be solved.
         """
         self._asked = None
 

@@ -302,7 +302,10 @@ def _causes(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 
 
 def _own_words(service: Service, message: str, quoted: str) -> str:
-    """Return the service's message in a form that can be appended to a cause; "" if it must not be shown."""
+    """Return the service's own message as a sentence to append to a cause; "" if it must not be shown.
+
+    `quoted`: the request's text; a message that repeats a part of it is not shown.
+    """
     text = " ".join(message.split())
     for secret in service.telling_secrets:
         text = text.replace(secret, "…")

@@ -165,8 +165,8 @@ class Trace:
     ) -> None:
         """Record the outcome, and the `usage` of tokens (None if unknown).
 
-        `error`: the reason of a failure. Of any error but a `UserError` only the type is recorded, because
-        its text may contain anything.
+        `error`: the cause of a failure; None: there was none. Of any error but a `UserError` only the type is
+        recorded, because its text may contain anything.
         """
         self.outcome, self._usage, self._ended_at = outcome, usage, self._clock()
         if not self._attempts:

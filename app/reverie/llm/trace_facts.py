@@ -81,7 +81,7 @@ class TraceMessage(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """One task for a model and its result."""
+    """One task for a model, with its messages, the model's answers and their result."""
 
     index: int
     messages: tuple[TraceMessage, ...]
@@ -238,7 +238,7 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
     """Return the calls that the answer of step `step` in attempt `attempt` requested.
 
-    The SDK lists them in `toolCalls` and as parts of `content`.
+    In a dump of mux, they are listed in `toolCalls` or are parts of `content`.
     """
     parts = [as_object(part) for part in as_list(item.get("content"))]
     raw = [as_object(call) for call in as_list(item.get("toolCalls"))]

@@ -67,9 +67,10 @@ def timeline_of(facts: TraceFacts) -> Timeline:
 
 
 def _stretched(spans: list[TimeSpan], facts: TraceFacts, total: int) -> list[TimeSpan]:
-    """Return the spans with the last attempt extended to the end of the run, `total` ms after its start.
+    """Return the spans with the last attempt extended to the end of the run.
 
-    If the attempt was cut off, the answer that it was waiting for is added as a span.
+    `total`: the duration of the run in ms. If the attempt was cut off, the answer that it was waiting for is
+    added as a span.
     """
     last = facts.attempts[-1]
     ended_badly = bool(last.error) or last.aborted

@@ -223,8 +223,8 @@ def _wrote(call: Call, facts: TraceFacts) -> bool:
 def _is_accepted_no_op(call: Call, facts: TraceFacts) -> bool:
     """Return whether a call is a no-op that the agent accepted.
 
-    The agent ignores a no-op after a failed write (since 0d5fd5189); in that case the write is the cause of
-    the outcome.
+    Since its commit 0d5fd5189, mux ignores a no-op after a failed write; in that case the write is the cause
+    of the outcome.
     """
     if call.name != NO_OP_TOOL or not call.ran or call.problem:
         return False
@@ -280,9 +280,9 @@ def _limited(facts: TraceFacts) -> RunVerdict | None:
 
 
 def _tools(facts: TraceFacts) -> RunVerdict | None:
-    """Return the verdict that follows from the tool calls; None if they show neither success nor a cause.
+    """Return the verdict that follows from failed tool calls; None if none failed.
 
-    Writes come first, then the failed calls of the newest attempt.
+    The newest failed write is the cause, or else, in a run of the memory writer, the newest failed call.
     """
     failed = [call for call in _all_calls(facts) if _failed(call)]
     writes = [call for call in failed if _is_write(call)]

@@ -26,10 +26,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ServerEvent(Struct, frozen=True):
-    """One server-sent event.
-
-    It has a name ("" if none) and data: its data lines, joined by newlines.
-    """
+    """One server-sent event: its name ("" if none), and its data lines joined by newlines."""
 
     name: str
     data: str
@@ -39,8 +36,8 @@ class EventParser:
     """A parser for server-sent events.
 
     The bytes may be split anywhere. Lines end in LF, CRLF or CR; invalid UTF-8 becomes U+FFFD. Time is linear
-    in the bytes, however they are split. Not `httpx_sse`, because it cannot distinguish a stream that ends
-    inside an event from one that ends after it.
+    in the bytes, however they are split. `httpx_sse` is not used, because it cannot distinguish a stream that
+    ends inside an event from one that ends after it.
     """
 
     def __init__(self) -> None:
@@ -161,10 +158,8 @@ class Wire(Protocol):
     def adapt(self, status: int, words: str) -> str | None:
         """Return the change to the request body that may make the service accept it; None if there is none.
 
-        The caller adds it to the `changes` of `body` and sends the request again. `status` is the HTTP
-        status.
-
-        `words` is the text of the refusal.
+        The caller adds the change to the `changes` of `body` and sends the request again. `status` is the
+        HTTP status of the refusal, `words` its text.
         """
 
 
@@ -224,9 +219,9 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 
 
 def cap_named(words: str) -> str | None:
-    """Return the change `cap:<n>` if a refusal names the maximum number of tokens of an answer.
+    """Return the change `cap:<n>` if a refusal names the maximum number of tokens of an answer; else None.
 
-    None if it does not.
+    `words`: the text of the refusal.
     """
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None
