@@ -92,7 +92,7 @@ class Home(ABC):
     jobs: AgentJobs | None = None
     """The state of the agent's own background jobs."""
     consolidation: ConsolidationRules | None = None
-    """Rules for consolidations beyond those for every file."""
+    """Rules for consolidations, in addition to the rule of each file."""
     store_rules: StoreRules | None = None
     """Rules of a store that the agent rewrites itself: accepted contents, its lock, notes to the agent."""
     extraction: Extraction | None = None
@@ -145,7 +145,10 @@ class Home(ABC):
 
     @abstractmethod
     def contents(self) -> HomeContents:
-        """Read projects, workspaces and problems of their lists from disk, at each call."""
+        """Return the home's projects and workspaces, and sentences on data that could not be read.
+
+        Reads the disk at each call.
+        """
 
     @abstractmethod
     def context(
@@ -153,8 +156,9 @@ class Home(ABC):
     ) -> ScopeContext:
         """Return the scope context for a workspace, a project, both or neither.
 
-        With `project_given` the caller chose the project (`None` or `""`: no project); otherwise it is that
-        of the workspace. Raises `Unavailable` for a workspace id that cannot be a directory name.
+        Without `project_path`, the project is that of the workspace. With `project_given`, `project_path`
+        counts in any case, and None or "" means no project. Raises `Unavailable` for a workspace id that
+        cannot be a directory name.
         """
 
     @abstractmethod
@@ -166,16 +170,17 @@ class Home(ABC):
 
     @abstractmethod
     def roots(self, contents: HomeContents | None = None) -> tuple[ScopeRoot, ...]:
-        """Return every store that exists on disk, listed in the home or not, in a stable order.
+        """Return the root of every store that exists on disk, listed in the home or not, in a stable order.
 
         `contents`: the result of `contents()` if the caller has it; None: it is read here.
         """
 
     @abstractmethod
     def watched(self) -> tuple[WatchedPlace, ...]:
-        """Return the places to watch beside the memory roots.
+        """Return the places to watch in addition to the memory roots.
 
-        These are the parents of the roots (new roots appear there), sidecars and companions.
+        These are the directories in which new roots appear, and the files beside the memories: sidecars and
+        companions.
         """
 
     def companions(self, context: ScopeContext) -> tuple[Companion, ...]:
@@ -192,8 +197,8 @@ class Home(ABC):
 
         With `root=None`, the result is for the sidecars and companions, which belong to the whole home; a
         refusal for the whole home applies to every root. Empty if the layout and all versions are known.
-        Reads the disk at each call. Permissions that a person has given are ignored here;
-        `memory.write_guard` checks them.
+        Reads the disk at each call. A person may have permitted writing in spite of a refusal; only
+        `memory.write_guard` checks this.
         """
         if root is None or not root.read_only:
             return ()
@@ -201,7 +206,7 @@ class Home(ABC):
         return (Refusal("not-in-use", root.key, title, root.read_only, "", permissible=False),)
 
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
-        """Return the rule of whether `rel` may be changed; for a directory, the rule for all files in it.
+        """Return the rule whether `rel` may be changed; for a directory, the rule for all files in it.
 
         `rel` uses `/` and need not exist. Pure: reads no file.
         """
@@ -222,9 +227,9 @@ class Home(ABC):
         return False
 
     def usage_key(self, root: ScopeRoot, rel: str) -> str | None:
-        """Return the logical key of a file in the usage sidecar, or None if the owner is unknown.
+        """Return the key of a file in the sidecar of uses and pins; None if the owner of `root` is unknown.
 
-        `rel` uses `/`.
+        `rel`: the path below the root, with `/`.
         """
         if root.usage_prefix is None:
             return None
@@ -345,7 +350,7 @@ class LoadedNext(Struct, frozen=True):
 
 
 def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState]) -> LoadedNext:
-    """Return the files that are loaded after, but not before, and the reverse.
+    """Return the files that are loaded in `after` but not in `before`, and those for which it is the reverse.
 
     `before` and `after`: path -> load state.
     """
@@ -555,9 +560,10 @@ class Sessions(Protocol):
         """
 
     def resolve_project(self, project_path: str) -> str:
-        """Return the path of the listed project that a path belongs to, reading its transcripts if necessary.
+        """Return the path of the listed project to which `project_path` belongs.
 
-        To be called for a project that a person asked for. The result is stored in Reverie's cache.
+        Reads the project's transcripts if nothing else names it. This is slow, so call it only for a project
+        that a person chose. The result is stored in Reverie's cache.
         """
 
 
@@ -574,10 +580,10 @@ class AgentWriter(Protocol):
         """Return a reader of rows appended after `position` (None: the present end). Reads nothing yet."""
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        """Return the newest events that end a turn, oldest first."""
+        """Return the newest events that end a turn of the transcript at `place`, oldest first."""
 
     def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
-        """Return the newest calls of memory tools."""
+        """Return the newest successful calls of memory tools in the transcript at `place`."""
 
     def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
         """Return time of change (ns), size and inode of each existing file of the transcript.
@@ -637,7 +643,7 @@ class AgentJobs(Protocol):
 
 
 class ConsolidationRules(Protocol):
-    """An agent's rules for consolidations, beyond those for every file."""
+    """An agent's rules for consolidations, in addition to the rule of each file (`Home.file_rule`)."""
 
     def comparable(self, text: str) -> ComparableText:
         """Return the parts of a memory that a merge must preserve.
@@ -687,7 +693,7 @@ class Extraction(Protocol):
 
     @property
     def extracts_to_notes(self) -> bool:
-        """Return whether extracted memories are written as notes to the agent, which merges them itself."""
+        """Whether extracted memories are written as notes to the agent, which merges them itself."""
 
     def threads(self) -> tuple[Thread, ...]:
         """Return every thread, including those of sub-agents."""

@@ -288,7 +288,7 @@ class AgentDreamConfig(Struct, frozen=True):
 
 
 class Thread(Struct, frozen=True):
-    """One thread. Times are UTC ms.
+    """One thread (conversation) of the agent. Times are UTC ms.
 
     `path` is None for a thread that is only in the database. `source`: the kind of program that ran the
     thread, from the database; empty if unknown.
@@ -315,7 +315,7 @@ class Thread(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AntiPattern:
-    """An approach to avoid. `legacy`: from an older store, which nothing writes any more."""
+    """An approach to avoid. `legacy`: whether it is from an older store, which nothing writes any more."""
 
     id: str
     what_fails: str

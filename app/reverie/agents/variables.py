@@ -1,7 +1,7 @@
 """The environment variables by which Reverie finds and understands the agents' homes.
 
-The agents' other variables do not count, because an agent sets some of them for every program that it starts,
-such as a command of Reverie.
+The agents' other variables are ignored, because an agent sets some of them for every program that it starts,
+for example for a command of Reverie.
 """
 
 from __future__ import annotations
