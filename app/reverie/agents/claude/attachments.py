@@ -170,9 +170,9 @@ def _files(value: object) -> Iterator[LoadedFile]:
 
 
 def sentence_of(attachment: Mapping[str, Any], cwd: str, config: str = "") -> str:
-    """Return a sentence that names the files of an attachment; empty for any other attachment.
+    """Return a sentence that names the files that an attachment loads; empty if it loads none.
 
-    Names are relative to `cwd` if they lie below it. `config`: the agent's home.
+    Files below the directory `cwd` are named relative to it. `config`: the agent's home.
     """
     instructions = instructions_in(attachment)
     if instructions is not None:
@@ -195,7 +195,7 @@ def _names(paths: Iterable[str], cwd: str, config: str) -> str:
 
 
 def _name(path: str, cwd: str, config: str) -> str:
-    """Return a file's name for a sentence: relative to `cwd`, or long enough to be unique."""
+    """Return a file's name for a sentence: relative to the directory `cwd`, else long enough to be unique."""
     if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     parts = path.replace("\\", "/").split("/")

@@ -48,7 +48,8 @@ class _MemoryFacts(Struct, frozen=True):
 def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
     """Return the checks of one project's memory.
 
-    `off`: why it is off, in words; `status`: the agent's status lines about it, the lock first.
+    `off`: the reason why the memory is off, in words, empty if it is on; `status`: the agent's status lines
+    about the memory, that of the lock first.
     """
     facts = _facts(directory, off, status[0] if status else None)
     return _index(facts), _lock(facts)

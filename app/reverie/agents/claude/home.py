@@ -519,9 +519,10 @@ class ClaudeHome(Home):
     # Projects
 
     def _listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories with their sessions, and read missing working directories.
+        """Return the directories in `projects/` with their sessions; first read unknown working directories.
 
-        `only`: the names of the directories to return; None: all.
+        `only`: the names of the directories to return; None: all. Problems while reading are added to
+        `problems`.
         """
         directories = self._sessions.listed(problems, only)
         self._known.learn_missing(directories)
@@ -534,7 +535,10 @@ class ClaudeHome(Home):
         return self._owner_of_path(place, self._known.cwd(session_id, place))
 
     def _owner_of_path(self, place: str, cwd: str) -> str:
-        """Return the project of a session in the directory `place`; `cwd` empty if it is unknown."""
+        """Return the project of a session with the working directory `cwd`.
+
+        `cwd` is empty if it is unknown; the project is then that of the directory `place` in `projects/`.
+        """
         return self._stores.root_of(cwd) if cwd else self._owner(place)
 
     def _owner(self, name: str) -> str:

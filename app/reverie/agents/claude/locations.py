@@ -47,9 +47,10 @@ _LOOKED_AT = 50
 
 
 def directory_of(path: str) -> str:
-    """Return the name of the directory in `projects/` for a working directory, as in builds on Node.
+    """Return the name of the directory in `projects/` for a working directory.
 
-    Other builds use different names for paths of more than 200 characters: see `same_directory`.
+    The name is that of builds of the agent that run on Node. Other builds use different names for paths of
+    more than 200 characters: see `same_directory`.
     """
     codes = _units(path)
     name = "".join(map(_kept, codes))
@@ -97,7 +98,7 @@ def _kept(code: int) -> str:
 
 
 def existing_directory(names: Iterable[str], path: str) -> str:
-    """Return the name among `names` that is for a path.
+    """Return the name among `names` of the directory in `projects/` that belongs to a path.
 
     If there is none, or several are possible, returns the name that builds on Node choose.
     """

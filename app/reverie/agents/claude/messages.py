@@ -98,8 +98,8 @@ class _Messages:
     def _is_attached(self, entry: TranscriptEntry, about: dict[str, Any], undone: bool) -> bool:
         """Store the entry if it is an attachment by the program; return whether it is one.
 
-        Neighbouring attachments are combined; those of no interest (`QUIET`) are dropped. `undone`: whether a
-        rewind abandoned the entry.
+        `about`: the attachment in the entry. Neighbouring attachments are combined; those of no interest to a
+        person (`QUIET`) are dropped. `undone`: whether a rewind abandoned the entry.
         """
         kind = as_text(about.get("type"))
         if kind in QUIET:
@@ -178,9 +178,9 @@ class _Messages:
         yield from self._pairing.result(as_text(block.get("tool_use_id")), shown, is_error=failed, late=late)
 
     def _say(self, message: Message) -> Iterator[Message]:
-        """Add a text to the answer that is held back; if there is none, hold the text back as a new answer.
+        """Add the text of `message` to the answer that is held back, if that answer has an id.
 
-        Yields the held text instead of extending it if it has no id.
+        Otherwise yield the answer that is held back, if any, and hold back `message` instead.
         """
         before = self._words
         if before is None or not before.id:

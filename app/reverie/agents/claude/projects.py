@@ -264,7 +264,10 @@ class ProjectCache:
         return True
 
     def learn(self, name: str, transcripts: Iterable[Path]) -> tuple[str, ...]:
-        """Read the working directory from the beginnings of the newest transcripts, and store it."""
+        """Read and store the working directories that the first few of `transcripts` name.
+
+        Returns all known working directories of the directory `name`.
+        """
 
         for transcript in list(transcripts)[:_TRANSCRIPTS_LOOKED_AT]:
             with contextlib.suppress(OSError, UserError):
@@ -292,7 +295,7 @@ class ProjectCache:
         return new_path or (new_title and (before.title, before.cwd) != (title, cwd))
 
     def keep(self) -> None:
-        """Write the cache to disk, including titles that were read just now."""
+        """Write the cache to disk, including titles that were read since the last write."""
         with self._lock:
             self._save(self._all())
 
@@ -338,9 +341,10 @@ class ProjectCache:
 
 @lru_cache(maxsize=8)
 def _typed_in(path: Path, _mtime_ns: int, size: int) -> dict[str, tuple[str, ...]]:
-    """Return the last working directories with typed prompts, by the beginning of their directory's name.
+    """Return the working directories of the last prompts in the history file `path`.
 
-    Cached until the file's time or its `size` in bytes changes; the prompts themselves are not stored.
+    The keys are the first `LONGEST` characters of the names that the agent derives from the working
+    directories. Cached until the file's time or its `size` in bytes changes; the prompts are not stored.
     """
 
     try:

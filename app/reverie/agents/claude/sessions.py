@@ -32,7 +32,7 @@ class ClaudeSessions:
         return self._places.get(session.id) == one.name
 
     def listed(self, problems: list[str], only: Iterable[str] | None = None) -> tuple[ProjectDirectory, ...]:
-        """Return the directories with their sessions, and cache the directory of each session.
+        """Return the directories in `projects/` with their sessions, and cache the directory of each session.
 
         `only`: the names of the directories to return; None: all. Problems while reading are added to
         `problems`.

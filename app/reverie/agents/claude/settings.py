@@ -526,9 +526,10 @@ def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[Fai
 def _ordered(
     config: Path, cwd: str | None, machine: Machine, added: Sequence[Path], *, judging: bool
 ) -> _Order:
-    """Collect the instruction files in the order in which they are loaded; `cwd` None: without a project's.
+    """Return the instruction files in the order in which they are loaded.
 
-    `judging`: also collect the imports that load nothing.
+    `cwd`: the working directory; None: without the files of a project. `added`: see `companions`. `judging`:
+    whether to collect the imports that load nothing as well.
     """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
@@ -553,7 +554,7 @@ def _ordered(
 
 
 class _Origin(Struct, frozen=True):
-    """The owner of a file, which decides about its imports and links."""
+    """The owner of a file, on whom it depends which of the file's imports and links are followed."""
 
     scope: Scope
     note: str
@@ -566,7 +567,7 @@ class _Origin(Struct, frozen=True):
 
 
 class _Version(Struct, frozen=True):
-    """The parts of a file's text that decide what the agent loads."""
+    """The facts about a file's text on which it depends what the agent loads."""
 
     mentions: tuple[Mention, ...] = ()
     limited: bool = False
@@ -577,7 +578,10 @@ class _Order:
     """A collector of instruction files: each file once, followed by its imports."""
 
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
-        """Create an empty list. `cwd` None: no project; `judging`: also collect imports that load nothing."""
+        """Create an empty list of files.
+
+        `cwd` None: no project. `judging`: whether to collect the imports that load nothing as well.
+        """
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []
         self._judging = judging
@@ -693,7 +697,10 @@ class _Order:
         self._add_rules(origin, directory, {})
 
     def add_unread(self, scope: Scope, path: Path, label: str, note: str) -> None:
-        """Add a file that is not loaded: another part of the agent reads it, or none does today."""
+        """Add an existing file that is not loaded as an instruction file.
+
+        Another part of the agent reads it, or nothing does in present versions; `note` explains this.
+        """
         real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):
             self._seen.add(real)
@@ -786,7 +793,7 @@ class _Order:
         return version, "start", ""
 
     def _says_something(self, path: Path) -> bool:
-        """Return whether a CLAUDE file of the project is loaded and not empty."""
+        """Return whether the CLAUDE file at `path`, in the project, is loaded and not empty."""
         real = real_path(path)
         if real in self._seen or not is_file(path) or never_opened(path, Path(real)):
             return False
@@ -812,10 +819,11 @@ class _Order:
 
 
 def _agents_first(found: list[Companion]) -> list[Companion]:
-    """Return the files in loading order if AGENTS.md files below a `.claude` directory are loaded.
+    """Return the files `found` with those in a nested `.claude` directory moved to the end.
 
-    In a directory below a `.claude`, for example a worktree that the agent made, the files in its own
-    `.claude` come after every plain AGENTS.md.
+    This is the loading order if the working directory is itself below a `.claude`, for example a worktree
+    that the agent made: the files in its own `.claude` are loaded after every plain AGENTS.md. An import
+    stays behind the file that imports it.
     """
     early: list[Companion] = []
     late: list[Companion] = []

@@ -136,7 +136,7 @@ class ClaudeStores:
         return (memory_settings(self._root, each, self._machine) for each in found)
 
     def _working_directories(self) -> tuple[str, ...]:
-        """Return every known working directory, and their checkouts."""
+        """Return every known working directory, and the repository root of each."""
         found: dict[str, None] = {}
         for name in directory_names(self.projects, []):
             for path in self._known.paths(name):
@@ -160,11 +160,11 @@ class ClaudeStores:
         )
 
     def checkout(self, path: str) -> str | None:
-        """Return the directory of a project, or None if it is unknown."""
+        """Return the directory with the files of a project, or None if it is unknown."""
         return None if Path(path).parent == self.projects else path
 
     def directory_of(self, path: str) -> str:
-        """Return the name of the directory for a path: an existing one, or else the name of a new one."""
+        """Return the name of the directory in `projects/` for `path`, which exists or would be created."""
         # The limit counts UTF-16 units; a character may be two of them.
         names = directory_names(self.projects, []) if 2 * len(path) > LONGEST else ()
         return existing_directory(names, path)

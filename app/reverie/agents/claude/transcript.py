@@ -171,8 +171,8 @@ def result_text(content: Any) -> str:
 def is_typed(entry: TranscriptEntry) -> bool:
     """Return whether a person typed the record, in the session itself.
 
-    Current versions record the origin (`rowSource`); in their local rows only the tags of their commands
-    prove that a person typed them.
+    Current versions record the origin (`rowSource`). In a row with the origin "local", text that does not
+    begin with one of the tags of the program counts as typed.
     """
     source = entry.row.get("rowSource")
     if source in _NOT_TYPED:
