@@ -95,7 +95,7 @@ class _Ring:
     def forget(self) -> None:
         """Forget the last problem, so that the next call tries the keyring again.
 
-        Called after a person has stored or deleted a key, when the problem may be solved.
+        Called when a person stores or deletes a key: the problem may be solved by then.
         """
         self._asked = None
 

@@ -234,7 +234,10 @@ def silence_error(service: Service, idle_s: float) -> ProviderError:
 
 
 def deadline_error(service: Service, last: ProviderError | None = None) -> ProviderError:
-    """Return the error for a run that reached its time limit; `last` is the last error before that."""
+    """Return the error for a run that reached its time limit.
+
+    `last`: the last error before that, which is quoted; None: there was none.
+    """
     before = f" Before that: {last.title} {last.cause}" if last else ""
     return _error("deadline", service, before=before)
 

@@ -401,8 +401,9 @@ class FileCatalogue:
     ) -> int:
         """Update the rows of a home and return the number of changed rows.
 
-        Updates all rows, or, if the home was read completely before, those of the `dirty` paths. `watcher`
-        may stop the update, and gets its progress. Raises `UpdateStopped`, `Unavailable`, `Busy`.
+        `dirty`: the only paths that may have changed; None: all rows are updated, as they are if the home was
+        never read completely. `watcher` may stop the update, and gets its progress. Raises `UpdateStopped`,
+        `Unavailable`, `Busy`.
         """
         try:
             return self._update(home, home_id, dirty, watcher)

@@ -756,8 +756,9 @@ def set_value(
 ) -> str:
     """Return `text` with the string `value` under `key`, a name or a path of two names.
 
-    A missing key is added below the last one, missing front matter above the text. With `prefix_bytes` the
-    block must also end within the bytes that the agent searches. Raises `FrontError`.
+    A missing key is added below the last one, missing front matter above the text. `prefix_bytes`: the number
+    of bytes in which the agent searches for the end of the block, which must also end there afterwards; None:
+    no limit. Raises `FrontError`.
     """
     path = _path(key)
     before = read(text, rules=rules)

@@ -71,8 +71,9 @@ def lint(
 ) -> tuple[LintFinding, ...]:
     """Return the findings of one file, in the order of its lines; empty if there are none.
 
-    `data`: the bytes of the file, or their beginning; `size`: the total number of bytes. `rel`: the path of
-    the file in the scope. `unseen_reason`: the reason in the listing why the agent does not read the file.
+    `data`: the bytes of the file, or their beginning; `size`: the total number of bytes, None if `data` is
+    the whole file. `rel`: the path of the file in the scope. `unseen_reason`: the reason in the listing why
+    the agent does not read the file.
     """
     total = len(data) if size is None else size
     found = list(_about_the_file(data, total, caps, unseen_reason))
@@ -113,7 +114,10 @@ def _about_the_file(data: bytes, size: int, caps: Caps, unseen_reason: str) -> I
 
 
 def _decoded(data: bytes, *, is_whole: bool) -> tuple[str, int]:
-    """Return the decoded text, and the number of the first line that is not valid UTF-8 (0: none)."""
+    """Return the decoded text, and the number of the first line that is not valid UTF-8 (0: none).
+
+    If `is_whole` is False, `data` may end in the middle of a character.
+    """
     try:
         return data.decode("utf-8"), 0
     except UnicodeDecodeError as error:

@@ -127,7 +127,7 @@ def parse(block: str, *, keys_twice: bool = False) -> YamlNode | None:
 
 
 def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
-    """Return the text with its surrogate-pair escapes replaced, and the original of each replacement.
+    """Return the text with its surrogate-pair escapes replaced, and a mapping replacement -> original escape.
 
     PyYAML refuses these escapes; escapes of private-use characters take their place. The length stays the
     same.
@@ -146,10 +146,11 @@ def _without_surrogate_escapes(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _made_readable(text: str, misreads: re.Pattern[str]) -> tuple[str, dict[int, str]]:
-    """Return the text with the characters replaced that PyYAML misreads, and the originals by replacement.
+    """Return the text without the characters that PyYAML misreads, and the replacements made.
 
-    The replacements are private-use characters that do not occur in the text, neither literally nor as
-    escapes, so they can be undone exactly. The length stays the same.
+    The second value maps the code point of each replacement to the original character. The replacements are
+    private-use characters that do not occur in the text, neither literally nor as escapes, so they can be
+    undone exactly. The length stays the same.
     """
     if "\t" in text:
         text = _BLANK.sub(lambda match: " " * len(match[0]), text)
@@ -303,7 +304,8 @@ def _weight(node: YamlNode) -> int:
 def _resolved(text: str, tag: str | None, *, plain: bool) -> Value:
     """Return the value of a scalar; `plain`: it is written without quotes.
 
-    With an explicit tag the agent's parser checks the text, quoted or not.
+    `tag`: its explicit tag; None if it has none. With a tag the agent's parser checks the text, quoted or
+    not.
     """
     name = (tag or "").removeprefix(_TAG)
     if tag is None or tag == "!":

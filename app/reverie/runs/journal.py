@@ -152,7 +152,10 @@ def load_journal(run_directory: Path) -> Journal | None:
 
 
 def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
-    """Return the commands of a journal in the format of a coverage record's ops, as if all were applied."""
+    """Return the commands of a journal in the format of a coverage record's ops, as if all were applied.
+
+    Empty if there is no journal (None).
+    """
     if journal is None:
         return ()
     if journal.coverage is not None:

@@ -278,7 +278,7 @@ class RunStore:
         return changed
 
     def is_reverted(self, run_id: str | None) -> bool:
-        """Return whether a run was undone as a whole; False if its record cannot be read."""
+        """Return whether a run was undone as a whole; False if there is none (None) or it cannot be read."""
         record = self._readable(run_id or "")
         return record is not None and record.reverted
 

@@ -195,7 +195,10 @@ def _is_way(one: str, other: str) -> bool:
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
-    """Return the end of the log sentence "Run X was ...": reverted, reverted in part, or not reverted."""
+    """Return the end of the log sentence "Run X was ...": reverted, reverted in part, or not reverted.
+
+    `undid_nothing`: the revert failed, so that it is "not reverted".
+    """
     if undid_nothing:
         return "not reverted"
     return "reverted" if plan.part is None else "reverted in part"
@@ -260,7 +263,7 @@ class Reverter:
         self._parts = parts
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo one run, or a part of it; return the result.
+        """Undo one run, or only `part` of it (None: the whole run); return the result.
 
         In the result, `reverts` is `run_id`, `applied` the restored files, and `conflicts` the files that
         were left as they are.
@@ -414,7 +417,8 @@ class RevertJob(Job[RevertPlan]):
     def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
         """Plan the change of every file; change nothing.
 
-        If one file of a part is refused, the whole part is refused.
+        `part`: the files and hunks to undo; None: the whole run. If one file of a part is refused, the whole
+        part is refused.
         """
         source = self._parts.transaction_for(original.id, "revert")
         journal = source.load() or Journal(())

@@ -314,8 +314,9 @@ class Transaction:
     def recover(self, journal: Journal | None, *, committed: Callable[[Journal], bool]) -> Recovered:
         """Finish or undo the work of a killed process.
 
-        `committed` returns whether the coverage sidecar has the journaled record. Raises `Busy` while the
-        agent rewrites one of the stores.
+        `journal`: the journal of the run; None if it wrote none, so that there is nothing to do. `committed`
+        returns whether the coverage sidecar has the journaled record. Raises `Busy` while the agent rewrites
+        one of the stores.
         """
         if journal is None or journal.for_review:
             return Recovered(False)
@@ -549,7 +550,8 @@ class Transaction:
     def _mark_applied(self, *, is_commit_point: bool) -> None:
         """Create the `applied` mark.
 
-        If the coverage record is the commit point, the mark is optional, and a failure is only logged.
+        `is_commit_point`: the mark decides whether the run counts as completed, so a failure is raised.
+        Otherwise the coverage record decides this, and a failure is only logged.
         """
         try:
             make_mark(self._directory / "applied")

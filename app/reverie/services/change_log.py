@@ -474,7 +474,7 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Return the permission bits and the pin that a file had before a change set.
+        """Return the permission bits that a file had before a change set, and whether it was pinned.
 
         The bits are None if there was no such file.
         """

@@ -215,9 +215,9 @@ class ChangeSet:
     ) -> Undo:
         """Make all of the changes or none; return the `Undo`.
 
-        `subject`: the description in the history. `pins`: path -> whether it is pinned afterwards. `moved`:
-        old path -> new path, whose pin and usage move along. `emptied`: folders to remove once they are
-        empty.
+        `subject`: the description in the history. `pins`: path -> whether it is pinned afterwards; None: no
+        pin changes. `moved`: old path -> new path, whose pin and usage move along; None: nothing moved.
+        `emptied`: folders to remove once they are empty.
         """
         store = self._parts.store(context, actor="user")
         planned = [self._plan(store, change, kind) for change in each_once(changes)]

@@ -113,7 +113,7 @@ class CommandViews:
         return tuple(TraceService(self._parts).rows())
 
     def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:
-        """Return one trace and its whole document. Raises `StoreError` (reason "missing")."""
+        """Return one trace and its whole document, a JSON value. Raises `StoreError` (reason "missing")."""
         service = TraceService(self._parts)
         detail = service.open(trace_id)
         return detail, service.document(str(detail.row.path))

@@ -52,7 +52,7 @@ class RunsByHand:
     def consolidate(
         self, context: ScopeContext, trigger: Trigger, engine: str, dry_run: bool, *, cancel: threading.Event
     ) -> tuple[RunResult, str, Lost]:
-        """Run one consolidation; return its result, the engine that ran, and the overwritten writes.
+        """Run one consolidation; return its result, the name of its engine, and the overwritten writes.
 
         `dry_run`: change nothing, only show the changes.
         """

@@ -44,8 +44,8 @@ def spent_by_scope(
 ) -> Mapping[Scope, Spent]:
     """Add up the costs of runs for each scope of a context.
 
-    `runs`, newest first, must include all of this month, and as many older runs as are to be searched for the
-    last one. `now`: UTC ms.
+    `runs`: newest first, None for a run without a model. They must include all of this month, and as many
+    older runs as are to be searched for the last one. `now`: UTC ms.
     """
     paid = [run for run in runs if run is not None]
     belongs: dict[Scope, Callable[[PaidRun], bool]] = {

@@ -127,7 +127,8 @@ class DraftService:
     ) -> str:
         """Write a draft, durably, then remove the drafts named by `replaces`; return the new file name.
 
-        `client`: the client in which it was typed.
+        `instance`: the id of the window. `client`: the client in which the text was typed; None: this
+        process.
         """
         name = write_draft(self._directory, draft, instance, _process_of(client))
         self.drop([old for old in replaces if old != name])
@@ -147,8 +148,9 @@ class DraftService:
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
         """Return every draft that no open window is still editing, and the files that are damaged.
 
-        `instance` and `client`: the window and the client that request the drafts. The drafts of that window
-        are left out; those of other windows of the same client count as drafts of closed windows.
+        `instance` and `client`: the window and the client (None: this process) that request the drafts. The
+        drafts of that window are left out; those of other windows of the same client count as drafts of
+        closed windows.
         """
         own = _process_of(client)
         offers: list[Offer] = []
@@ -411,7 +413,7 @@ class SaveWatch:
                 del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
-        """Return whether Reverie, with this profile, wrote `content` after `write`.
+        """Return whether Reverie, with this profile, wrote `content` after `write`; None: deleted the file.
 
         The writer may be a run in another process.
         """
@@ -476,8 +478,8 @@ class SaveWatch:
 def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
     """Return whether the change from `before` to `after` is contained in `now`.
 
-    `now` must have all lines that the change added. A change that only removed lines is contained if `now`
-    has none of these lines. Pure.
+    `before` is None if there was no file. `now` must have all lines that the change added. A change that only
+    removed lines is contained if `now` has none of these lines. Pure.
     """
     old, ours, theirs = (_lines(home, content) for content in (before, after, now))
     added, removed = ours - old, old - ours

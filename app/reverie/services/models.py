@@ -300,10 +300,10 @@ class Models(ModelServices):
     ) -> ModelChoice:
         """Choose the engine of a small background run.
 
-        It is the model named by `setting` (empty for none), else the first of `guesses` (a model, and the
-        reason for using it) that can be used, else the rules. `by_hand`: a person starts the run and has
-        named the model in the settings, so that a remote model needs no further consent. Raises `UserError`
-        if the model that the settings name cannot be used.
+        It is the model named by `setting` (empty for none), else the first of `guesses` that can be used,
+        else the rules. Each guess is a model (None: it is skipped) and the reason for using it. `by_hand`: a
+        person starts the run and has named the model in the settings, so that a remote model needs no further
+        consent. Raises `UserError` if the model that the settings name cannot be used.
         """
         if setting == RULES:
             return ModelChoice(RULES, phrase("It is chosen in the settings."))

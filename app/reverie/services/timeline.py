@@ -445,7 +445,7 @@ class TimelineService:
         return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
     def _kind(self, run_id: str | None) -> str:
-        """Return the kind of the run with this id; empty if its record no longer exists."""
+        """Return the kind of the run with this id; empty for None, or if its record no longer exists."""
         try:
             return self._parts.runs.load(run_id).kind if run_id is not None else ""
         except StoreError:

@@ -842,8 +842,9 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> TranscriptOpened:
-        """Open a transcript at its beginning, at its end, or at the message with the agent's id `message_id`.
+        """Open a transcript at the message with the agent's id `message_id`.
 
+        If that is empty or does not exist, it is opened at its beginning or, with `at_end`, at its end.
         `client`: the client that reads it.
         """
         self._forget(client, source)

@@ -86,9 +86,9 @@ class TrashService:
         self._parts = parts
 
     def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
-        """Return a page of deletions: the newest, or the ones from `start` on.
+        """Return a page of deletions, newest first.
 
-        `start` is the `next` of an earlier page.
+        `start`: the `next` of an earlier page; None: the first page.
         """
         page = self._parts.snapshots.history.deletions(start, check=check)
         contexts = Contexts(self._parts)
@@ -129,8 +129,8 @@ class TrashService:
     def restore(self, entries: Sequence[TrashEntry], names: Mapping[str, str] | None = None) -> Undo:
         """Restore all of these entries or none; return the `Undo`.
 
-        `names`: entry id -> a path other than the one that `self.names` would choose. Raises `Unavailable` if
-        nothing refers to a scope any more, `Conflict` if a path was taken meanwhile.
+        `names`: entry id -> a path other than the one that `self.names` would choose; None: no such paths.
+        Raises `Unavailable` if nothing refers to a scope any more, `Conflict` if a path was taken meanwhile.
         """
         if not entries:
             raise StoreError("Nothing is selected.", next_step="Select the memories to restore.")

@@ -292,7 +292,8 @@ class UnseenService:
     def _without(self, root: ScopeRoot, rel: str, change: UnseenChange, now: bytes | None) -> bytes | None:
         """Return the content of a memory without this change.
 
-        None if that content is not known, or if a later change touched the same lines.
+        `now`: its present content; None if there is no file. Returns None if the content without the change
+        is not known, or if a later change touched the same lines.
         """
         shown = self._log.version(root, rel, change.sha256)
         if now is None or shown is None or change.before is None:
@@ -341,7 +342,10 @@ class UnseenService:
 
 
 def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
-    """Return `change` with the lines that differ between its `before` and the current content `now`."""
+    """Return `change` with the lines that differ between its `before` and the current content `now`.
+
+    `now` is None if the memory does not exist.
+    """
     new = text_of(now) if now is not None else None
     lines: tuple[int, ...] = ()
     removed = 0
@@ -355,9 +359,9 @@ def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
 def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[WatchTarget, ...]:
     """Return everything that a watcher of a home watches.
 
-    These are every memory root (those of `context` also while they do not exist yet), their parents,
-    sidecars, companions, the records and traces of runs, the log of decisions, and the repository state of
-    the project.
+    These are every memory root, their parents, sidecars, the records and traces of runs, and the log of
+    decisions. With a `context` (None: no context is shown) they include its roots, even those that do not
+    exist yet, its companions, and the repository state of its project.
     """
     home = parts.home
     targets = {root.directory: WatchTarget(root.directory, recursive=True) for root in home.roots()}
@@ -439,9 +443,9 @@ def author_of(
 ) -> str:
     """Return the actor who wrote this content; empty if the author is not known.
 
-    `sha256` is the hash of the content. `companion` is a file beside the memories, used instead of `path`.
-    The author is taken from Reverie's own log of writes, from a snapshot, or, for the newest changes, from
-    the agent's transcripts; it is never guessed.
+    `sha256` is the hash of the content. `companion`: a file beside the memories, used instead of `path`;
+    None: the memory at `path`. The author is taken from Reverie's own log of writes, from a snapshot, or, for
+    the newest changes, from the agent's transcripts; it is never guessed.
     """
     file = companion
     if file is None:

@@ -193,7 +193,11 @@ class Workbench(HomeServices):
         return self.edits.read(context, path)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Return the actor who wrote this content of a memory or companion; empty if unknown."""
+        """Return the actor who wrote this content of a memory or companion; empty if unknown.
+
+        `sha256`: the hash of the content; `companion`: the path of the companion, None for the memory at
+        `path`.
+        """
         try:
             return author_of(self.parts, context, path, sha256, companion)
         except (StoreError, Unavailable):

@@ -146,7 +146,10 @@ class Snapshot:
         return root
 
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
-        """Return the last version of a root with the paths in `looked_at` replaced by their scanned state."""
+        """Return the last version of a root with the paths in `looked_at` replaced by their scanned state.
+
+        `last`: the root in the last commit; None if that commit does not have it.
+        """
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
             raise RuntimeError("a root without a last version needs a full look")

@@ -615,9 +615,9 @@ class Repository:
         return bytes(reference.target.raw)
 
     def move_tip(self, new: bytes, old: bytes | None) -> None:
-        """Point the branch at `new`, durably; `old` is its present target.
+        """Point the branch at the commit `new`, durably.
 
-        Raises OSError.
+        `old`: the commit that it points at now; None if there is none yet. Raises OSError.
         """
         target = libgit2().Oid(raw=new)
         # We hold the commit lock, so a lock of git's own is left from a killed process.
