@@ -155,7 +155,11 @@ def _loader(yaml: Any) -> Any:
 
 
 def _check(fields: Mapping[Any, Any], schema: Mapping[str, Any], above: str) -> None:
-    """Raise `StoreError` unless every known key that is present has a value of its type."""
+    """Raise `StoreError` unless every known key that is present has a value of its type.
+
+    `schema`: key -> type, or the schema of a nested object. `above`: the path of `fields` in the file, such
+    as `ai.`, for the message; empty at the top.
+    """
     for key, expected in schema.items():
         value = fields.get(key)
         if key not in fields:

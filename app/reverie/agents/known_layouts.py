@@ -83,7 +83,7 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
 
 
 def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
-    """Return refusals for unknown parts of the home's lists and sidecars, and for future locks and journals.
+    """Return refusals for unknown parts of the home's lists and sidecars, and for unknown locks and journals.
 
     `session`: the directory of the session in question, which is always checked; its state of the memory
     writer counts as well.
@@ -114,7 +114,10 @@ def mux_home(home: Path, session: Path | None = None) -> tuple[Refusal, ...]:
 
 
 def _journaled(home: Path, session: Path | None) -> bool:
-    """Return whether a session records each change of a memory; of many sessions only some are checked."""
+    """Return whether any session records each change of a memory in a journal.
+
+    `session` (None: no such session) is always checked, and of the other sessions a limited number.
+    """
     if session is not None and is_file(session / _JOURNAL):
         return True
     return any(
@@ -300,7 +303,11 @@ def _newest_records(memory: Path) -> Iterator[Path]:
 
 
 def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
-    """Yield evidence of another layout among the names in a directory, and of databases in place of files."""
+    """Yield evidence of an unknown layout: files that indicate another layout, and databases.
+
+    `prefix`: the path of the directory for the sentences, with a `/` at the end. `known`: the layout that
+    Reverie knows, in words.
+    """
     names = [entry.name for entry in islice(entries_in(directory), 5000)]
     for name in sorted(names):
         if name.lower() in _MARKERS and is_file(directory / name):
@@ -313,7 +320,11 @@ def _foreign_parts(directory: Path, prefix: str, known: str) -> Iterator[str]:
 def _version(
     path: Path, *, known: Collection[Any], fields: Sequence[str] = ("version",), shown: str = ""
 ) -> Iterator[str]:
-    """Yield evidence for each version field with an unknown value."""
+    """Yield evidence for each version field of a JSON file with an unknown value.
+
+    `known`: the values that Reverie knows. `fields`: the names of the version fields, which may be missing.
+    `shown`: the name of the file in the evidence; empty: the last part of `path`.
+    """
     shape = _shape(path)
     for name in fields:
         value = shape.get(name)
@@ -322,7 +333,10 @@ def _version(
 
 
 def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
-    """Yield evidence for each value of another type than expected; null counts as missing."""
+    """Yield evidence for each value of another type than expected in a JSON file.
+
+    `types`: field name -> expected type. A missing field and null are accepted. `shown`: see `_version`.
+    """
     words: Mapping[type, str] = {list: "a list", dict: "an object"}
     shape = _shape(path)
     for name, wanted in types.items():

@@ -59,7 +59,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Cut(Struct, frozen=True):
-    """The extent of the loaded part of an index: its beginning, without front matter and block comments."""
+    """The part of an index that is loaded: its beginning, without front matter and block comments."""
 
     loaded: str
     line: int | None
@@ -133,7 +133,7 @@ class IndexReport:
 
 
 def cut_of(text: str) -> Cut:
-    """Return the extent of the part of an index that the agent loads."""
+    """Return the part of an index that the agent loads."""
     # Late: no index is open in a window that starts.
     from reverie.agents.claude.instruction_text import loaded_lines
 
@@ -291,7 +291,10 @@ def same_spelling(rel: str, there: Collection[str]) -> str | None:
 
 
 def respelled(text: str, line: int, there: Collection[str]) -> str:
-    """Return the index with the links of line `line` (from 1) spelled as the names of their files."""
+    """Return the index with the links in line `line` (from 1) changed to the spelling of the existing files.
+
+    `there`: the paths of the existing files.
+    """
     for link in reversed(links(text)):
         called = None if link.rel is None or link.line != line else same_spelling(link.rel, there)
         if called is not None:

@@ -59,7 +59,7 @@ def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
 
 
 def slug_of(title: str) -> str:
-    """Return the part of a trace file's name that describes its subject."""
+    """Return the part of a trace file's name that Codex makes from the `title` of its thread."""
     slug = re.sub(r"[^a-z0-9]+", "_", _ascii_lower(title)).strip("_")
     # Cut after trimming, so that a slug may end in an underscore.
     return slug[:64] or "trace"
@@ -123,9 +123,9 @@ def detect(root: Path) -> bool:
 
 
 def database_names(directory: Path) -> tuple[str, ...]:
-    """Return the files that change when the agent writes to its databases of threads and jobs.
+    """Return the names of the files that change when the agent writes to its databases of threads and jobs.
 
-    The result has the existing files in the directory, and those of the newest generation.
+    These are existing files in `directory`, and the files that the newest generation would create.
     """
     there = {"state_5.sqlite", "memories_1.sqlite", "memories_v2_1.sqlite"}
     patterns = (STATE_DATABASES, *MEMORY_DATABASES.values())

@@ -79,7 +79,7 @@ def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[
 
 
 def older_locks(database: Database) -> tuple[Row, ...]:
-    """Return the rows of `memory_summary_locks` in the form of the newer lock table.
+    """Return the rows of the older table `memory_summary_locks` in the form of the newer table of locks.
 
     Each lock is valid until its `expires_at`.
     """
@@ -95,7 +95,7 @@ def older_locks(database: Database) -> tuple[Row, ...]:
 
 
 def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Return for each thread its newest row in `thread_memory`, of whichever scope, that is still valid."""
+    """Return the newest valid row of each thread, among the `rows` of `thread_memory` of all scopes."""
     found: dict[Any, Row] = {}
     for row in rows:
         known, at = found.get(row.get("thread_id")), row.get("updated_at")
@@ -107,9 +107,9 @@ def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _by_thread(rows: Iterable[Row]) -> list[Row]:
-    """Return one extraction job for each thread: its running one, else its failed one, else any.
+    """Return one extraction job for each thread: the running one, else the failed one, else any.
 
-    The older agent extracted a thread for each of its scopes.
+    There may be several, because older versions of the agent extracted a thread once for each scope.
     """
     found: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -231,7 +231,7 @@ def read_memory_books(
 def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
     """Return the jobs in the tables, and one for each memory that is older than its thread; newest first.
 
-    `now_ms`: the current time (UTC), by which a running job's lease is judged.
+    `now_ms`: the current time (UTC); a running job whose lease has expired by then is not shown as running.
     """
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]

@@ -141,7 +141,7 @@ def _lines(history: RolloutHistory) -> Iterator[bytes]:
 
 
 class _Turns(Struct):
-    """The line indexes of typed messages that were not rolled back, and the ranges of those that were."""
+    """The line indexes of typed messages that were not rolled back, and the ranges of rolled-back lines."""
 
     typed: list[int] = field(default_factory=list)
     undone: list[tuple[int, int]] = field(default_factory=list)
@@ -355,9 +355,9 @@ class _MessageReader:
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
         """Yield the outcome of a tool call from an event.
 
-        Most calls are response items too and are left out here. Yielded are the other calls, and commands
-        that were still running at their first result: these with their output, at the point at which they
-        ended.
+        A call that is also a response item is shown already. Only its failure is added to it, or reported if
+        the call was yielded before, and the start of a sub-agent is reported. A command that was still
+        running at its first result is shown again with its output, at the point at which it ended.
         """
         failed = _item_failed(item)
         if item_id in self._calls and item_id not in self._running:
@@ -393,9 +393,9 @@ class _MessageReader:
     # Messages
 
     def _said(self) -> Iterator[Message]:
-        """Yield the messages that are held back: answers without an event, and texts that only events have.
+        """Yield the messages that are held back: an answer without an event, and texts that only events have.
 
-        Called at the end of the transcript, and before a message that must come after them.
+        Called at the end of the transcript, and before a message that must come after these.
         """
         answer, self._answer = self._answer, None
         spoken, self._spoken = self._spoken, {}
@@ -420,7 +420,7 @@ class _MessageReader:
 
 
 def cited(text: str) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
-    """Return an answer's text without its memory citations, the citations, and the ids of cited threads."""
+    """Return an answer's text without memory citations, the citations in it, and the ids of cited threads."""
     if "<oai-mem-citation>" not in text:
         return text, (), ()
     citations: list[Citation] = []

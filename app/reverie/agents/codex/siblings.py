@@ -46,8 +46,8 @@ def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, 
 
     These are the files of the other version, and of directories of an unknown or older generation. Codex does
     not read them, or its treatment of them is unknown, so they are shown and never written. Their number is
-    limited, because such a directory may contain anything; links are not followed. `why`: the reason for
-    directories that Reverie knows, by name.
+    limited, because such a directory may contain anything; links are not followed. `why`: directory name ->
+    the reason why its files are read-only, as a sentence; other directories get a general reason.
     """
     names = sibling_names(home, used)
     paths = (

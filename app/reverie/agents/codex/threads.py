@@ -79,7 +79,7 @@ def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) ->
 
 
 def _named(database: Database, table: str) -> dict[str, str]:
-    """Return the names in a table by id; empty if there is no such table."""
+    """Return id -> name for the rows of a table; empty if there is no such table."""
     return {
         row["id"]: row["name"]
         for row in database.rows(table, _NAME_COLUMNS, limit=_MOST_PROJECTS)

@@ -191,10 +191,10 @@ def patterns_of(document: object) -> tuple[dict[str, Any], ...]:
 
 
 def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns of both stores, legacy ones first, without duplicates.
+    """Return the anti-patterns of the present store and of the older ("legacy") one, without duplicates.
 
-    This is the order of the agent's own search. A legacy anti-pattern that is also in the other store is left
-    out.
+    `patterns`: the document of `patterns.json`; `legacy`: the document of the older store. The older ones
+    come first, as in the agent's own search, except those that are also in the present store.
     """
     consolidated = [
         AntiPattern(
@@ -231,7 +231,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
 
 
 def _said(each: AntiPattern) -> tuple[str, str, str]:
-    """Return the texts of an anti-pattern, normalised so that equal ones compare as equal."""
+    """Return the texts of an anti-pattern, normalised for comparison with those of another one."""
     what, why, prevention = (
         " ".join(text.lower().split()) for text in (each.what_fails, each.why, each.prevention)
     )

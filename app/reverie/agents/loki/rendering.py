@@ -89,7 +89,11 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return the items of these lists that are not objects, and the values of unknown keys."""
+    """Return the contents of the lists `lists` of a record that its rendered text does not contain, by list.
+
+    These are items that are not objects, and values of unknown keys in the other items. `fields`: the known
+    keys of the items of each list.
+    """
     found: dict[str, Any] = {}
     for key in lists:
         value = record.get(key)
@@ -357,7 +361,8 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 def _rest(record: dict[str, Any], told: Collection[str], odd: dict[str, Any] | None = None) -> Iterator[str]:
     """Yield lines for the fields of a record that are not in `told`, and for the values in `odd`.
 
-    Together with the lines for the known fields, these show the whole record.
+    `told`: the keys that other lines show. `odd`: values in known fields that no other line shows. So the
+    rendered text contains the whole record.
     """
     rest = {
         key: value for key, value in record.items() if key not in told and value not in (None, "", [], {})

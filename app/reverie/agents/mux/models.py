@@ -58,7 +58,7 @@ def below(value: object, *keys: str) -> Mapping[str, Any]:
 
 
 def model_string(value: object) -> str | None:
-    """Return `value` as a model string, or None."""
+    """Return `value` if it is a model string (`provider:model`), or None."""
     if not isinstance(value, str) or not _MODEL.fullmatch(value.strip()):
         return None
     return value.strip()
