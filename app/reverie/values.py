@@ -34,7 +34,10 @@ __all__ = ["Struct", "as_dict", "astuple", "columns", "field", "fields_of", "rep
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a value class; empty for any other class."""
+    """Return the names of the fields of a value class that its constructor takes.
+
+    Empty for any other class.
+    """
     if dataclasses.is_dataclass(kind):
         return tuple(each.name for each in dataclasses.fields(kind) if each.init)
     return kind.__struct_fields__ if issubclass(kind, Struct) else ()

@@ -1,1 +1,1 @@
-"""The settings dialog: its draft, fields and pages."""
+"""The settings dialog: its controller, its draft, and its fields and pages."""

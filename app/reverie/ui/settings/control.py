@@ -30,9 +30,9 @@ from reverie.ui.settings.dialog import SettingsDialog
 
 
 class ProfileSettings:
-    """The settings of a profile, and the engine that has to reload them.
+    """The settings file of a profile, and the engine, which has to reload it after a change.
 
-    The settings file belongs to the window. All methods block, so call them only in jobs.
+    This process writes the file itself. All methods block, so call them only in jobs.
     """
 
     def __init__(self, profile: Profile, engine: EngineClient, home: HomeEngine | None = None) -> None:
@@ -42,11 +42,11 @@ class ProfileSettings:
 
     @property
     def models(self) -> Models | ModelsWithoutHome:
-        """The model services: those of the open home or, without a home, those of the engine."""
+        """The model services: those for the open home or, without a home, those for the profile."""
         return self._engine.services.models if self._home is None else self._home.models
 
     def settings(self) -> Settings:
-        """Read the settings from the file."""
+        """Return the settings, read from the file."""
         return load_settings(self._profile.settings_file)[0]
 
     async def change_settings(self, change: Callable[[Settings], Settings]) -> None:
@@ -57,15 +57,14 @@ class ProfileSettings:
 
 
 class SettingsControl(QObject):
-    """The controller that connects the settings dialog to the settings file, keyring and model services.
+    """The controller that connects the settings dialog with the settings file, keyring and model services.
 
-    The settings file is read first; the results of the engine and the services arrive later. Requests run as
-    jobs on lanes of this controller, so that a slow keyring or model server does not delay the window, a
-    refresh, a run, saving, or each other. Errors are shown in the dialog, which stays open.
+    The dialog first shows the settings from the file; what the engine and the services return is added later.
+    Requests run as jobs on three lanes (threads) of this controller, so that a slow keyring or model server
+    delays neither the window nor other requests. Errors are shown in the dialog, which stays open.
 
-    Signals:
-        changed(): Settings or keys were saved.
-        window_style_changed(WindowStyle): The style of the window was changed.
+    Signals: changed(): Settings or keys were saved. window_style_changed(WindowStyle): The style of the
+    window was changed.
     """
 
     changed = Signal()
@@ -85,9 +84,9 @@ class SettingsControl(QObject):
     def open_profile(
         self, profile: Profile, engine: EngineClient, session: HomeSession | None, setting: str = ""
     ) -> None:
-        """Show the settings of this machine and of one of its homes.
+        """Show the settings of the profile and, if there is a session, of its home.
 
-        `setting`: the page or setting to show first; empty for the first page.
+        `setting`: the page id or setting key to show first; empty for the first page.
         """
         if session is None:
             self.open(ProfileSettings(profile, engine))
@@ -98,10 +97,9 @@ class SettingsControl(QObject):
             self.dialog.show_setting(setting)
 
     def open(self, service: ProfileSettings, home_id: str = "", label: str = "") -> None:
-        """Show the settings.
+        """Open the settings dialog; if it is open already, bring it to the front.
 
-        If `home_id` is not empty, the settings of the background services are those of this home; `label` is
-        its name.
+        `home_id`: the home whose background services can be set; empty for none. `label`: its name.
         """
         if self.dialog is not None:
             self.dialog.raise_()
@@ -202,9 +200,10 @@ class SettingsControl(QObject):
         about: str,
         done: Callable[[Any], None],
     ) -> None:
-        """Call a model service with the unsaved settings and key of the form.
+        """Call a method of the model services with the unsaved settings and key in the form.
 
-        `question` selects the method, `about` is its argument, and `done` is called with the result.
+        `name` is the name of the job. `question` returns the method, `about` is its first argument, and
+        `done` is called with the result.
         """
         service, dialog, home = self._service, self.dialog, self._home
         if service is None or dialog is None:
@@ -270,7 +269,7 @@ class SettingsControl(QObject):
 
     @Slot()
     def _on_closed(self) -> None:
-        """Abandon the requests that the closed dialog has made."""
+        """Discard the results of requests that the closed dialog has made, and delete the dialog."""
         for lane in self._lanes:
             lane.abandon("shown")
         if self.dialog is not None:

@@ -1,4 +1,4 @@
-"""The settings dialog: a list of pages at the left, the page at the right, and a search over all of them.
+"""The settings dialog: a list of pages at the left, one page at the right, and a search over all pages.
 
 Threading: GUI thread; nothing is read or written.
 """
@@ -45,16 +45,17 @@ class SettingsSearch(SearchField):
 
 
 class SettingsDialog(QDialog):
-    """The settings dialog.
+    """The settings dialog, which saves edits without an OK button.
 
-    Edits apply at once: shortly after the last edit, or when the dialog closes, everything that differs from
-    the saved settings is saved, and the last change can be undone. Invalid input stays in the form with the
-    reason below it; when the dialog closes, the user is asked before that input is lost. The dialog is only a
-    form: it shows a draft and emits changes; jobs read and save (`SettingsControl`). A key of a model service
-      is never among the values. The form of the models has signals of its own.
+    Shortly after the last edit, and when the dialog closes, all valid edits are saved; the last change can be
+    undone. Invalid input stays in the form, with the reason at the bottom; when the dialog closes, the user
+    is asked before that input is lost.
 
-    Signals:
-        save(SettingsDraft): Save these changes.
+    The dialog is only a form: it shows a draft and emits changes; `SettingsControl` reads and saves in jobs.
+    The key of a model service is never part of a draft. The page of the models (`ModelForm`) has signals of
+    its own.
+
+    Signals: save(SettingsDraft): Save these changes.
     """
 
     save = Signal(object)
@@ -62,7 +63,7 @@ class SettingsDialog(QDialog):
     def __init__(self, icons: Icons, home: str, parent: QWidget | None = None) -> None:
         """Create the dialog.
 
-        `home` is the name of the home whose background settings are shown; empty without one.
+        `home` is the name of the home whose background settings are shown; empty if no home is open.
         """
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
@@ -144,7 +145,7 @@ class SettingsDialog(QDialog):
 
     @property
     def draft(self) -> SettingsDraft:
-        """All settings including the valid edits."""
+        """The saved settings, changed by the valid edits."""
         return (self._kept or SettingsDraft({})).updated(self.changes)
 
     @property
@@ -153,7 +154,7 @@ class SettingsDialog(QDialog):
         return next(filter(None, (page.problem for page in self.pages.values())), "")
 
     def show_draft(self, draft: SettingsDraft) -> None:
-        """Show the settings as they are on disk."""
+        """Show `draft`, the settings as saved in the file, and enable the form."""
         self._kept = draft
         for name, page in self.pages.items():
             page.show_values(draft.values)
@@ -169,7 +170,10 @@ class SettingsDialog(QDialog):
         return [field for field in self.fields.values() if isinstance(field.widget, ModelBox)]
 
     def say_used(self, name: str, reason: str) -> None:
-        """Show the engine that the Consolidate button uses with the saved settings, and the reason."""
+        """Show which model the Consolidate button uses with the saved settings, and the reason.
+
+        `name` is `rules` if it works without a model.
+        """
         model = self.tr("Consolidate currently uses {model}. {reason}").format(
             model=visible(name), reason=reason
         )
@@ -177,7 +181,7 @@ class SettingsDialog(QDialog):
         self.used.say(without if name == "rules" else model)
 
     def show_setting(self, key: str) -> None:
-        """Show a page, by its id, or the field of a setting, by its key."""
+        """Show the page with the id `key`, or the setting with that key, which then gets the focus."""
         self.search.clear()
         ids = list(self.pages)
         page = key if key in ids else next(id_ for id_, each in self.pages.items() if key in each.fields)
@@ -194,7 +198,7 @@ class SettingsDialog(QDialog):
 
     @Slot()
     def commit(self) -> None:
-        """Request to save all edits."""
+        """Emit `save` with all valid edits, unless a save is in progress or there are none."""
         self._soon.stop()
         changes = self.changes
         if self._saving is None and (changes.values or changes.providers):
@@ -211,7 +215,11 @@ class SettingsDialog(QDialog):
         self.save.emit(changes)
 
     def saved(self) -> None:
-        """Update the dialog after the requested changes were saved."""
+        """Update the dialog after the changes that `save` emitted were saved.
+
+        Edits that were made meanwhile are saved next. If the user is closing the dialog, it closes once all
+        is saved.
+        """
         changes, self._saving = self._saving, None
         if changes is None or self._kept is None:
             return
@@ -229,7 +237,7 @@ class SettingsDialog(QDialog):
             self.reject()
 
     def failed(self, error: UserError) -> None:
-        """Show the error of a save; the user's input stays."""
+        """Show the error of a save that failed; the user's input stays in the form."""
         self._saving, self._has_failed, self._to_remove = None, True, ""
         self.message.say_error(error)
         self._validate()
@@ -264,7 +272,7 @@ class SettingsDialog(QDialog):
         self.undo.setEnabled(undo is not None)
 
     def reject(self) -> None:
-        """Close the dialog after saving all valid edits; ask before discarding invalid input."""
+        """Save all valid edits, then close the dialog; ask before discarding invalid input."""
         self.models.finish()
         self.commit()
         self._closing = True
@@ -272,7 +280,7 @@ class SettingsDialog(QDialog):
             self._close()
 
     def _close(self) -> None:
-        """Close the dialog; ask first if there is input that was not saved."""
+        """Close the dialog at once; ask first if there is input that is not saved."""
         self._closing = False
         if self.problem or self.changes != SettingsDraft({}) or self.models.key.text().strip():
             answer = ask_unsaved(self, [self.problem] if self.problem else [])
@@ -283,9 +291,9 @@ class SettingsDialog(QDialog):
         super().reject()
 
     def key_kept(self, service: str, key: str) -> None:
-        """Clear the field with the key of `service`, because the keyring now has `key`.
+        """Clear the field for the key of `service` if it still has `key`, which is now in the keyring.
 
-        If the dialog waited for this, close it.
+        If the user is closing the dialog, continue with that.
         """
         self.models.key_kept(service, key)
         if self._closing:
@@ -316,7 +324,7 @@ class SettingsDialog(QDialog):
 
     @Slot(str)
     def _offer(self, model: str) -> None:
-        """Offer `model`, which is known to exist, in the model fields of all jobs."""
+        """Add `model`, which was tested or chosen by the user, to the choices of every field for a model."""
         if ":" in model:
             for field in self._choices():
                 assert isinstance(field.widget, ModelBox)
@@ -356,5 +364,5 @@ class SettingsDialog(QDialog):
 
 
 def _settings_of(changes: SettingsDraft | None) -> frozenset[str]:
-    """Return the keys of the changed settings; empty for None."""
+    """Return the keys of the settings, and the names of the services, in `changes`; empty for None."""
     return frozenset((*changes.values, *changes.providers)) if changes is not None else frozenset()

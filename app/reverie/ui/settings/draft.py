@@ -1,6 +1,7 @@
-"""The schema of the settings, derived from `settings.Settings`, and their values as a draft.
+"""The schema of the settings, which is derived from `settings.Settings`, and drafts of their values.
 
-Threading: pure. The import is slow (pydantic), so a job imports it. Failure: `with_draft` raises `UserError`.
+Threading: pure. The import is slow (pydantic), so a job imports this module. Failure: `with_draft` raises
+`UserError`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ANY = "*"
 
 
 class Setting(Struct, frozen=True):
-    """A setting of the schema."""
+    """One setting: its key, its type and default, and the limits of its value."""
 
     key: str
     """The dotted key in `config.toml`, such as `dream.engine` or `providers.*.wire`."""
@@ -55,7 +56,10 @@ class Setting(Struct, frozen=True):
 
 
 def where(key: str) -> str:
-    """Convert a key such as `dream.engine` to `[dream] engine`; names chosen by the user become `NAME`."""
+    """Return where a setting is in `config.toml`: `[dream] engine` for the key `dream.engine`.
+
+    A part of the key that the user chooses is shown as `NAME`.
+    """
     table, _, last = key.replace(ANY, "NAME").rpartition(".")
     return f"[{table}] {last}"
 
@@ -66,7 +70,7 @@ def schema() -> tuple[Setting, ...]:
 
 
 def values_of(settings: Settings) -> dict[str, Any]:
-    """Return the values of all settings outside tables of names, by key."""
+    """Return the values of all settings by key, except those in tables whose keys the user chooses."""
     return {
         f"{section}.{name}": value
         for section, values in settings.model_dump().items()
@@ -92,7 +96,7 @@ def _of_section(kind: type[BaseModel], name: str = "") -> Iterator[Setting]:
 
 
 def _entry(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the type of the entries if `field` is a table whose keys are names; otherwise None."""
+    """Return the type of the entries of a table whose keys the user chooses; None for any other field."""
     inner = field.annotation
     if not (isinstance(inner, type) and issubclass(inner, RootModel)):
         return None
@@ -117,7 +121,10 @@ def _setting(key: str, field: FieldInfo) -> Setting:
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
-    """Return the limit called `name` that the type of `field` has; None if it has none."""
+    """Return a limit in the type of `field`: `ge` (least), `le` (most) or `pattern`, as `name` says.
+
+    The type must have it; every number and text in the settings has.
+    """
     return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
 
 
@@ -129,9 +136,9 @@ _BACKGROUND = f"background.{ANY}."
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SettingsDraft:
-    """Settings as the dialog edits them.
+    """Settings as the dialog edits them: all settings, or only some as changes.
 
-    A draft of changes holds some settings only; all others stay as they are on disk.
+    In a draft of changes, settings that are not listed stay as they are on disk.
     """
 
     values: Mapping[str, Any]
@@ -147,11 +154,11 @@ class SettingsDraft:
 
     @property
     def window_style(self) -> WindowStyle:
-        """The window style of a draft that has all values."""
+        """The style of the window in this draft, which must have all settings."""
         return WindowStyle(**{each: self.values[f"window.{each}"] for each in fields_of(WindowStyle)})
 
     def updated(self, changes: SettingsDraft) -> SettingsDraft:
-        """Return this draft after `changes`."""
+        """Return a copy of this draft with the values in `changes`."""
         providers = {name: dict(values) for name, values in self.providers.items() if values is not None}
         for name, values in changes.providers.items():
             if values is None:
@@ -161,7 +168,7 @@ class SettingsDraft:
         return SettingsDraft({**self.values, **changes.values}, providers)
 
     def before(self, changes: SettingsDraft) -> SettingsDraft:
-        """Return the changes that restore the values of this draft after `changes`."""
+        """Return the changes that undo `changes`: the values that this draft has for the same settings."""
         return SettingsDraft(
             {key: self.values[key] for key in changes.values},
             {name: self.providers.get(name) for name in changes.providers},
@@ -169,7 +176,7 @@ class SettingsDraft:
 
 
 def is_base_url(text: str) -> bool:
-    """Return whether `text` can be the address of a service, or is empty, which means the default address."""
+    """Return whether `text` can be the address of a service: a web address, or "" for the default one."""
     if not text:
         return True
     try:
@@ -180,7 +187,10 @@ def is_base_url(text: str) -> bool:
 
 
 def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
-    """Return all settings as a draft, with the background settings of home `home_id` unless it is empty."""
+    """Return all settings as a draft.
+
+    It includes the background settings of the home `home_id`; none if that is "".
+    """
     values = values_of(settings)
     if home_id:
         values |= _of_home(settings, home_id)
@@ -188,16 +198,16 @@ def draft_of(settings: Settings, home_id: str) -> SettingsDraft:
 
 
 def _of_home(settings: Settings, home_id: str) -> dict[str, Any]:
-    """Return the background settings of one home."""
+    """Return the background settings of one home, by the keys that a draft uses (`background.*.NAME`)."""
     values = settings.background.of(home_id).model_dump()
     return {f"{_BACKGROUND}{name}": value for name, value in values.items()}
 
 
 def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settings:
-    """Return `settings` with the values of `draft`, for one home.
+    """Return a copy of `settings` with the values in `draft`.
 
-    `settings` can be newer than the settings from which the draft was made. Raises `UserError` if a value is
-    not valid.
+    The background settings in the draft are stored for the home `home_id`. `settings` may be newer than those
+    from which the draft was made. Raises `UserError` if a value is not valid.
     """
     plain = settings.model_dump()
     of_home = {key: value for key, value in draft.values.items() if key.startswith(_BACKGROUND)}
@@ -229,7 +239,7 @@ def with_draft(settings: Settings, draft: SettingsDraft, home_id: str) -> Settin
 
 
 def explanation(setting: Setting) -> str:
-    """Return the tool tip of a field: its purpose, its default, and its place in `config.toml`."""
+    """Return the tool tip of a setting: its purpose, its default, and its place in `config.toml`."""
     default = tr("Default: {value}").format(value=as_toml(setting.default))
     return "\n".join((translated(SPECS[setting.key].help), default, setting.where))
 

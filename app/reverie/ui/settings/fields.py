@@ -41,17 +41,17 @@ _PAIR = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*:\s*(.*)")
 
 
 class Amount(QDoubleSpinBox):
-    """A number field without trailing zeros."""
+    """A field for a number with decimals, which it shows without trailing zeros."""
 
     def textFromValue(self, value: float) -> str:
         return self.locale().toString(value, "g", 6)
 
 
 class ModelBox(QComboBox):
-    """An editable combo box for a model: one of a few named choices, or `provider:model`."""
+    """A combo box for a model: a choice from the list, or a typed name such as `provider:model`."""
 
     def __init__(self, words: Sequence[tuple[str, str]]) -> None:
-        """Create the box; `words` are its (value, text) choices."""
+        """Create the box. `words` are its fixed choices, as (value, displayed text) pairs."""
         super().__init__()
         self._words = {text: value for value, text in words}
         self.setEditable(True)
@@ -61,7 +61,7 @@ class ModelBox(QComboBox):
 
     @property
     def value(self) -> str:
-        """The chosen or typed value; typed text can be incomplete and so not the name of a model."""
+        """The chosen value or the typed text, which may be incomplete and thus no name of a model."""
         text = self.currentText().strip()
         return self._words.get(text, text)
 
@@ -73,7 +73,7 @@ class ModelBox(QComboBox):
         edit.home(False)  # show the beginning of a long text
 
     def suggest(self, name: str) -> None:
-        """Add a model to the list; the typed text stays."""
+        """Add the model `name` to the list of choices; the text in the box stays."""
         if self.findText(name) < 0:
             typed = self.currentText()
             self.addItem(name)
@@ -84,7 +84,7 @@ Control = QCheckBox | QSpinBox | QDoubleSpinBox | QComboBox | QLineEdit
 
 
 def shorten(box: QComboBox) -> None:
-    """Make the preferred width of a combo box small: a few characters."""
+    """Make the preferred width of a combo box a few characters, whatever its longest choice."""
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(_CHARS)
 
@@ -124,9 +124,9 @@ def _control(setting: Setting) -> Control:
 
 
 def _sizes(setting: Setting, unit: str) -> QComboBox:
-    """Return a combo box of font sizes, in which 0 has a name.
+    """Return a combo box of font sizes for a setting, with `unit` after each number; 0 is shown as a name.
 
-    If negative sizes are allowed, the sizes are differences and have a sign.
+    If the setting allows negative numbers, the sizes are differences and are shown with a sign.
     """
     made = QComboBox()
     shorten(made)
@@ -139,13 +139,12 @@ def _sizes(setting: Setting, unit: str) -> QComboBox:
 
 
 class Field(QObject):
-    """A setting and its control.
+    """A setting and the widget in which the user edits it.
 
-    A value that the control cannot show exactly (a fraction, bytes in megabytes) stays exact until it is
-    edited.
+    Some values cannot be shown exactly: fractions are rounded, and bytes are shown in megabytes. Such a value
+    stays exact until the user edits it.
 
-    Signals:
-        edited(): The user edited the value.
+    Signals: edited(): The user edited the value.
     """
 
     edited = Signal()
@@ -207,7 +206,7 @@ class Field(QObject):
 
     @property
     def value(self) -> Any:
-        """The edited value; None for invalid text."""
+        """The value in the form; None if the text is invalid."""
         now = self._control_value()
         if now == self._as_shown:
             return self._value
@@ -240,9 +239,9 @@ def _change_signal(widget: Control) -> SignalInstance:
 
 
 def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
-    """Return `before` changed by a text like `Name: value; another: value`; an empty value removes a name.
+    """Return a copy of `before` that is changed by a text like `Name: value; another: value`.
 
-    The result is None if the text is invalid.
+    An empty value removes the name. Returns None if the text is invalid.
     """
     after = dict(before)
     for part in filter(None, (piece.strip() for piece in text.split(";"))):
@@ -256,7 +255,7 @@ def _pairs(before: Mapping[str, str], text: str) -> dict[str, str] | None:
 
 
 class Row(Struct, frozen=True):
-    """A row of a page, and the text that the search of the settings compares with the typed words."""
+    """A row of a page, and the text in which the search of the settings looks for the typed words."""
 
     widget: QWidget
     heading: QWidget | None
@@ -264,10 +263,9 @@ class Row(Struct, frozen=True):
 
 
 class SettingsPage(QWidget):
-    """A page of settings.
+    """A page of settings: a form with one row for each setting.
 
-    Signals:
-        changed(): A setting was edited.
+    Signals: changed(): The user edited a setting.
     """
 
     changed = Signal()
@@ -291,12 +289,12 @@ class SettingsPage(QWidget):
         self._gate()
 
     def lay_out(self) -> None:
-        """Add the groups of the page, one below the other."""
+        """Add the groups of the page to the form, one below the other."""
         for heading, rows in self.spec.groups:
             self.add_group(heading, rows)
 
     def add_group(self, heading: str, rows: Sequence[SettingSpec]) -> None:
-        """Add these settings below the existing ones."""
+        """Add a group of settings at the end of the form, below `heading` if it is not empty."""
         head: QLabel | None = None
         if heading:
             head = QLabel(translated(heading))
@@ -313,10 +311,11 @@ class SettingsPage(QWidget):
     def add_row(
         self, text: str, widget: QWidget, about: str, heading: QWidget | None = None, key: str = ""
     ) -> None:
-        """Add a row.
+        """Add a row with a label and `widget` at the end of the form.
 
-        `text` is the label, untranslated, with its mnemonic. `about` is the tool tip of label and widget.
-        `key` is the key of the setting.
+        `text`: the untranslated label with its mnemonic. `about`: the tool tip of label and widget.
+        `heading`: the heading of the row's group. `key`: the key of the setting, by which the search finds
+        the row.
         """
         widget.setToolTip(as_tooltip(about))
         shown = translated(text)
@@ -338,7 +337,7 @@ class SettingsPage(QWidget):
         self.form.setRowWrapPolicy(ways.WrapAllRows if narrow else ways.WrapLongRows)
 
     def _gate(self) -> None:
-        """Make the switch of the page enable and disable the fields that depend on it."""
+        """Connect the page's switch to the fields that can be edited only while it is on."""
         switch = self.fields[self.spec.switch].widget if self.spec.switch else None
         if not isinstance(switch, QCheckBox):
             return
@@ -348,13 +347,13 @@ class SettingsPage(QWidget):
                 switch.toggled.connect(field.widget.setEnabled)
 
     def show_values(self, values: Mapping[str, Any]) -> None:
-        """Fill in the form; settings of other pages are ignored."""
+        """Show these values of settings, by key; ignore the settings of other pages."""
         for key, field in self.fields.items():
             if key in values:
                 field.show_value(values[key])
 
     def edits(self, kept: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield the (key, value) pairs of valid values that differ from the saved ones in `kept`."""
+        """Yield (key, value) for each valid value that differs from the saved one in `kept`."""
         for key, field in self.fields.items():
             if key in kept and not field.problem and field.value != kept[key]:
                 yield key, field.value
@@ -365,9 +364,9 @@ class SettingsPage(QWidget):
         return next(filter(None, (field.problem for field in self.fields.values())), "")
 
     def show_matching(self, words: Sequence[str]) -> bool:
-        """Show only the rows that contain all `words`, and return whether there are any.
+        """Show only the rows whose texts contain all `words`; return whether there are any.
 
-        If the title of the page contains the words, all rows are shown.
+        If the title of the page contains all of them, every row is shown. `words` must be casefolded.
         """
         all_of_it = all(word in self.title.casefold() for word in words)
         shown = [all_of_it or all(word in row.text for word in words) for row in self._rows]

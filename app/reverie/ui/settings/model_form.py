@@ -1,4 +1,4 @@
-"""The page that sets up a model.
+"""The settings page on which the user sets up a model service and its models.
 
 Threading: GUI thread; nothing is read or written here.
 """
@@ -41,7 +41,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class ProbeLines(QWidget):
-    """The steps of a connection test, each with an icon and a sentence. Space for all steps is reserved."""
+    """The steps of a connection test, each with an icon and a sentence.
+
+    Space for all steps is reserved, so that the form does not move.
+    """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,9 +59,9 @@ class ProbeLines(QWidget):
         self.texts: tuple[str, ...] = ()
 
     def say(self, lines: Iterable[tuple[str, str]]) -> None:
-        """Show the (state, sentence) of each step; unknown states have no icon.
+        """Show the (state, sentence) pairs of the steps; a step with an unknown state gets no icon.
 
-        Steps that were not tried after a failed step are not shown, because the failed step is the reason.
+        Steps that were skipped after a failed step are not shown, because the failed step is the reason.
         """
         for widget in self._made:
             self._grid.removeWidget(widget)
@@ -89,16 +92,15 @@ class ProbeLines(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Reserve the height of all steps, more if a sentence takes several lines."""
+        """Reserve the height of all steps, or more if the sentences take more lines."""
         least = _STEPS * (self.fontMetrics().height() + UNIT)
         self.setMinimumHeight(max(least, self._grid.heightForWidth(self.width())))
 
 
 class _Models(QComboBox):
-    """A combo box of models.
+    """A combo box of models, whose list is loaded when the user opens it.
 
-    Signals:
-        opened(): The user opened the list while it is empty.
+    Signals: opened(): The user opened the list while it was empty.
     """
 
     opened = Signal()
@@ -113,17 +115,13 @@ class _Models(QComboBox):
 class ModelForm(SettingsPage):
     """The page that sets up a model: service, address, key and model, a list of models, and a test.
 
-    The user chooses a service or types its name; a new service is saved once it has an address. A key is
-    passed from its field to the system's keyring by a signal, and the field is cleared once the keyring has
-    the key. The key is never shown again and is not stored in a setting.
+    The user chooses a service, or types the name of a new one, which is saved once it has an address. The key
+    is not a setting: a signal passes it from its field to the system's keyring, and the field is cleared once
+    the keyring has it. It is never shown again.
 
-    Signals:
-        key_given(service, key): Store the key in the keyring.
-        key_forgotten(service): Remove the key from the keyring.
-        list_wanted(service): List the models of the service.
-        test(model): Test the model.
-        use(model): Consolidate with the model.
-        removed(service): Remove the settings of the service.
+    Signals: key_given(service, key): Store the key in the keyring. key_forgotten(service): Remove the key
+    from the keyring. list_wanted(service): List the models of the service. test(model): Test the model.
+    use(model): Use the model for consolidations. removed(service): Remove the settings of the service.
     """
 
     key_given = Signal(str, str)
@@ -185,17 +183,17 @@ class ModelForm(SettingsPage):
 
     @property
     def current(self) -> str:
-        """The service whose settings are shown."""
+        """The name of the service whose settings are shown; empty if the typed name is invalid."""
         return self._shown
 
     @property
     def model_name(self) -> str:
-        """The model as `service:model`."""
+        """The shown model as `service:model`; either part may be empty."""
         return f"{self._shown}:{self.model.currentText().strip()}"
 
     @property
     def changes(self) -> dict[str, dict[str, Any]]:
-        """The valid edits, by service and the last part of the key."""
+        """The valid edits that are not saved yet, by service and by the last part of the key."""
         found = {}
         for name in self._edits:
             changed = self._changed(name)
@@ -204,7 +202,7 @@ class ModelForm(SettingsPage):
         return found
 
     def _changed(self, name: str) -> dict[str, Any]:
-        """Return the unsaved edits of the service `name`."""
+        """Return the edits of the service `name` that differ from the saved settings."""
         kept = {**self._defaults, **self._kept.get(name, {})}
         return {last: value for last, value in self._edits.get(name, {}).items() if value != kept[last]}
 
@@ -226,9 +224,9 @@ class ModelForm(SettingsPage):
         return super().problem
 
     def show_kept(self, kept: Mapping[str, Mapping[str, Any] | None], replaced: Collection[str] = ()) -> None:
-        """Show the saved settings of each service; one without an entry has the defaults.
+        """Show `kept`, the saved settings of each service; None means that a service has only defaults.
 
-        Edits of the `replaced` services are dropped.
+        Unsaved edits of the services in `replaced` are dropped; those of other services stay.
         """
         self._kept = {name: values for name, values in kept.items() if values is not None}
         self._edits = {name: edits for name, edits in self._edits.items() if name not in replaced}
@@ -236,7 +234,10 @@ class ModelForm(SettingsPage):
         self._show_service()
 
     def saved(self, kept: Mapping[str, Mapping[str, Any] | None]) -> None:
-        """Store `kept`, the settings that are on disk now; edits made since the save remain in the form."""
+        """Update the form after a save; `kept` are the settings that are in the file now.
+
+        Edits that were made after the save stay in the form.
+        """
         self._kept = {name: values for name, values in kept.items() if values is not None}
         self._edits = {name: edits for name, edits in self._edits.items() if self._changed(name)}
         headers = self.fields[f"{_PREFIX}headers"]
@@ -247,7 +248,7 @@ class ModelForm(SettingsPage):
         self._validate()
 
     def show_models(self, models: ModelsView) -> None:
-        """Show the services, and the facts about them, that the engine returned."""
+        """Add the services that the engine knows to the list, and show where their keys are stored."""
         self._known = {provider.name: provider for provider in models.providers}
         self._fill_services()
         self._say_known()
@@ -264,7 +265,7 @@ class ModelForm(SettingsPage):
 
     @Slot()
     def _on_service(self) -> None:
-        """Show the settings of another service and clear the input for the previous one."""
+        """Show the settings of the service that the user chose, and clear the input for the previous one."""
         self.give_key()
         typed = self.service.currentText().strip()
         self._shown = typed if _NAME.fullmatch(typed) else ""
@@ -282,7 +283,7 @@ class ModelForm(SettingsPage):
         self._say_known()
 
     def _say_known(self) -> None:
-        """Set the placeholder texts, which show the values that are used for empty fields."""
+        """Set the placeholder texts of the address and key, which show what is used if a field is empty."""
         known = self._known.get(self._shown)
         address = self.fields[f"{_PREFIX}base_url"].widget
         assert isinstance(address, QLineEdit)
@@ -309,20 +310,23 @@ class ModelForm(SettingsPage):
         self.use_button.setEnabled(ready)
 
     def finish(self) -> None:
-        """Save the typed key and the input of the focused field; call this before the dialog closes."""
+        """Request to store the typed key, and accept the text of the field with the focus.
+
+        Called before the dialog closes, because these two fields otherwise wait until they lose the focus.
+        """
         self.give_key()
         if self._shown and self.fields[f"{_PREFIX}headers"].widget.hasFocus():
             self._on_edited()
 
     @Slot()
     def give_key(self) -> None:
-        """Request to store the typed key."""
+        """Emit `key_given` for the typed key, if there is one."""
         key = self.key.text().strip()
         if key and self._shown:
             self.key_given.emit(self._shown, key)
 
     def key_kept(self, service: str, key: str) -> None:
-        """Clear the field with the key of `service`, because the keyring now has `key`."""
+        """Clear the field for the key of `service` if it still has `key`, which is now in the keyring."""
         if service == self._shown and self.key.text().strip() == key:
             self.key.clear()
 
@@ -346,7 +350,7 @@ class ModelForm(SettingsPage):
             self.list_wanted.emit(self._shown)
 
     def show_list(self, service: str, names: Sequence[str]) -> None:
-        """Show the models that a service offers."""
+        """Open the list with the names of the models that `service` offers."""
         self._end(self.tr("{service} offers no models.").format(service=service) if not names else "")
         if service != self._shown:
             return
@@ -367,7 +371,7 @@ class ModelForm(SettingsPage):
         self.results.say([(line.state, line.sentence) for line in lines])
 
     def failed(self, sentence: str) -> None:
-        """Show the reason why the test failed, or why the models could not be listed."""
+        """Show `sentence`, the reason why the test failed or why the models could not be listed."""
         self._end()
         self.results.say([("fail", sentence)])
 

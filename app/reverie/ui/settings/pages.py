@@ -1,4 +1,4 @@
-"""The pages of the settings as data: the place of each setting, and its texts by key.
+"""The pages of the settings dialog as data: the page of each setting, its label and its explanation.
 
 Every setting of the schema has an explanation here, and is on a page or in `FILE_ONLY`; a test checks this.
 The command palette finds pages and settings in these tables, so this module must be fast to import.
@@ -12,7 +12,7 @@ from reverie.values import Struct
 
 
 class SettingSpec(Struct, frozen=True):
-    """A row of a page; the kind and the limits of its control come from the schema."""
+    """A setting on a page: its texts. The type and the limits of its field come from the schema."""
 
     key: str
     label: str
@@ -25,7 +25,7 @@ class SettingSpec(Struct, frozen=True):
 
 
 class PageSpec(Struct, frozen=True):
-    """A page: groups of settings, each with a heading (empty: none) and its rows."""
+    """A page: groups of settings, each a pair of its heading ("" for none) and its settings."""
 
     id: str
     title: str
@@ -204,15 +204,15 @@ SPECS: dict[str, SettingSpec] = {
 
 
 def page_of(key: str) -> PageSpec:
-    """Return the page of a setting."""
+    """Return the page that has the setting `key`."""
     return next(page for page in PAGES if key in page.keys)
 
 
 def label(key: str) -> str:
-    """Return the label of a setting, without its mnemonic."""
+    """Return the translated label of the setting `key`, without its mnemonic."""
     return translated(SPECS[key].label).replace("&", "")
 
 
 def choices(key: str) -> tuple[tuple[str, str], ...]:
-    """Return the (value, text) pairs of a setting that has names for some of its values."""
+    """Return the (value, translated text) pairs of a setting whose values have names; empty for any other."""
     return tuple((value, translated(text)) for value, text in SPECS[key].choices)

@@ -1,9 +1,9 @@
-"""The builder of the memory tree.
+"""Builds the memory tree from the listings of the scopes.
 
-Pure; it runs on a worker thread. A folder lists companions first, then folders, then files, each sorted by
-the UTF-16 code units of the names (the agent's own order); an `Arrangement` can sort the files differently.
+A folder lists companions first, then folders, then files, each sorted by the UTF-16 code units of the names,
+which is the agent's own order. An `Arrangement` can sort the files differently or filter them.
 
-Threading: any thread. Failure: none.
+Threading: any thread; pure. Failure: none.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def build_tree(
     unseen: Mapping[str, UnseenKind] = NOTHING_UNSEEN,
     arrangement: Arrangement = BY_NAME,
 ) -> MemoryTree:
-    """Build the tree of `view`, sharing all unchanged nodes with `previous`.
+    """Build the tree of `view`, reusing all unchanged nodes of `previous`.
 
-    If few files have changed, the cost is little more than that of their rows. `unseen` maps memory paths to
-    the kind of change that another program made since the user last saw them.
+    If few files have changed, the cost is little more than that of their rows. `names_only`: only the names
+    of the files are known so far. `unseen`: the kind of change that another program made since the user last
+    saw the memory, by memory path. `arrangement`: the order and the filter.
     """
     if previous.source is not None and not names_only:
         tree = patched(view, previous, unseen, arrangement)
@@ -74,7 +75,7 @@ def build_tree(
 
 
 class _ScopeBuild:
-    """A builder of the tree of one scope, which adds its nodes to the lookups `files` and `folders`."""
+    """Builds the tree of one scope, and adds its nodes to `files` and `folders`, which map paths to nodes."""
 
     def __init__(
         self,
@@ -144,9 +145,9 @@ class _ScopeBuild:
         return self._arranged(_sorted_folders(below.get("", [])), in_folder.get("", []), gone.get("", ()))
 
     def _gone(self, listing: ScopeListing, folders: Collection[str]) -> dict[str, list[RowNode]]:
-        """Return the memories whose deletion the user has not seen, by the folder that shows them.
+        """Return rows for the deleted memories whose deletion the user has not seen, by folder.
 
-        This is the folder of the memory or, if that is missing, its nearest parent that still exists.
+        That is the folder of the memory or, if it no longer exists, the nearest parent that does.
         """
         found: dict[str, list[RowNode]] = {}
         if self.names_only or "deleted" not in self.unseen.values():
@@ -191,7 +192,7 @@ def _reuse(parent: RowNode | None, key: str, data: RowData) -> RowNode:
 
 
 def _count_files(nodes: Iterable[RowNode]) -> int:
-    """Return the number of memories among some rows and below them."""
+    """Return the number of memories in `nodes` and below them, at any depth."""
     return sum(isinstance(node.data, FileData) + _count_files(node.children) for node in nodes)
 
 
@@ -218,11 +219,11 @@ _Changes = dict[str, tuple[Scope, "MemoryFile"]]
 def patched(
     view: ListedScope, previous: MemoryTree, unseen: Mapping[str, UnseenKind], arrangement: Arrangement
 ) -> MemoryTree | None:
-    """Return the tree of `view`, made from `previous` by replacing the rows of changed files.
+    """Return the tree of `view`, made from `previous` by replacing only the rows of changed files.
 
-    Returns None if the tree has to be built completely. Only changes that move no row are patched: changes of
-      content, use counts or badges of existing files, in a tree that is sorted by name and not filtered.
-    Listings share the entries of unchanged files, so entries are compared by identity.
+    Returns None if the tree must be built completely. That is so if a row would move or appear: only changes
+    of content, use counts or badges of existing files are patched, and only in a tree that is sorted by name
+    and not filtered. An entry that is the same object in both listings counts as unchanged.
     """
     source = previous.source
     if source is None or arrangement != source.arrangement or arrangement != Arrangement():

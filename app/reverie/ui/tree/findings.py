@@ -1,4 +1,7 @@
-"""The displayed names of findings, and the rule whether findings mark their row of the tree."""
+"""The displayed names of findings, and the rule which findings mark a row of the tree.
+
+A finding is something in a memory that may need the user's attention.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kind_name(kind: str) -> str:
-    """Return the name of a kind of finding, in two or three words."""
+    """Return the displayed name of a kind of finding, in two or three words."""
     return {
         "front-matter": tr("Front matter"),
         "cut": tr("Cut description"),
@@ -32,7 +35,10 @@ def kind_name(kind: str) -> str:
 
 
 def headline(finding: LintFinding) -> str:
-    """Return the headline of a finding, like `Secret-like text, line 4: This looks like …`."""
+    """Return a text with the kind, line and explanation of a finding.
+
+    For example: `Secret-like text, line 4: This looks like …`.
+    """
     name = kind_name(finding.kind)
     where = (
         tr("{what}, line {line}").format(what=name, line=f"{finding.line:,}") if finding.line > 1 else name
@@ -41,8 +47,8 @@ def headline(finding: LintFinding) -> str:
 
 
 def is_marked(findings: Sequence[LintFinding]) -> bool:
-    """Return whether findings mark their row of the tree.
+    """Return whether the row of a memory with these findings gets a mark.
 
-    Findings that are only notes do not, because otherwise half of all rows would be marked.
+    Findings that are only notes do not mark it, because otherwise half of all rows would be marked.
     """
     return any(finding.severity != "note" for finding in findings)

@@ -1,8 +1,9 @@
 """The memory tree as values: the rows of the three scopes, and lookups by memory path.
 
-Keys are unique among siblings and stable over time; selection and expansion are stored by them: `workspace`,
-`project`, `global` for the roots, then `c:` companion, `d:` folder, `f:` file, `g:` deleted file, `n:` notice
-plus the name. If a file is replaced by a folder of the same name, it therefore gets another row.
+Each row has a key, under which its selection and expansion are stored. It is unique among the siblings and
+does not change over time: `workspace`, `project` or `global` for the roots; below them, the name after a
+prefix: `c:` companion, `d:` folder, `f:` file, `g:` deleted file, `n:` notice. Because of the prefix, a
+folder that replaces a file of the same name gets a new row.
 
 Threading: any thread. Failure: none.
 """
@@ -25,7 +26,7 @@ from reverie.ui.tree.rows import RowNode
 
 
 class ListedScope(Protocol):
-    """The part of a `MemoryView` from which a tree is built."""
+    """The attributes of a `MemoryView` from which a tree is built."""
 
     @property
     def scopes(self) -> Mapping[Scope, ScopeListing]: ...
@@ -37,7 +38,10 @@ SCOPES = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
 
 
 class ScopeData(NamedTuple):
-    """The root of a scope. `reason` says why the scope is not available; empty if it is."""
+    """The data of the root row of a scope.
+
+    `reason`: why the scope is not available; empty if it is.
+    """
 
     scope: Scope
     notes: int
@@ -47,7 +51,7 @@ class ScopeData(NamedTuple):
 
 
 class FolderData(NamedTuple):
-    """A folder of a scope. `notes` is the number of memories in it, at any depth."""
+    """The data of the row of a folder. `notes` is the number of memories in it, at any depth."""
 
     scope: Scope
     rel: str
@@ -63,7 +67,7 @@ class FolderData(NamedTuple):
 
 
 class FileData(NamedTuple):
-    """A memory. With `names_only`, only its name is known so far.
+    """The data of the row of a memory. `names_only`: only its name is known so far.
 
     It is a named tuple because a tree can have tens of thousands of them.
     """
@@ -84,7 +88,10 @@ class FileData(NamedTuple):
 
 
 class GoneData(NamedTuple):
-    """A memory that another program deleted, shown until the user has seen the deletion."""
+    """The data of the row of a memory that another program deleted.
+
+    The row is shown until the user has seen the deletion.
+    """
 
     scope: Scope
     rel: str
@@ -99,13 +106,13 @@ class GoneData(NamedTuple):
 
 
 class CompanionData(NamedTuple):
-    """A file that the agent loads beside its memories."""
+    """The data of the row of a companion: a file that the agent loads beside its memories."""
 
     companion: Companion
 
 
 class NoticeData(NamedTuple):
-    """A row that shows only a message."""
+    """The data of a row that only shows a message, for example that a scope is empty."""
 
     kind: Literal["unavailable", "empty", "filtered"]
     text: str = ""
@@ -115,7 +122,10 @@ RowData = ScopeData | FolderData | FileData | GoneData | CompanionData | NoticeD
 
 
 class MemoryTree(Struct, frozen=True):
-    """A tree with its files and folders by memory path, for lookups and for the next build to share."""
+    """A tree, with its nodes of files and folders by memory path.
+
+    The next build of the tree reuses these nodes; `source` is the input from which this tree was built.
+    """
 
     root: RowNode
     files: Mapping[str, RowNode] = field(default_factory=dict)
@@ -137,7 +147,7 @@ SHOWS: tuple[Show, ...] = ("all", "loaded", "changed", "pinned", "stale", "warni
 
 
 class Arrangement(NamedTuple):
-    """The order of the files in a folder, and the filter that decides which are shown."""
+    """The order of the files in a folder, and the filter that decides which memories are shown."""
 
     sort: SortKey = "name"
     show: Show = "all"
@@ -152,7 +162,7 @@ class Arrangement(NamedTuple):
     """Memory paths that are always shown, so that a file does not disappear while the user works on it."""
 
     def takes(self, data: FileData) -> bool:
-        """Return whether the filter lets this memory be shown."""
+        """Return whether the filter shows this memory."""
         if self.show == "all" or data.path in self.also:
             return True
         if self.show == "changed":
@@ -160,18 +170,22 @@ class Arrangement(NamedTuple):
         return data.file.usage.pinned if self.show == "pinned" else data.path in self.only
 
     def shows(self, companion: Companion) -> bool:
-        """Return whether the filter lets this companion be shown."""
+        """Return whether the filter shows this companion."""
         return self.show == "all" or (self.show == "loaded" and str(companion.path) in self.only)
 
     def ordered(self, files: list[RowNode]) -> list[RowNode]:
-        """Return `files` sorted by `sort`, highest value first; files with equal values keep their order."""
+        """Return `files`, which are sorted by name, in the order `sort`.
+
+        By `recent`, `use` and `size`, the highest value comes first; files with equal values stay sorted by
+        name.
+        """
         if self.sort == "name":
             return files
         return sorted(files, key=_MOST_FIRST[self.sort])
 
 
 class TreeSource(NamedTuple):
-    """The input from which a tree was built, stored for comparison with the next input."""
+    """The input from which a tree was built, kept to find out what has changed in the next input."""
 
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
@@ -194,7 +208,10 @@ NOTHING_UNSEEN: Mapping[str, UnseenKind] = {}
 
 
 def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
-    """Return the keys from the root of the tree to a memory path."""
+    """Return the keys from the root of the tree to the row at a memory path; empty if it has no scope.
+
+    `folder`: the path is that of a folder, not of a file.
+    """
     parsed = parse_shown(path)
     if parsed is None:
         return ()
@@ -206,9 +223,9 @@ def path_keys(path: str, *, folder: bool = False) -> tuple[str, ...]:
 
 
 def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
-    """Split a path of the tree into its scope and segments; None if it has no scope.
+    """Split a memory path of a row into its scope and segments; None if it has no valid scope.
 
-    `parse_memory_path` cannot be used, because names on disk can violate the agent's rules.
+    This is not `parse_memory_path`, because names on disk can violate the agent's rules, which that checks.
     """
     head, _, rest = path.removeprefix(ROOT + "/").partition("/")
     try:
@@ -219,7 +236,10 @@ def parse_shown(path: str) -> tuple[Scope, tuple[str, ...]] | None:
 
 
 def mark_of(unseen: Mapping[str, UnseenKind], path: str) -> Literal["", "new", "changed"]:
-    """Return `new` or `changed` if another program wrote the memory unseen by the user, else ""."""
+    """Return `new` or `changed` if another program wrote the memory at `path`, else "".
+
+    `unseen`: the kinds of the changes that the user has not seen yet, by memory path.
+    """
     kind = unseen.get(path)
     return kind if kind == "new" or kind == "changed" else ""
 
@@ -245,7 +265,7 @@ def companion_at(tree: MemoryTree, path: str) -> CompanionData | None:
 
 
 def name_problem(text: str) -> str:
-    """Return a sentence about why `text` cannot be the path of a new memory; empty if it can."""
+    """Return the reason why `text` cannot be the path of a new memory; empty if it can."""
     try:
         parsed = parse_memory_path(text)
     except PathRuleError as error:

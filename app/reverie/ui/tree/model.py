@@ -58,7 +58,10 @@ SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
 
 
 def sign_of(rule: FileRule) -> str:
-    """Return the name of the icon for files with this rule; empty if they can be edited."""
+    """Return the icon name of the sign for files with this rule; empty if the user can edit them.
+
+    A rule says who may change a file.
+    """
     return SIGNS.get(rule.kind, "")
 
 
@@ -98,15 +101,13 @@ _FEW = 50
 
 
 class MemoryTreeModel(NodeModel):
-    """A model with three roots: Workspace, Project, Global.
+    """The Qt model of the memory tree, with three roots: Workspace, Project, Global.
 
-    A rename or move by the user is only requested here; the rows change when the files have changed.
+    If the user renames or moves a row, the model only emits a signal; the row changes once the file has.
 
-    Signals:
-        rename_asked(path, new_name): The user typed a new name for the row at `path`.
-        move_asked(paths, folder): The user dropped rows on a folder.
-        warnings_changed(): The set of memories with a warning has changed.
-        loaded_changed(): The set of memories that the agent loads has changed.
+    Signals: rename_asked(path, new_name): The user typed a new name for the row at `path`. move_asked(paths,
+    folder): The user dropped the rows at `paths` on `folder`. warnings_changed(): The set of memories with a
+    warning has changed. loaded_changed(): The set of memories that the agent loads has changed.
     """
 
     rename_asked = Signal(str, str)
@@ -125,17 +126,17 @@ class MemoryTreeModel(NodeModel):
         self.memory_tree: MemoryTree = EMPTY
 
     def show_tree(self, tree: MemoryTree) -> None:
-        """Show the updated tree of the same context."""
+        """Show `tree`, an update of the shown tree: the same context, with changed files."""
         self.memory_tree = tree
         self.set_tree(tree.root)
 
     def show_other(self, tree: MemoryTree) -> None:
-        """Show the tree of another context; all old rows are removed."""
+        """Show `tree`, which belongs to another context; all old rows are removed."""
         self.memory_tree = tree
         self.reset_tree(tree.root)
 
     def set_modified(self, paths: Collection[str]) -> None:
-        """Set the memory paths that have unsaved text."""
+        """Mark exactly the memories at `paths` as having unsaved text."""
         after = frozenset(paths)
         changed = after ^ self._modified
         self._modified = after
@@ -143,9 +144,9 @@ class MemoryTreeModel(NodeModel):
             self.touch(self.index_at(path))
 
     def set_lint(self, findings: Mapping[str, tuple[LintFinding, ...]] | None) -> None:
-        """Set the findings by memory path; None if they are not known.
+        """Set the findings of the memories, by memory path; None if they are not known yet.
 
-        Only the rows that change are repainted.
+        Only the rows whose appearance changes are repainted.
         """
         was_known, is_known = self._lint is not None, findings is not None
         before, after = self._lint or {}, findings or {}
@@ -154,26 +155,30 @@ class MemoryTreeModel(NodeModel):
         self.warnings_changed.emit()
 
     def set_loaded(self, states: Mapping[str, LoadState]) -> None:
-        """Show for each file which part of it the agent loads; see `context.view.load_states`."""
+        """Set which part of each file the agent loads, and show it in the rows.
+
+        `states` maps memory paths, and the file paths of companions, to the part
+        (`context.view.load_states`).
+        """
         before, self._loaded = self._loaded, states
         self._touch_differing(before, states)
         self.loaded_changed.emit()
 
     def loaded_at(self, path: str) -> LoadState | Literal[""]:
-        """Return the part of a file that the agent loads; empty if none, or if this is unknown."""
+        """Return which part of the file at `path` the agent loads; "" if none, or if it is unknown."""
         return self._loaded.get(path, "")
 
     def findings_at(self, path: str) -> tuple[LintFinding, ...]:
-        """Return the findings of a memory."""
+        """Return the findings of the memory at `path`; empty if there are none or they are not known."""
         return (self._lint or {}).get(path, ())
 
     def warned_paths(self) -> frozenset[str]:
-        """Return the memories whose rows show a warning."""
+        """Return the memory paths whose rows show a warning."""
         marked = (path for path, findings in (self._lint or {}).items() if is_marked(findings))
         return frozenset(path for path in marked if path in self.memory_tree.files)
 
     def stale_paths(self) -> frozenset[str]:
-        """Return the memories with a statement that is no longer true."""
+        """Return the paths of the memories with a statement about the project that is no longer true."""
         known = (self._lint or {}).items()
         return frozenset(path for path, found in known if any(each.kind == "stale" for each in found))
 
@@ -189,13 +194,16 @@ class MemoryTreeModel(NodeModel):
             self.touch(self.index_of(path_keys(path), made=True))
 
     def set_view(self, view: MemoryView) -> None:
-        """Set the view that the next trees are built from."""
+        """Set the view from which the next trees are built.
+
+        The model also reads from it who may change which files.
+        """
         self._view = view
 
     def index_at(self, path: str, *, reveal: bool = False) -> QModelIndex:
-        """Return the index of the row at a memory path, of a file, folder or scope root; invalid for none.
+        """Return the index of the file, folder or scope at a memory path; invalid if it has no row.
 
-        `reveal`: also find a row beyond the limit of its level.
+        `reveal`: also find a row that is hidden by the limit of rows of its folder, and show it.
         """
         for folder in (False, True):
             keys = path_keys(path, folder=folder)
@@ -223,11 +231,11 @@ class MemoryTreeModel(NodeModel):
                 return LEAF_FLAGS
 
     def is_taken(self, path: str) -> bool:
-        """Return whether a file, a folder, or the unsaved text of a deleted file has this memory path."""
+        """Return whether `path` is used by a file, a folder, or the unsaved text of a deleted file."""
         return path in self.memory_tree.files or path in self.memory_tree.folders or path in self._modified
 
     def with_ending(self, path: str, name: str) -> str:
-        """Return `name`, with the ending of the memory at `path` if `name` has none."""
+        """Return `name`; if it has no ending such as `.md`, add that of the memory at `path`."""
         stem, dot, ending = path.rpartition("/")[2].rpartition(".")
         keeps = path in self.memory_tree.files and stem and dot and name and "." not in name
         return f"{name}.{ending}" if keeps else name
@@ -235,7 +243,7 @@ class MemoryTreeModel(NodeModel):
     def name_problem(self, path: str, name: str, *, also_same: bool = True) -> str:
         """Return the reason why the row at `path` cannot be renamed to `name`; empty if it can.
 
-        With `also_same`, the current name counts as a problem too.
+        `also_same`: the current name of the row is a problem too.
         """
         target = f"{path.rpartition('/')[0]}/{name}"
         if not name:
@@ -254,7 +262,10 @@ class MemoryTreeModel(NodeModel):
         return self.tr("Not a valid name: {problem}").format(problem=problem) if problem else ""
 
     def setData(self, index: AnyIndex, value: Any, role: int = int(Qt.ItemDataRole.EditRole)) -> bool:
-        """Request the rename that the user typed; return False, because the model itself does not change."""
+        """Emit `rename_asked` for the name that the user typed; return False.
+
+        The model itself changes only after the file was renamed.
+        """
         path = str(index.data(PATH_ROLE) or "")
         name = self.with_ending(path, str(value).strip())
         if role == _EDIT and path and not self.name_problem(path, name):
@@ -268,7 +279,7 @@ class MemoryTreeModel(NodeModel):
         return [PATHS_MIME]
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
-        """Return the paths in a format for this model, and as text for other targets."""
+        """Return the memory paths of dragged rows, in this model's format and as text for other targets."""
         paths = [path for index in indexes if (path := str(index.data(PATH_ROLE) or ""))]
         data = QMimeData()
         data.setText("\n".join(paths))
@@ -291,7 +302,7 @@ class MemoryTreeModel(NodeModel):
         return False
 
     def _dropped(self, data: QMimeData) -> tuple[str, ...]:
-        """Return the dropped paths if they were dragged from this model and still exist."""
+        """Return the memory paths in dropped data that still exist; none if another model made the data."""
         try:
             document = json.loads(bytes(data.data(PATHS_MIME).data()) or b"{}")
         except ValueError:
@@ -349,9 +360,9 @@ class MemoryTreeModel(NodeModel):
         return is_over_cap(data.file.unseen_reason) or is_marked(self._lint.get(data.path, ()))
 
     def _rule(self, data: FileData | FolderData) -> FileRule:
-        """Return the rule of a file or folder, which says who may change it.
+        """Return the rule of a file or folder: who may change it.
 
-        Before the first view is set, every file counts as editable; the store then refuses a change that is
+        Before the first view is set, every file counts as editable; the store still refuses a change that is
         not allowed.
         """
         view = self._view
@@ -462,7 +473,10 @@ class MemoryTreeModel(NodeModel):
 
 
 def _drawn(loaded: LoadState | None) -> LoadState | Literal[""]:
-    """Return the load state for which a row shows a sign; empty for files loaded only when needed."""
+    """Return the load state that a row shows as a sign; empty for none.
+
+    A file that the agent loads only when it is needed gets no sign.
+    """
     return "" if loaded in (None, "needed") else loaded
 
 
@@ -471,7 +485,7 @@ def _capital(text: str) -> str:
 
 
 def loaded_words(loaded: LoadState) -> str:
-    """Return in words which part of a file the agent loads."""
+    """Return words for the part of a file that the agent loads, such as "loaded in full"."""
     return {
         "full": tr("loaded in full"),
         "part": tr("loaded in part"),
@@ -482,5 +496,5 @@ def loaded_words(loaded: LoadState) -> str:
 
 
 def index_path(index: AnyIndex) -> str:
-    """Return the memory path of an index; empty if it has none."""
+    """Return the memory path of the row at `index`; "" if the index is invalid or the row has none."""
     return str(index.data(PATH_ROLE) or "") if index.isValid() else ""

@@ -1,4 +1,4 @@
-"""The editor for the name of a row, shown in the row."""
+"""The field in a row of the memory tree in which the user edits its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reverie.ui.widgets.row_delegate import RowDelegate
 
 
 class NameValidator(QValidator):
-    """A validator for the new name of the row at `path`, with the agent's own rules."""
+    """Validates the new name of the row at `path` by the agent's own rules for memory paths."""
 
     def __init__(self, model: MemoryTreeModel, path: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -21,7 +21,10 @@ class NameValidator(QValidator):
         self._path = path
 
     def problem(self, text: str) -> str:
-        """Return the reason why `text` cannot be the name; empty if it can, or if it is the current name."""
+        """Return the reason why `text` cannot be the new name; empty if it can.
+
+        The current name is accepted here.
+        """
         return self._model.name_problem(
             self._path, self._model.with_ending(self._path, text.strip()), also_same=False
         )
@@ -35,19 +38,18 @@ class NameValidator(QValidator):
 
 
 def select_stem(editor: QWidget | None) -> None:
-    """Select the name without its ending in `editor`; the view itself selects the whole name."""
+    """Select the part of the name before its ending in `editor`; Qt had selected the whole name."""
     if isinstance(editor, QLineEdit):
         stem = editor.text().rfind(".")
         editor.setSelection(0, stem if stem > 0 else len(editor.text()))
 
 
 class TreeDelegate(RowDelegate):
-    """The delegate that paints rows like other lists, and edits names in their rows.
+    """The delegate of the memory tree: paints its rows, and lets the user edit a name in its row.
 
-    If a name cannot be used, Enter does not accept it and the problem is emitted. Escape cancels.
+    While a name cannot be used, Enter does nothing; `judged` reports the reason. Escape cancels.
 
-    Signals:
-        judged(str): The name was checked: the reason why it cannot be used, or empty.
+    Signals: judged(str): The user changed the text: the reason why it cannot be the name; empty if it can.
     """
 
     judged = Signal(str)
@@ -74,10 +76,10 @@ class TreeDelegate(RowDelegate):
         editor.setGeometry(option.rect.adjusted(UNIT // 2 + icon_size(option.font) + GAP // 2, 0, -GAP, 0))
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
-        """Commit the name on Enter at once.
+        """Commit the name at once when the user presses Enter.
 
-        Qt itself commits later, from the event queue, and prints a warning if the field no longer exists
-        then, because another process changed the row.
+        Qt itself commits later, from the event queue. If the field no longer exists by then, because another
+        program changed the row, Qt prints a warning.
         """
         is_enter = isinstance(event, QKeyEvent) and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if not is_enter or event.type() != QEvent.Type.KeyPress or not isinstance(editor, QLineEdit):

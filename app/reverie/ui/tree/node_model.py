@@ -1,13 +1,15 @@
 """An item model over an immutable tree of `rows.RowNode`, with one column, updated by the smallest changes.
 
-Invariants: an index carries the int id of a row object of this model (never a Python object, which Qt would
-not keep alive); ids are never reused; data changes only between begin and end; a level that was never
-queried holds no row objects; a level shows at most its limit of rows until `reveal_more` or `index_of(...,
-reveal=True)` raises the limit, because a view queries every row of an open level on each change.
+Each shown node has a row object here, whose int id is stored in the Qt index. (A Python object in an index
+would not be kept alive by Qt.) Ids are never reused. Rows change only between Qt's begin and end calls.
 
-Threading: GUI thread only. Trees are built elsewhere and passed in whole. No method reads a file. Failure
+A level is the children of one node. Its row objects are created when it is first queried. It shows only a
+limited number of rows, until `reveal_more` or `index_of(..., reveal=True)` raises the limit, because a view
+queries every row of an open level on each change.
+
+Threading: GUI thread only. Trees are built elsewhere and passed in whole; no method reads a file. Failure
 policy: an error in `value` is raised once, and then the model shows nothing; otherwise every repaint would
-  raise it again.
+raise it again.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ NO_FLAGS = Qt.ItemFlag.NoItemFlags
 
 
 class _ModelRow:
-    """A row object of the model. `children` is None until a child is requested."""
+    """The row object of one node. `children` is None until a child is requested.
+
+    `count` is the number of its children that are shown, `limit` the largest such number.
+    """
 
     __slots__ = ("children", "count", "id", "limit", "node", "parent", "row")
 
@@ -48,9 +53,9 @@ class _ModelRow:
 
 
 class NodeModel(QAbstractItemModel):
-    """A model of the children of a root node.
+    """A Qt model that shows the nodes below a root node.
 
-    Subclasses define the appearance and the flags of rows with `value` and `node_flags`.
+    Subclasses define the appearance and the flags of rows in `value` and `node_flags`.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -62,14 +67,14 @@ class NodeModel(QAbstractItemModel):
         self._updating = False
 
     def value(self, node: RowNode, role: int) -> Any:
-        """Return the value of `role` for a node; None for an unknown role.
+        """Return what Qt shows for a node in a role, such as its text; None for an unknown role.
 
-        It must be cheap, never raise and do no I/O.
+        To be overridden. An override must be cheap, never raise and do no I/O.
         """
         return node.key if role == int(Qt.ItemDataRole.DisplayRole) else None
 
     def node_flags(self, node: RowNode) -> Qt.ItemFlag:
-        """Return the item flags of a node."""
+        """Return the Qt flags of the row of a node, such as selectable. To be overridden."""
         return BRANCH_FLAGS if node.children else LEAF_FLAGS
 
     @property
@@ -77,7 +82,10 @@ class NodeModel(QAbstractItemModel):
         return self._root.node
 
     def set_tree(self, tree: RowNode) -> None:
-        """Show `tree` with the smallest changes; selection, expansion and persistent indexes survive."""
+        """Show `tree` by the smallest changes of rows, so that selection and expansion survive.
+
+        Persistent indexes stay valid too.
+        """
         self._updating = True
         try:
             self._update_children(self._root, tree)
@@ -89,7 +97,7 @@ class NodeModel(QAbstractItemModel):
             self._updating = False
 
     def reset_tree(self, tree: RowNode) -> None:
-        """Show a tree that has nothing to do with the previous one, by a reset of the model."""
+        """Show a tree that is not an update of the shown one; this resets the model."""
         self.beginResetModel()
         self._rows.clear()
         self._root = _ModelRow(0, tree, None, 0)
@@ -97,12 +105,12 @@ class NodeModel(QAbstractItemModel):
         self.endResetModel()
 
     def node(self, index: AnyIndex) -> RowNode | None:
-        """Return the node of a row; None for the root and for an outdated index."""
+        """Return the node of the row at `index`; None for an invalid or outdated index."""
         row = self._rows.get(index.internalId()) if index.isValid() else None
         return row.node if row is not None else None
 
     def keys(self, index: AnyIndex) -> tuple[str, ...]:
-        """Return the keys from the root to the index; empty for an invalid one."""
+        """Return the keys from the root to the row at `index`; empty for an invalid index."""
         path: list[str] = []
         row = self._rows.get(index.internalId()) if index.isValid() else None
         while row is not None and row.parent is not None:
@@ -111,10 +119,10 @@ class NodeModel(QAbstractItemModel):
         return tuple(reversed(path))
 
     def index_of(self, keys: Sequence[str], *, reveal: bool = False, made: bool = False) -> QModelIndex:
-        """Return the index of the row at a path of keys; an invalid index if there is none.
+        """Return the index of the row that `keys` lead to from the root; an invalid index if there is none.
 
-        Without `reveal`, rows beyond a limit are not found. With `made`, levels that were never queried are
-        not searched. While the rows are being replaced, only existing rows are found and none is revealed.
+        `reveal`: also find a row beyond the limit of its level, and raise the limit to show it. `made`: do
+        not search levels that no view has queried yet. While `set_tree` runs, no limit is raised.
         """
         level = self._root
         for key in keys:
@@ -132,18 +140,18 @@ class NodeModel(QAbstractItemModel):
         return self._index(level)
 
     def hidden_rows(self, index: AnyIndex = _NOWHERE) -> int:
-        """Return the number of children of `index` beyond its limit."""
+        """Return the number of children of `index` that are not shown because of the limit."""
         row = self._row(index)
         return len(row.node.children) - row.count if row is not None else 0
 
     def reveal_more(self, index: AnyIndex = _NOWHERE, *, everything: bool = False) -> None:
-        """Raise the limit of a level by one batch, or with `everything` remove it."""
+        """Show one more batch of the children of `index`, or all of them with `everything`."""
         row = self._row(index)
         if row is not None:
             self._raise_limit(row, len(row.node.children) if everything else row.count + BATCH)
 
     def walk(self, index: AnyIndex = _NOWHERE) -> Iterator[QModelIndex]:
-        """Yield every index shown below `index`, parents first."""
+        """Yield the index of every shown row below `index`, each before its children."""
         for place in range(self.rowCount(index)):
             child = self.index(place, 0, index)
             yield child
@@ -190,12 +198,12 @@ class NodeModel(QAbstractItemModel):
             raise
 
     def touch(self, index: QModelIndex) -> None:
-        """Notify the views that `index` has to be repainted although its node has not changed."""
+        """Make the views repaint the row at `index` although its node has not changed."""
         if index.isValid():
             self.dataChanged.emit(index, index)
 
     def touch_all(self) -> None:
-        """Notify the views that any row may have to be repainted, once for each level queried so far."""
+        """Make the views repaint all rows, by one signal for each level that was queried so far."""
         for level in [self._root, *self._rows.values()]:
             if level.children:
                 self._tell(level.children, 0, len(level.children) - 1)
@@ -243,9 +251,9 @@ class NodeModel(QAbstractItemModel):
         self.endInsertRows()
 
     def _update_children(self, level: _ModelRow, node: RowNode) -> None:
-        """Replace the rows below `level` by those of `node`.
+        """Replace the children of `level` by those of `node`, with the necessary signals.
 
-        If rows exist, the caller sets `level.node`.
+        The caller then sets `level.node` to `node`.
         """
         if level.node.children is node.children:
             return
@@ -273,7 +281,10 @@ class NodeModel(QAbstractItemModel):
             self._tell(level.children, first, last)
 
     def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
-        """Change the number of rows of a level whose rows have no index in use."""
+        """Change the number of shown children of a level that was never queried, to `target`.
+
+        It has no row objects yet, so only the number is signalled.
+        """
         index, count = self._index(level), level.count
         if target < count:
             self.beginRemoveRows(index, target, count - 1)
@@ -319,7 +330,7 @@ class NodeModel(QAbstractItemModel):
 
 
 def _ranges(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) for each series of consecutive numbers."""
+    """Yield the first and last number of each run of consecutive numbers in `places`."""
     first: int | None = None
     last = -1
     for place in places:

@@ -1,4 +1,4 @@
-"""The appearance of rows: the values that a painter needs, and how they follow from the data of a row.
+"""The appearance of the rows of the memory tree: the values from which a row is painted.
 
 This module imports no module that draws or edits rows.
 
@@ -27,7 +27,7 @@ from reverie.ui.tree.memory_tree import (
 
 
 class RowLook(NamedTuple):
-    """Everything that a painter needs to draw a row, fetched by one call from C++ to Python.
+    """Everything that the delegate needs to paint a row, so that it calls the model only once per row.
 
     All texts are safe to draw.
     """
@@ -60,9 +60,9 @@ class RowLook(NamedTuple):
 
 
 def plain_look(data: RowData | None, *, lock: str = "") -> RowLook:
-    """Return the part of a row's look that follows from its data alone.
+    """Return the look of a row as far as it depends only on the row's data.
 
-    `lock` is the icon for rows that cannot be edited.
+    `lock`: the name of the icon for a row that cannot be edited; empty for no icon.
     """
     match data:
         case FileData():
@@ -98,7 +98,7 @@ def _of_companion(data: CompanionData) -> RowLook:
 
 
 def _when_read(loading: Loading) -> str:
-    """Return in words the occasion at which the agent reads a companion."""
+    """Return a few words about when the agent reads a companion, such as "read when needed"."""
     if loading in ("start", "unopened"):
         return tr("instructions file")
     if loading == "on-demand":

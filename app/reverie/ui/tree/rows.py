@@ -1,7 +1,7 @@
-"""Immutable rows of a tree that share unchanged parts, and the smallest steps between two lists of rows.
+"""Immutable rows of a tree, and the steps that turn one list of rows into another.
 
-A new tree shares every unchanged node with the old one, so two nodes are identical if nothing in them or
-below them has changed. The model on the GUI thread replays `steps` level by level.
+A new tree reuses every unchanged node of the old one. So if two nodes are the same object, nothing in them or
+below them has changed. The model on the GUI thread applies the `steps` of each level to its rows.
 
 Threading: any thread. Failure: none.
 """
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 
 class RowNode(NamedTuple):
-    """One row of a tree. Compare nodes with `is`, never with `==`.
+    """One row of a tree, with the rows below it. Compare nodes with `is`, never with `==`.
 
-    `data` is a frozen value of the model that shows the node.
+    `data` is a frozen value, whose type depends on the model that shows the node.
     """
 
     key: str
@@ -25,7 +25,7 @@ class RowNode(NamedTuple):
 
 
 def shared(previous: RowNode | None, key: str, data: Any, children: tuple[RowNode, ...] = ()) -> RowNode:
-    """Return `previous` if it has the same key, data and children, else a new node."""
+    """Return `previous` if it has this key and data and the same child objects, else a new node."""
     if (
         previous is not None
         and previous.key == key
@@ -38,14 +38,14 @@ def shared(previous: RowNode | None, key: str, data: Any, children: tuple[RowNod
 
 
 class Remove(NamedTuple):
-    """A step that removes the rows from `first` to `last`."""
+    """A step that removes the rows `first` to `last`, both included."""
 
     first: int
     last: int
 
 
 class Insert(NamedTuple):
-    """A step that inserts items `source_first` to `source_last` of the target list at `row`."""
+    """A step that inserts the items `source_first` to `source_last` of the new list at the row `row`."""
 
     row: int
     source_first: int
@@ -53,9 +53,9 @@ class Insert(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A step that moves one row to before row `before`; both are counted before the move, as in Qt.
+    """A step that moves one row to the place before the row `before`.
 
-    `before` is never the row itself or the row after it.
+    Both rows are counted before the move, as in Qt. `before` is never the moved row or the one after it.
     """
 
     row: int
@@ -66,11 +66,11 @@ Step = Remove | Insert | Move
 
 
 def steps(old: Sequence[str], new: Sequence[str]) -> list[Step]:
-    """Return the steps that turn the keys `old` into `new`.
+    """Return the steps that turn a list of rows with the keys `old` into one with the keys `new`.
 
-    Removals come first, from the end; then moves and inserts in target order. A largest set of rows whose
-    relative order is the same in both lists never moves, so a selected or current row is removed or moved
-    only if it changes its place. Keys must be unique in each list.
+    Removals come first, from the end of the list; then moves and inserts in the order of `new`. As few rows
+    as possible move, so a selected or current row moves only if its place among the other rows changes. Keys
+    must be unique in each list.
     """
     if old == new:
         return []
@@ -117,10 +117,10 @@ def _removals(old: Sequence[str], wanted: dict[str, int]) -> list[Remove]:
 
 
 def _staying(current: Sequence[str], wanted: dict[str, int]) -> frozenset[str]:
-    """Return the keys that need not move: a largest set whose relative order is the same in both.
+    """Return the keys of a largest set of rows that are in the same order in both lists.
 
-    `wanted` maps each key to its place in the new list. The set is a longest increasing subsequence, found by
-    patience sorting in O(n log n).
+    These rows need not move. `wanted` maps each key to its place in the new list. The set is a longest
+    increasing subsequence, found by patience sorting in O(n log n).
     """
     tails: list[int] = []
     tail_rows: list[int] = []

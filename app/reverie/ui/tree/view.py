@@ -1,8 +1,8 @@
-"""The view of the memory tree. Selection, expansion and scroll position stay when the files change.
+"""The view of the memory tree. Selection, expansion and scroll position stay when files change.
 
-Expansion is stored by key, so a folder that is removed and created again is open again. When a selected file
-disappears, no other row is selected, because the editor would then show another text. Only if the file was
-deleted in this window, a neighbour is selected.
+Expansion is stored by key, so a folder that is removed and created again is open again. If the file of the
+selected row disappears, nothing is selected afterwards, because otherwise the editor would show another text.
+Only if the user deleted the file in this window, a neighbour is selected.
 
 Threading: GUI thread. Failure: none.
 """
@@ -44,11 +44,10 @@ Keys = tuple[str, ...]
 class MemoryTreeView(QTreeView):
     """The tree of memories.
 
-    Signals:
-        picked(object): Another row was selected: its data, or None.
-        opened(object): The user pressed Enter on a row or double-clicked it.
-        name_judged(str): Why the name that is being typed cannot be used; empty if it can.
-        hidden_wanted(str): The memory that is to be selected is hidden by the filter.
+    Signals: picked(object): Another row was selected: its `RowData`, or None. opened(object): The user
+    pressed Enter on a row or double-clicked it: its `RowData`. name_judged(str): The reason why the name that
+    is being typed cannot be used; empty if it can. hidden_wanted(str): The memory at this path is to be
+    selected, but the filter hides it.
     """
 
     picked = Signal(object)
@@ -93,13 +92,16 @@ class MemoryTreeView(QTreeView):
         self.verticalScrollBar().valueChanged.connect(self._reveal_near_end)
 
     def startDrag(self, actions: Qt.DropAction) -> None:
-        """Drag a label with the names; Qt would draw whole rows over the drop target."""
+        """Start a drag of the selected rows, shown as a label with their name or number.
+
+        Qt itself would draw whole rows, which would cover the drop target.
+        """
         drag = self.drag_of_selection()
         if drag is not None:
             drag.exec(actions, self.defaultDropAction())
 
     def drag_of_selection(self) -> QDrag | None:
-        """Return a drag of the selected rows that can be moved; None if there are none."""
+        """Return a drag of those selected rows that can be moved; None if there are none."""
         movable = Qt.ItemFlag.ItemIsDragEnabled
         rows = [index for index in self.selectedIndexes() if index.flags() & movable]
         if not rows:
@@ -130,7 +132,7 @@ class MemoryTreeView(QTreeView):
         return self._memory
 
     def show_tree(self, tree: MemoryTree, *, other: bool) -> None:
-        """Show the updated tree; with `other`, it is the tree of another context."""
+        """Show `tree`. If `other`, it belongs to another context, else it is an update of the shown tree."""
         self._replaying = True
         try:
             if other:
@@ -148,9 +150,10 @@ class MemoryTreeView(QTreeView):
         self._reveal_near_end()
 
     def _unfold(self, tree: MemoryTree) -> None:
-        """Open the folders of a filtered tree, each once.
+        """Open all folders of a filtered tree, except those that were opened by the filter before.
 
-        Without a filter, restore the folders that the user had opened.
+        So a folder that the user closes stays closed. Without a filter, restore the folders that were open
+        before filtering.
         """
         is_filtered = tree.source is not None and tree.source.arrangement.show != "all"
         if not is_filtered and not self._unfolded:
@@ -193,7 +196,7 @@ class MemoryTreeView(QTreeView):
         return tuple(data for index in indexes if (data := self.data_at(index)) is not None)
 
     def edit_name(self) -> None:
-        """Open the name editor in the current row."""
+        """Open the field for the name in the current row, if the row is a memory or folder."""
         if isinstance(self.current_data(), FileData | FolderData):
             self.scrollTo(self.currentIndex())
             self.edit(self.currentIndex())
@@ -209,9 +212,10 @@ class MemoryTreeView(QTreeView):
         return True
 
     def reveal(self, path: str) -> RowData | None:
-        """Select a memory path and return its data; None if it does not exist.
+        """Select the memory at `path` and return the data of its row; None if it does not exist.
 
-        If a filter hides the row, `hidden_wanted` is emitted, so that it is selected once it is shown.
+        If a filter hides the row, it is not selected; `hidden_wanted` is emitted, so that the receiver can
+        show and select it.
         """
         if self.select_path(path):
             return self.current_data()
@@ -221,7 +225,10 @@ class MemoryTreeView(QTreeView):
         return hidden
 
     def select_after_removal(self, path: str) -> None:
-        """Select the neighbour of `path` once this window has deleted the memory at `path`."""
+        """Remember the neighbour of the row at `path`, to select it once the memory is deleted.
+
+        Call this before this window deletes the memory.
+        """
         index = self._memory.index_at(path)
         neighbour = index.siblingAtRow(index.row() + 1)
         if not neighbour.isValid():
@@ -230,21 +237,21 @@ class MemoryTreeView(QTreeView):
         self._after_removal = path_of(data) if isinstance(data, FileData) else ""
 
     def forget_removal(self) -> None:
-        """Undo `select_after_removal`, because the file was not removed."""
+        """Cancel `select_after_removal`, because the memory was not deleted."""
         self._after_removal = ""
 
     def current_scope(self) -> str:
-        """Return the scope of the selected row; empty if nothing is selected."""
+        """Return the name of the scope of the current row; "" if there is no current row."""
         keys = self._memory.keys(self.currentIndex())
         return keys[0] if keys else ""
 
     @property
     def opened_keys(self) -> frozenset[Keys]:
-        """The keys of the open rows; some may no longer exist."""
+        """The keys from the root to each expanded row; some of these rows may no longer exist."""
         return frozenset(self._opened)
 
     def reopen(self, opened: Iterable[Keys]) -> None:
-        """Open exactly these rows and close all others."""
+        """Expand exactly the rows with these keys, and collapse all others."""
         for keys in self._opened.copy():
             index = self._memory.index_of(keys)
             if index.isValid():
@@ -318,7 +325,7 @@ class MemoryTreeView(QTreeView):
 
     @Slot()
     def _reveal_near_end(self) -> None:
-        """Reveal more rows of each level that has hidden rows if the end of its shown rows is near."""
+        """Show more rows of each level whose last shown row is on screen or near it."""
         wide: list[QModelIndex] = []
         for index in self._visible():
             parent = index.parent()
@@ -355,9 +362,10 @@ class MemoryTreeView(QTreeView):
         super().keyPressEvent(event)
 
     def keyboardSearch(self, search: str) -> None:
-        """Select a row by the first letters of its name.
+        """Select the row whose name begins with the typed letters.
 
-        Qt does not search the rows beyond the limit of a level, so this method searches them.
+        Qt searches only the shown rows, so this also searches those that are hidden by the limit of the
+        current level.
         """
         now = time.monotonic()
         self._typed = search if now - self._typed_at > _TYPE_AHEAD_S else self._typed + search

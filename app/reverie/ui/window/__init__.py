@@ -1,1 +1,1 @@
-"""The main window: its layout, actions, palette, list of homes, first start and closing."""
+"""The main window: its layout, actions, palette, list of homes, start page and closing."""

@@ -1,8 +1,8 @@
 """The registry of the window's actions.
 
-Menus, tool bars, context menus, the palette and the shortcut sheet are made from it. Each action is a row of
-data: id, text, keys, icon, the name of the window's slot, and the rule that says when it is enabled. Rules
-are pure functions of an `ActionState`, so one place decides which actions are possible.
+Menus, tool bars, context menus, the palette and the sheet of shortcuts are made from it. Each action is a row
+of data: its id, texts, keys and icon, the name of the window's slot, and a rule. The rule is a function of an
+`ActionState` that returns whether the action is possible, so all conditions are in one place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reverie.values import Struct
 
 
 class ActionState(Struct, frozen=True):
-    """The facts that decide which actions are possible."""
+    """The facts about the window from which rules decide whether an action is possible."""
 
     home: bool = False
     closable: bool = False
@@ -56,12 +56,12 @@ Rule = Callable[[ActionState], bool]
 
 
 def always(_now: ActionState) -> bool:
-    """Return True: the rule of actions that are always enabled."""
+    """Return True. This is the rule of actions that are always possible."""
     return True
 
 
 class ActionSpec(Struct, frozen=True):
-    """An action of the registry."""
+    """One action of the registry."""
 
     id: str
     menu: str
@@ -87,7 +87,7 @@ class ActionSpec(Struct, frozen=True):
 
 
 class ActionRow(Struct, frozen=True):
-    """An action as the palette lists it: texts in the window's language, without mnemonics."""
+    """An action as the palette lists it: translated texts without mnemonics."""
 
     id: str
     text: str
@@ -341,7 +341,7 @@ _CONTEXTS = {
 
 
 class Actions(QObject):
-    """The actions of one window: one QAction per row of the registry, connected to the slot of that name."""
+    """The actions of one window: for each row of the registry, a QAction that is connected to its slot."""
 
     def __init__(self, window: QObject, icons: Icons) -> None:
         super().__init__(window)
@@ -377,7 +377,10 @@ class Actions(QObject):
             self._made[spec.id].setEnabled(spec.rule(self.state))
 
     def fill_menu(self, menu: QMenu, ids: Iterable[str]) -> None:
-        """Add the actions to `menu`, with the separators of the registry except at the top."""
+        """Add the actions with these ids to the end of `menu`.
+
+        A separator precedes an action if the registry says so, except at the top of the menu.
+        """
         separators = {spec.id: spec.separator for spec in ACTIONS}
         for id_ in ids:
             if separators[id_] and not menu.isEmpty():
@@ -391,18 +394,21 @@ class Actions(QObject):
         return menu
 
     def fill_menu_bar(self, bar: QMenuBar) -> None:
-        """Add the menus of the registry."""
+        """Add the menus of the registry, with their actions, to the menu bar."""
         for key, title in MENUS:
             menu = bar.addMenu(translated(title))
             menu.setToolTipsVisible(True)
             self.fill_menu(menu, (spec.id for spec in ACTIONS if spec.menu == key))
 
     def of_tree(self) -> tuple[QAction, ...]:
-        """Return the actions whose keys work only in the tree; they are to be added to the tree."""
+        """Return the actions whose keys work only while the memory tree has the focus.
+
+        The caller adds them to the tree, which Qt requires for such keys.
+        """
         return tuple(self._made[spec.id] for spec in ACTIONS if spec.where == "tree")
 
     def of_editor(self) -> tuple[str, ...]:
-        """Return the ids of the editor's actions, which are to be added to the editor pane."""
+        """Return the ids of the actions in the Edit menu, which the caller adds to the editor pane."""
         return tuple(spec.id for spec in ACTIONS if spec.menu == "edit")
 
     def rows(self) -> tuple[ActionRow, ...]:
@@ -414,7 +420,10 @@ class Actions(QObject):
         )  # fmt: skip
 
     def shortcuts(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-        """Return, for the shortcut sheet, each menu's title and the (text, keys) of its actions with keys."""
+        """Return the content of the sheet of shortcuts, one pair for each menu.
+
+        It consists of the menu's title and the (text, keys) pairs of its actions that have keys.
+        """
         sheet = []
         for key, title in MENUS:
             rows = [(_plain(self._made[spec.id].text()), _keys(self._made[spec.id]))

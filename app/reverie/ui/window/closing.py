@@ -1,6 +1,6 @@
 """Closing a home or the window, with the question about unsaved text.
 
-Threading: GUI thread. Failure: reported by `status_message`.
+Threading: GUI thread. Failure: reported by the signal `status_message`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from reverie.ui.window.picker import Picker
 
 
 class HomeCloser(QObject):
-    """A controller that closes one home of the window.
+    """Closes one home of the window, on request of the user.
 
-    It asks about unsaved text, refuses while a run is active, and then shows another home.
+    It refuses while a run is active, asks about unsaved text, and then shows another home.
 
-    Signals:
-        status_message(str): There is a message for the status bar.
-        none_left(): No home is open any more.
+    Signals: status_message(str): There is a message for the status bar. none_left(): The last home was
+    closed.
     """
 
     status_message = Signal(str)
@@ -44,10 +43,10 @@ class HomeCloser(QObject):
         menu: QMenu,
         hosts: Callable[[str], bool],
     ) -> None:
-        """Connect to the picker.
+        """Connect the closer to the list of homes, `picker`.
 
-        `menu` is the context menu of a home's row.
-        `hosts` returns whether the background services of a home run here.
+        `menu` is the context menu for the row of a home. `hosts` returns whether the background services of
+        the home with this id run for this window.
         """
         super().__init__(picker)
         self._homes, self._picker, self._tab = homes, picker, tab
@@ -57,11 +56,11 @@ class HomeCloser(QObject):
 
     @property
     def possible(self) -> bool:
-        """Whether there is a home to close."""
+        """Whether a home is shown or a row of the list is selected, so that there is something to close."""
         return self._tab.session is not None or self._picker.place(self._picker.currentIndex()) is not None
 
     def close_selected(self) -> None:
-        """Close the home of the selected row or, without one, the home that is shown."""
+        """Close the home of the selected row in the list; if no row is selected, the home that is shown."""
         place, shown = self._picker.place(self._picker.currentIndex()), self._tab.session
         if place is not None and place.trouble:
             self._homes.close_trouble(place)
@@ -110,7 +109,7 @@ class HomeCloser(QObject):
         self.status_message.emit(text.format(home=session.info.label))
 
     def _show_another(self, closed: str) -> None:
-        """Show the home after the closed one in the list or, if there is none, the one before."""
+        """Show the home that follows `closed` in the list or, if that is the last one, the one before it."""
         sessions = self._homes.sessions
         ids = [session.info.id for session in sessions]
         at = ids.index(closed) if closed in ids else -1
@@ -122,10 +121,10 @@ class HomeCloser(QObject):
 
     @Slot()
     def show_again(self) -> None:
-        """Select the row of the place that is shown.
+        """Select the row of the workspace or project that the window shows.
 
-        If the home no longer lists the place, select its workspace in the project that it belongs to now,
-        else the home itself.
+        If the list no longer has this row, select the same workspace in the project to which it belongs now,
+        else the row of the home.
         """
         session, picker = self._tab.session, self._picker
         if session is None or session.context is None:
@@ -146,8 +145,8 @@ class HomeCloser(QObject):
 class UnsavedChanges:
     """The question about unsaved text before the window or a home closes.
 
-    After "Save", the window or home closes once everything is saved; if saving fails, it stays open and the
-    status bar shows this.
+    If the user answers "Save", the window or home closes once everything is saved. If saving fails, it stays
+    open, and the status bar shows this.
     """
 
     def __init__(
@@ -158,10 +157,11 @@ class UnsavedChanges:
         self._home = ""
 
     def may_close(self, home: str = "", then: Callable[[], object] | None = None) -> bool:
-        """Return whether `home` (if empty: every home) may be closed without saving anything first.
+        """Return whether `home` can be closed now; ask the user if there is unsaved text.
 
-        The user is asked if there is unsaved text. After "save" the result is False, and `then` is called
-        once everything is saved; if `then` is None, the window closes then.
+        If `home` is "", the window is to be closed, with every home. If the user answers "Save", this returns
+        False, and `then` is called once everything is saved. If `then` is None, the window is closed at that
+        time.
         """
         if not self._tab.telling.may_close(home):
             return False
@@ -179,7 +179,10 @@ class UnsavedChanges:
         return tuple(file for file in self._tab.buffers.unsaved() if not home or file.buffer.ref.home == home)
 
     def update(self) -> None:
-        """Continue closing the window or home if everything is saved now; cancel it if a save failed."""
+        """Continue closing after "Save", if everything is saved now; give up if saving failed.
+
+        Called whenever the state of the open files changes.
+        """
         then = self._then
         if then is None:
             return

@@ -1,4 +1,4 @@
-"""Python's garbage collection on the GUI thread only."""
+"""Garbage collection of Python objects on the GUI thread only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AWAY_S = 600.0
 
 
 class GarbageCollection(QObject):
-    """A collector of Python's cyclic garbage that runs on the GUI thread only, while a window exists.
+    """Collects Python's cyclic garbage on the GUI thread only, as long as a window exists.
 
     By default Python collects on the thread that happens to allocate memory. If a dialog that is part of a
     reference cycle is destroyed on another thread, the program can crash. Young objects are collected
@@ -42,7 +42,7 @@ class GarbageCollection(QObject):
 
     @Slot()
     def collect(self) -> None:
-        """Collect young objects, or all of them if that is due."""
+        """Collect young objects if there are many, or all objects if that is due."""
         if time.monotonic() - self._all_at > AWAY_S and not self._window.isActiveWindow():
             gc.collect()
             self._all_at = time.monotonic()
@@ -52,7 +52,7 @@ class GarbageCollection(QObject):
     def stop(self) -> None:
         """Stop collecting, because the window closes.
 
-        After the last window, Python's own collector is enabled again.
+        When the last window stops, Python's own collection is enabled again.
         """
         if not self._stopped:
             self._stopped = True

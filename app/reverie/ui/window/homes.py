@@ -1,7 +1,7 @@
 """The homes of one window: finding, opening and closing them.
 
-Threading: GUI thread; homes are found and opened, and their watchers and services ended, in jobs. Failure: a
-home that cannot be opened is listed with the reason, or reported by `failed`.
+Threading: GUI thread; jobs find and open homes, and end their watchers and services. Failure: a home that
+cannot be opened is listed with the reason, or the signal `failed` reports it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ _ASK_AGAIN_MS = 50
 
 
 class OpenHomes(QObject):
-    """The sessions of the window's homes, and the places that cannot be opened now (`troubled_places`).
+    """The open homes of the window, and the places that cannot be opened now (`troubled_places`).
 
-    A home that the user closed stays closed when it is found again, until the user opens it by its path. A
-    home on a slow disk never delays the others: each place is checked in a thread of its own before a job
-    opens it. If its disk does not answer in time, the place is listed as not available, and opened as soon as
-    the disk answers. Closing changes nothing on disk.
+    An open home is represented by its session. A place is the path of a home. If the user closes a home, it
+    stays closed when it is found again, until the user opens it by its path. Closing changes nothing on disk.
+
+    A home on a slow disk does not delay the others: each place is first checked in its own thread, then
+    opened in a job. If its disk does not answer in time, the place is listed as not available, and opened as
+    soon as the disk answers.
     """
 
     opened = Signal(object)
@@ -74,7 +76,11 @@ class OpenHomes(QObject):
         asking: bool = True,
         left_closed: Iterable[Path] = (),
     ) -> None:
-        """Create the list. `left_closed` are the places of homes that the user closed."""
+        """Create the list without opening a home.
+
+        `watching`: watch the files of open homes. `asking`: ask the user whether a home was moved.
+        `left_closed`: the places of homes that the user closed earlier.
+        """
         super().__init__(parent)
         self._lanes = lanes
         self._profile = profile
@@ -118,7 +124,7 @@ class OpenHomes(QObject):
 
     @property
     def left_closed(self) -> frozenset[Path]:
-        """The places that the user closed, which are not opened when they are found."""
+        """The places that the user closed; they are not opened again when they are found."""
         return frozenset(self._left_closed)
 
     def session(self, home_id: str) -> HomeSession | None:
@@ -126,13 +132,16 @@ class OpenHomes(QObject):
         return self._sessions.get(home_id)
 
     def asked_by(self, session: HomeSession) -> frozenset[Path | MachineAddress]:
-        """Return the places and machines from which this home was opened."""
+        """Return the paths through which a home was opened or, if it is on another machine, that machine.
+
+        A home can have several paths, for example because of symbolic links.
+        """
         if session.engine.machine is not None:
             return frozenset((session.engine.machine.address,))
         return frozenset(self._places.get(session.info.id, ()))
 
     def discover(self) -> None:
-        """Find every home that an agent of this user has, and open these homes."""
+        """Search for all agents' homes of this user, and open them; returns at once."""
 
         services = self._engine.client.services
 
@@ -144,10 +153,10 @@ class OpenHomes(QObject):
         )
 
     def open(self, path: Path) -> None:
-        """Open the home at `path`; `opened` is also emitted for one that is already open.
+        """Open the home at `path`; `opened` is emitted then, even if the home was open already.
 
-        If its disk does not answer, `failed` is emitted after a few seconds, and the home is opened once it
-        answers.
+        If its disk does not answer within a few seconds, `failed` or `noticed` is emitted; the home is opened
+        once the disk answers.
         """
         self._left_closed.discard(path)
         if path in self._asking_places:
@@ -168,7 +177,7 @@ class OpenHomes(QObject):
 
     @Slot()
     def _ask_again(self) -> None:
-        """Check whether disks that did not respond do so now; open the places on these."""
+        """Open the waiting places whose disks answer now, and list those that have not answered in time."""
         for path, look in list(self._asking_places.items()):
             known = self._troubled.get(path)
             if look.answered.is_set():
@@ -183,7 +192,10 @@ class OpenHomes(QObject):
             self._asking_again.stop()
 
     def _say_troubled(self, place: TroubledPlace) -> None:
-        """List and report a place that cannot be opened now; if its disk hangs, open it once it responds."""
+        """List and report a place that cannot be opened now.
+
+        If the reason is that its disk does not answer, open the place once it does.
+        """
         known = self._troubled.get(place.root)
         self._troubled[place.root] = place
         if place.silent and place.root not in self._asking_places:
@@ -197,9 +209,9 @@ class OpenHomes(QObject):
                 self.failed.emit(str(place.root), place.error)
 
     def open_machine(self, address: MachineAddress) -> None:
-        """Open the homes of another machine, or the one that the address names.
+        """Open the homes of another machine, or only the one that the address names.
 
-        `opened` is also emitted for homes that are already open.
+        `opened` is emitted for each, even if it was open already.
         """
         there = self._machines.get(address)
         if there is None:
@@ -213,10 +225,10 @@ class OpenHomes(QObject):
         there.try_again()
 
     def try_again(self, place: Place) -> bool:
-        """Retry a place that could not be opened, which the user has selected.
+        """Try to open the selected place again, which could not be opened before.
 
-        Return True if a place of this machine is being opened again. A place whose disk does not answer is
-        opened once the disk does; the result is then False.
+        Returns True if a place on this machine is being opened now. Returns False for a place on another
+        machine, which is also retried, and for one whose disk does not answer, which is opened once it does.
         """
         known = self._troubled.get(Path(place.reason)) if not place.machine else None
         if known is not None and not known.silent:
@@ -257,7 +269,7 @@ class OpenHomes(QObject):
         return bool(self._opening) or any(there.is_opening for there in self._machines.values())
 
     def open_demo(self, directory: Path) -> None:
-        """Open a throw-away copy of the demo home, made below `directory`."""
+        """Open a copy of the demo home; it is made in `directory` unless it exists there."""
         profile, engine = self._profile, self._engine.client
 
         async def work(_control: JobControl) -> HomeOpened:
@@ -309,9 +321,9 @@ class OpenHomes(QObject):
         )
 
     def _discover_projects(self, homes: DiscoveredHomes) -> None:
-        """Find and open the stores in the projects of these homes.
+        """Search for stores in the projects of these homes, and open them.
 
-        This comes after the homes themselves, because it takes longer.
+        This is done after the homes were found, because it takes longer.
         """
         services = self._engine.client.services
 
@@ -342,9 +354,10 @@ class OpenHomes(QObject):
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
-        """Return whether the user says that this is a known home that was moved; if so, open it as that home.
+        """Ask whether this home is a known one that was moved; if the user agrees, open it as that one.
 
-        The question is asked once per window and home, and only if the window may ask.
+        Returns True if the user agreed. Returns False without a question if there is no such home, if the
+        user was asked about it before, or if the window must not ask.
         """
         if not self._asking or not info.adoptable or info.id in self._asked or info.id in self._sessions:
             return False
@@ -365,14 +378,14 @@ class OpenHomes(QObject):
 
     @Slot(str, object)
     def set_lost(self, home_id: str, stores: tuple[LostStore, ...]) -> None:
-        """Set the orphaned stores of a home, as a search has found them."""
+        """Show the orphaned stores of a home, which a search has found."""
         session = self._sessions.get(home_id)
         if session is not None and self._lost.get(home_id) != stores:
             self._lost[home_id] = stores
             self._list(session.info)
 
     def close_home(self, home_id: str) -> None:
-        """Remove a home from the list and stop watching it; nothing changes on disk."""
+        """Close a home: remove it from the list and stop watching it; nothing changes on disk."""
         session = self._sessions.pop(home_id, None)
         if session is None:
             return
@@ -386,7 +399,7 @@ class OpenHomes(QObject):
         self.listed.emit()
 
     def close_trouble(self, place: Place) -> None:
-        """Remove a place that cannot be opened, and stop waiting for it."""
+        """Remove from the list a place that cannot be opened, on any machine, and no longer retry it."""
         if not place.machine:
             self.close_place(Path(place.reason))
         for there in self._machines.values():
@@ -394,7 +407,10 @@ class OpenHomes(QObject):
                 there.close_place(place.reason)
 
     def close_place(self, place: Path) -> None:
-        """Remove a place of this machine that cannot be opened."""
+        """Remove from the list a place on this machine that cannot be opened.
+
+        The window no longer waits for its disk.
+        """
         if self._asking_places.pop(place, None) is not None and place not in self._troubled:
             self._opening -= 1
         if self._troubled.pop(place, None) is not None:
@@ -413,12 +429,15 @@ class OpenHomes(QObject):
         self.listed.emit()
 
     def close(self) -> None:
-        """Disconnect from all sessions, and stop waiting for places."""
+        """Close all sessions and stop waiting for disks, because the window closes."""
         self._asking_again.stop()
         for session in self._sessions.values():
             session.close(leave=False)
 
     def disconnect_machines(self) -> None:
-        """End the connections to other machines; call this after the last request was sent."""
+        """End the connections to other machines.
+
+        Call this after the last request to their engines.
+        """
         for there in self._machines.values():
             there.stop()

@@ -1,10 +1,10 @@
-"""The tabs that are built on demand: Changes, Traces, Transcripts, and the pages beside the editor.
+"""The parts of the window that are built on demand, to show the first tree sooner.
 
-The pages beside the trees, in place of the editor, are Context (the text that the agent loads) and Failures
-(the lessons that its next attempt gets). Placeholders stand for the tabs from the start. A job imports the
-table of factories once the first tree is on screen, and each tab is built when it is first shown or
-requested. The background services are built at once; until then nothing can be paused and no services are
-hosted.
+These are the tabs Changes, Traces and Transcripts, two pages that are shown in place of the editor, and the
+background services. The pages are Context (the text that the agent loads) and Failures (the lessons that its
+next attempt gets). At first the tabs are empty placeholders. Once the first tree is on screen, a job imports
+the table of factories and the services are built; each tab is built when it is first shown or requested.
+Until the services are built, none can be hosted or paused.
 
 Threading: GUI thread; the imports are a job. Failure: an import that fails is a bug.
 """
@@ -36,15 +36,12 @@ _CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)
 
 
 class LazyTabs(QObject):
-    """The tabs beside Memory, built on demand, and the pages beside the editor.
+    """The tabs beside Memory and the pages in place of the editor, built on demand.
 
-    Signals:
-        built(): The tabs can be shown.
-        changed(): The set of enabled actions may have changed.
-        open_wanted(str): Request to show the memory with this path in the editor.
-        settings_wanted(str): Request to show this page of the settings.
-        worth_wanted(): Request to show the Worth a look page.
-        status_message(str): There is a message for the status bar.
+    Signals: built(): The factories are loaded, so the tabs can be shown. changed(): The set of enabled
+    actions may have changed. open_wanted(str): Request to show the memory with this path in the editor.
+    settings_wanted(str): Request to show this page of the settings. worth_wanted(): Request to show the Worth
+    a look page. status_message(str): There is a message for the status bar.
     """
 
     built = Signal()
@@ -73,7 +70,10 @@ class LazyTabs(QObject):
         tabs.currentChanged.connect(self._on_current)
 
     def _part(self, name: str) -> Any:
-        """Return a part by its name, building it if it is not built yet; only after `built`."""
+        """Return the tab, page or controller called `name`; build it if necessary.
+
+        Call this only after `built` was emitted.
+        """
         part = self._parts.get(name)
         if part is None:
             part = self._parts[name] = self._factories[name](self._context)
@@ -82,67 +82,67 @@ class LazyTabs(QObject):
 
     @property
     def is_built(self) -> bool:
-        """Whether the tabs can be built now, and the services have been built."""
+        """Whether the factories are loaded and the services built, so that any part can be used."""
         return "services" in self._parts
 
     @property
     def changes(self) -> ChangesControl:
-        """The controller of Changes; only after `built`."""
+        """The controller of the Changes tab; use it only after `built`."""
         control: ChangesControl = self._part("changes")
         return control
 
     @property
     def traces(self) -> TracesTab:
-        """The Traces tab; only after `built`."""
+        """The Traces tab; use it only after `built`."""
         tab: TracesTab = self._part("traces")
         return tab
 
     @property
     def services(self) -> ServicesView:
-        """The background services; only after `built`."""
+        """The view of the background services; use it only after `built`."""
         services: ServicesView = self._parts["services"]
         return services
 
     @property
     def transcripts(self) -> TranscriptsTab:
-        """The Transcripts tab; only after `built`."""
+        """The Transcripts tab; use it only after `built`."""
         tab: TranscriptsTab = self._part("transcripts")
         return tab
 
     @property
     def context(self) -> ContextTab:
-        """The Context page; only after `built`."""
+        """The Context page; use it only after `built`."""
         return self.context_control.tab
 
     @property
     def context_control(self) -> ContextControl:
-        """The controller of the Context page; only after `built`."""
+        """The controller of the Context page; use it only after `built`."""
         control: ContextControl = self._part("context")
         return control
 
     @property
     def failures(self) -> FailuresTab:
-        """The Failures page; only after `built`."""
+        """The Failures page; use it only after `built`."""
         return self.failures_control.tab
 
     @property
     def failures_control(self) -> FailuresControl:
-        """The controller of the Failures page; only after `built`."""
+        """The controller of the Failures page; use it only after `built`."""
         control: FailuresControl = self._part("failures")
         return control
 
     @property
     def has_failures(self) -> bool:
-        """Whether the agent of the home that is shown learns from failures."""
+        """Whether the agent of the shown home learns from failures, so that there is a Failures page."""
         return self._session is not None and self._session.facts.has_failures
 
     @property
     def agent_jobs(self) -> JobsDialog | None:
-        """The dialog with the agent's jobs; None before it is first shown."""
+        """The dialog with the agent's own background jobs; None before it is first shown."""
         return self._parts.get("jobs")
 
     def load(self) -> None:
-        """Import the tabs in a job, then build the services; repeated calls do nothing."""
+        """Import the factories in a job, then build the services; later calls do nothing."""
         if self._asked or self._closed:
             return
         self._asked = True
@@ -158,7 +158,7 @@ class LazyTabs(QObject):
         lane.submit("load the other tabs", work, done=self._build)
 
     def _build(self, factories: Mapping[str, Factory]) -> None:
-        """Store the factories, and build the services and the tab that is shown."""
+        """Store the imported factories, then build the services and the tab that is shown."""
         if self._closed:
             return
         self._factories = factories
@@ -232,10 +232,7 @@ class LazyTabs(QObject):
         dialog.transcript_wanted.connect(self.show_transcript)
 
     def _replace_placeholder(self, index: int, widget: QWidget) -> None:
-        """Replace the placeholder of a tab by `widget`, the tab itself.
-
-        If the placeholder was in front, the tab is brought to the front.
-        """
+        """Replace the placeholder tab at `index` by `widget`; if it was shown, `widget` is shown."""
         tabs, place = self._tabs, self._tabs.widget(index)
         shown, visible = tabs.currentIndex(), tabs.isTabVisible(index)
         # The placeholder is removed only afterwards, or another tab would come to the front for a moment.
@@ -250,7 +247,7 @@ class LazyTabs(QObject):
             place.deleteLater()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None if no home is open."""
+        """Show this home in the built tabs; None if no home is open."""
         self._session = session
         if self.agent_jobs is not None:
             self.agent_jobs.close()
@@ -262,7 +259,7 @@ class LazyTabs(QObject):
 
     @Slot(object)
     def remove_session(self, session: HomeSession) -> None:
-        """Remove a closed home from the tabs."""
+        """Remove a home that was closed from the tabs and the services."""
         if "changes" in self._parts and self.changes.session is session:
             self.changes.set_session(self._session)
         if "traces" in self._parts:
@@ -271,30 +268,39 @@ class LazyTabs(QObject):
             self.services.host.remove(session.info.id)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Pass the place that is selected in the list of homes to the Traces tab; None if no home is open."""
+        """Show the runs of a place in the Traces tab; None if no home is open.
+
+        It is the workspace or project that is selected in the list of homes.
+        """
         self._followed = followed
         if "traces" in self._parts:
             self.traces.follow_place(followed)
 
     def host(self) -> None:
-        """Request the background services of the open homes, if they are switched on."""
+        """Request the background services of all open homes, now or once the services are built.
+
+        Only services that the settings enable are run.
+        """
         self._hosting = True
         if self.is_built:
             self.services.run_for(self._context.homes.sessions)
 
     @Slot()
     def settings_changed(self) -> None:
-        """Apply changed settings or keys."""
+        """Apply changed settings or keys to the background services."""
         if self.is_built:
             self.services.settings_changed()
 
     def hosts(self, home_id: str) -> bool:
-        """Return whether the background services of a home run here."""
+        """Return whether the background services of a home run for this window."""
         status = self.services.host.status(home_id) if self.is_built else None
         return status is not None and status.state == "hosting"
 
     def focused(self) -> None:
-        """Check the switches of the background services again, as another process may have changed them."""
+        """Request the background services again, because the window got the focus.
+
+        Another process may have changed in the settings which services are enabled.
+        """
         if self.is_built:
             self.services.host.recheck()
 
@@ -325,17 +331,17 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_runs(self) -> None:
-        """Show the changes that consolidations made."""
+        """Show the list of consolidations in the Changes tab, with the changes that each made."""
         self._in_changes(lambda: self.changes.show_runs())
 
     @Slot()
     def show_deleted(self) -> None:
-        """Show the list of deleted memories, from which they can be restored."""
+        """Show the list of deleted memories in the Changes tab, where they can be restored."""
         self._in_changes(lambda: self.changes.show_deleted())
 
     @Slot()
     def show_history(self) -> None:
-        """Show the history of the selected row or the open memory."""
+        """Show the history of the memory in the Changes tab: that of the selected row or of the open file."""
         path = self._context.memory.path_for_history()
         self._in_changes(lambda: self.changes.show_history(path))
 
@@ -346,7 +352,7 @@ class LazyTabs(QObject):
 
     @Slot(object, str)
     def _on_review_wanted(self, session: HomeSession, run_id: str) -> None:
-        """Show the changes of a run, even if it belongs to another home than the shown one."""
+        """Show the changes of a run in the Changes tab, even if it belongs to a home that is not shown."""
 
         def show() -> None:
             if session is not self.changes.session:
@@ -356,7 +362,7 @@ class LazyTabs(QObject):
         self._in_changes(show)
 
     def _in_changes(self, show: Callable[[], None]) -> None:
-        """Bring Changes to the front and call `show` once it is built."""
+        """Show the Changes tab and call `show`, at once or as soon as the tab can be built."""
         self.show_changes()
         if self.is_built:
             show()
@@ -365,21 +371,24 @@ class LazyTabs(QObject):
 
     @Slot()
     def show_traces(self) -> None:
-        """Show the runs of the workspace that is shown."""
+        """Show the runs of the selected workspace in the Traces tab."""
         self._show_view("runs")
 
     @Slot()
     def show_log(self) -> None:
-        """Show the log of the background services."""
+        """Show the log of the background services in the Traces tab."""
         self._show_view("log")
 
     @Slot()
     def show_checks(self) -> None:
-        """Show every check of the workspace that is shown."""
+        """Show the checks of the selected workspace in the Traces tab."""
         self._show_view("checks")
 
     def _show_view(self, view: View) -> None:
-        """Show a view of the Traces tab, now or once the tab is built."""
+        """Show the Traces tab with this view, at once or when the tab is built.
+
+        `view` is `runs`, `log` or `checks`.
+        """
         self._view = view
         if "traces" in self._parts:
             self.traces.show_view(view)
@@ -391,7 +400,7 @@ class LazyTabs(QObject):
 
     @property
     def beside(self) -> str:
-        """The page that is shown in place of the editor: `context` or `failures`; empty for neither."""
+        """The page that is shown in place of the editor: `context` or `failures`; "" for neither."""
         shown = self._context.memory.beside
         for name in ("context", "failures"):
             if name in self._parts and self._parts[name].tab is shown:
@@ -412,12 +421,12 @@ class LazyTabs(QObject):
 
     @Slot()
     def toggle_context(self) -> None:
-        """Show the Context page or, if it is shown, the editor."""
+        """Show the Context page in place of the editor; if it is shown, show the editor."""
         self._toggle("context", self.show_context)
 
     @Slot()
     def toggle_failures(self) -> None:
-        """Show the Failures page or, if it is shown, the editor."""
+        """Show the Failures page in place of the editor; if it is shown, show the editor."""
         self._toggle("failures", self.show_failures)
 
     def _toggle(self, page: str, show: Callable[[], None]) -> None:
@@ -429,21 +438,21 @@ class LazyTabs(QObject):
 
     @Slot(str)
     def _on_open_wanted(self, path: str) -> None:
-        """Show a memory in the editor; the path belongs to the home that is shown."""
+        """Show the memory at `path`, in the home that is shown, in the editor."""
         self._tabs.setCurrentIndex(0)
         self._context.memory.show_beside(None)
         self._context.memory.tree.reveal(path)
 
     @Slot(str)
     def show_transcript(self, source_id: str) -> None:
-        """Show the transcript with this id; it belongs to the home that is shown."""
+        """Show the transcript with this id, from the home that is shown, in the Transcripts tab."""
         self.show_transcripts()
         if "transcripts" in self._parts:
             self.transcripts.show_source(source_id)
 
     @Slot()
     def show_agent_jobs(self) -> None:
-        """Show the background jobs of the shown home's agent."""
+        """Show a dialog with the background jobs that the agent of the shown home ran itself."""
         if self._session is None or not self.is_built:
             return
         self._part("jobs").show_jobs(self._session)

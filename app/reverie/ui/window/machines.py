@@ -1,8 +1,8 @@
-"""The homes of another machine in a window, found and opened through the engine there.
+"""The homes of another machine, which are found and opened through an engine on that machine.
 
-No disk of this machine is accessed for them. Threading: GUI thread; each machine has a lane of its own, so
-that a slow machine does not delay homes that are elsewhere. Failure: a row of the list, and `failed` for the
-machine itself.
+No disk of this machine is accessed for them. Threading: GUI thread; each machine has its own lane, so that a
+slow machine does not delay other homes. Failure: a home that cannot be opened is listed; `failed` reports
+that the machine itself cannot be used.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ _THE_MACHINE = Path()
 class MachineHomes(QObject):
     """The homes of one other machine.
 
-    Homes that cannot be opened are listed with the reason. A machine that cannot be
-    reached is retried until the connection succeeds or the user closes its row.
+    Homes that cannot be opened are listed with the reason. If the machine cannot be reached, it is tried
+    again regularly until that succeeds or the user closes its row.
 
-    Signals:
-        opened(EngineLink, HomeOpened): A home was opened.
-        failed(UserError): The machine cannot be used now.
-        listed(): The property `troubled` has changed.
-        ended(): Everything that was found is open or in `troubled`.
+    Signals: opened(EngineLink, HomeOpened): A home was opened. failed(UserError): The machine cannot be used
+    now. listed(): The property `troubled` has changed. ended(): Everything that was found is open or in
+    `troubled`.
     """
 
     opened = Signal(object, object)
@@ -54,16 +52,16 @@ class MachineHomes(QObject):
 
     @property
     def troubled(self) -> tuple[tuple[str, UserError], ...]:
-        """The (place, error) pairs of the homes that cannot be opened now.
+        """The homes that cannot be opened now, as (path, error) pairs.
 
-        An empty place stands for the machine itself.
+        If the path is empty, the machine itself cannot be used.
         """
         return tuple(
             ("" if place == _THE_MACHINE else str(place), error) for place, error in self._troubled.items()
         )
 
     def open(self) -> None:
-        """Open the homes of the machine; do nothing if that is in progress."""
+        """Find and open the homes of the machine, in a job; do nothing if that is in progress."""
         machine = self.link.machine
         if self.is_opening or machine is None:
             return
@@ -90,13 +88,19 @@ class MachineHomes(QObject):
         )
 
     def try_again(self) -> None:
-        """Retry at once, because the user has selected a row that failed."""
+        """Open the homes of the machine at once, because the user requested it.
+
+        There is no pause after a failure then.
+        """
         if self.link.machine is not None:
             self.link.machine.hurry()
         self.open()
 
     def close_place(self, place: str) -> None:
-        """Remove a place that cannot be opened; for an empty place, the machine is no longer retried."""
+        """Remove a home that cannot be opened from `troubled`.
+
+        If `place` is empty, remove the machine itself and no longer try to reach it.
+        """
         if self._troubled.pop(Path(place), None) is not None:
             if not place:
                 self._again.stop()

@@ -1,4 +1,4 @@
-"""The main window: the list of homes at the left, tabs in the middle, the watcher's state at the bottom.
+"""The main window: the list of homes at the left, tabs beside it, and the status bar at the bottom.
 
 Threading: GUI thread; nothing here reads a file.
 """
@@ -59,13 +59,12 @@ PICKER_WIDTH = 220
 class MainWindow(QMainWindow):
     """The main window.
 
-    It owns the worker threads (lanes), the sessions and the action registry; each action of the registry
-    names a slot here or in one of its parts. `start`, which the first paint triggers, opens the homes.
-    Closing goes in stages: ask about unsaved text, stop the watchers, stop the lanes (two seconds each at
-    most).
+    It owns the worker threads (lanes), the sessions of the open homes and the action registry; the slots that
+    the registry names are methods of the window or of its parts. `start` opens the homes; it is called after
+    the first paint. Closing has three steps: ask about unsaved text, stop the watchers, stop the lanes (each
+    takes at most two seconds).
 
-    Signals:
-        chosen_by_hand(): The user has chosen the place that is shown next.
+    Signals: chosen_by_hand(): The user chose the place that is shown next, so no other may replace it.
     """
 
     chosen_by_hand = Signal()
@@ -144,7 +143,7 @@ class MainWindow(QMainWindow):
         self._update_actions()
 
     def _lay_out(self) -> None:
-        """Lay out the parts, fill the menus, and set the tab order."""
+        """Place the widgets in the window, fill the menus, and set the order of the Tab key."""
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
         self.splitter.addWidget(self.picker)
@@ -205,7 +204,10 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def start(self) -> None:
-        """Open the homes, once; triggered by the first paint of the window."""
+        """Open the homes that the options name, or all that are found; later calls do nothing.
+
+        Called after the first paint of the window.
+        """
         if self._started:
             return
         self._started = True
@@ -220,17 +222,17 @@ class MainWindow(QMainWindow):
 
     @property
     def gave_up(self) -> bool:
-        """Whether there is nothing to show, because no home was found or it could not be opened."""
+        """Whether there is no home to show, because none was found or the requested one cannot be opened."""
         return self._gave_up
 
     @property
     def opening_failed(self) -> bool:
-        """Whether a home could not be opened and none is shown."""
+        """Whether opening a home failed while no other home was shown."""
         return self._opening_failed
 
     @property
     def is_watching(self) -> bool:
-        """Whether the watcher of the home that is shown runs."""
+        """Whether the files of the shown home are being watched."""
         return self._session is not None and self._session.is_watched
 
     @property
@@ -239,7 +241,10 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def handle_request(self, request: OpenRequest) -> None:
-        """Open the homes that another instance of the program was asked to open."""
+        """Open or show what the command line of another instance of the program named.
+
+        That instance has sent the request to this one and ends. The window also comes to the front.
+        """
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)
         elif (request.workspace or request.project) and (self.homes.sessions or self._gave_up):
@@ -264,7 +269,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_opened(self, session: HomeSession) -> None:
-        """Show an opened home if it is the first one, or one that the user has asked for."""
+        """Show a home that was opened, if it is the first one or the user requested it."""
         is_wanted = not self._wanted.isdisjoint(self.homes.asked_by(session))
         if self._options.choosing and not (self._chosen or is_wanted):
             self._show_start_page()
@@ -276,9 +281,9 @@ class MainWindow(QMainWindow):
             self._pick_in(session)
 
     def _show_asked(self, workspace: str, project: str) -> None:
-        """Select a workspace or, if it is empty, a project, in any open home that has it.
+        """Select a workspace, or a project if `workspace` is empty, in the first open home that has it.
 
-        The home that is shown is searched first. If no home has it, the status bar reports this.
+        The shown home is searched first. If no home has it, the status bar says so.
         """
         self.chosen_by_hand.emit()
         for session in sorted(self.homes.sessions, key=lambda each: each is not self._session):
@@ -293,9 +298,9 @@ class MainWindow(QMainWindow):
             self.say(self.tr("No open home has the project {path}.").format(path=project))
 
     def _pick_in(self, session: HomeSession) -> None:
-        """Select in a home the workspace or project that the command line names.
+        """Select the workspace or project that the command line named, in this home.
 
-        Without one, select the workspace used last, else the first, else the home itself.
+        If it named none, select the workspace used last, else the first one, else the home itself.
         """
         asked, project = self._options.workspace, self._options.project
         # Only once, because the next home need not have them.
@@ -324,10 +329,11 @@ class MainWindow(QMainWindow):
             self._offer_others(path)
 
     def _offer_others(self, path: str) -> None:
-        """Offer other homes after the one at `path`, or those of a machine, could not be opened.
+        """Offer other homes on the start page, because the requested one could not be opened.
 
-        The requested home is shown as soon as it can be opened. Until then the start page shows the cards of
-        other homes; if the command line named a home, also of all homes that are found.
+        `path` is that of the requested home; empty if the requested homes are on another machine. It is still
+        shown as soon as it can be opened. If the command line named it, all homes of this user are searched
+        for the offer.
         """
         options, is_first = self._options, not self._opening_failed
         self._gave_up = self._opening_failed = True
@@ -374,7 +380,7 @@ class MainWindow(QMainWindow):
             self._say_title(place)
 
     def _said_of(self, place: Place) -> tuple[str, str]:
-        """Return the heading of a place: its name, and a line of facts about it."""
+        """Return the heading for a place, and the line below it with facts about the place."""
         facts = (place.reason, place.below)
         return self.picker.text_of(place), " · ".join(fact for fact in facts if fact)
 
@@ -413,11 +419,11 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_place_wanted(self, hit: SearchHit) -> None:
-        """Select the place of a search result; the tab then opens the result there."""
+        """Select the workspace, project or home of a search result, where the result is then opened."""
         self.picker.pick_hit(hit)
 
     def show_no_home(self) -> None:
-        """Show that no home is open, and show the next one that is opened."""
+        """Show that no home is open; the next home that is opened is then shown."""
         self._chosen = False
         self._take_session(None)
         self.lazy_tabs.follow_place(None)
@@ -510,11 +516,11 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def say(self, sentence: str) -> None:
-        """Show a sentence in the status bar, until the next one."""
+        """Show a sentence in the status bar; it replaces the previous one."""
         self.statusBar().showMessage(visible(sentence))
 
     def places(self) -> tuple[Path, ...]:
-        """Return the paths of the homes on this machine, open or only requested so far."""
+        """Return the paths of the homes on this machine that are open or that the command line named."""
         opened = (session.info.root for session in self.homes.sessions if session.is_here)
         asked = (home for home in self._options.homes if home not in self.homes.left_closed)
         return tuple(dict.fromkeys((*asked, *opened)))
@@ -596,7 +602,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def open_memory(self, path: str) -> None:
-        """Show a memory in the editor; the path belongs to the context that is shown."""
+        """Show the memory at `path`, in the context that is shown, in the editor."""
         self.show_memory()
         self.activateWindow()
         if not self.tab.open_line(path):
@@ -604,7 +610,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_displaced(self, change: LoadedNext) -> None:
-        """Show in the status bar how a save changes the files that a new session of the agent loads."""
+        """Show in the status bar how a save changes which files the agent will load."""
         self.say(" ".join(loaded_next_words(change)))
 
     @Slot(object)
@@ -614,7 +620,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_orphans(self) -> None:
-        """Show the orphaned stores of this home."""
+        """Show the orphaned stores of the shown home; if it has none, the status bar says so."""
         self.show_memory()
         if self._session is None:
             return
@@ -654,7 +660,7 @@ class MainWindow(QMainWindow):
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
     def shut_down(self) -> None:
-        """Stop the watchers of the window, then its lanes; repeated calls do nothing."""
+        """Stop the watchers, the parts of the window and its lanes; later calls do nothing."""
         if self._closed:
             return
         self._closed = True
@@ -679,5 +685,5 @@ class MainWindow(QMainWindow):
 
 
 def _literal(text: str) -> str:
-    """Return a name escaped for a window title, in which Qt would replace `[*]`."""
+    """Return `text` escaped for a window title, in which Qt would otherwise replace `[*]`."""
     return visible(text).replace("[*]", "[*][*]")

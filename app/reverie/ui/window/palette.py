@@ -1,8 +1,8 @@
-"""The palette (Ctrl+Shift+P) for commands, and Go to (Ctrl+P) for memories, workspaces, homes and settings.
+"""The palette for commands (Ctrl+Shift+P), and Go to (Ctrl+P) for memories, workspaces, homes and settings.
 
-The palette lists settings and names too, after the commands. An action that is not possible now is listed in
-grey with its requirement; this is found by testing which fact would satisfy the action's rule. Unless the
-user has selected a line explicitly, Enter never runs an inexact match or a destructive action.
+The palette also lists settings and names, after the commands. An action that is not possible now is listed in
+grey with its requirement, which is found by testing which single fact would make the action possible. Enter
+never runs an inexact match or a destructive action, unless the user has selected it explicitly.
 
 Threading: GUI thread; nothing is read from disk.
 """
@@ -59,7 +59,7 @@ Kind = Literal["command", "setting", "place", "memory"]
 
 
 class Entry(Struct, frozen=True):
-    """A line of the palette."""
+    """One line of the palette: a command, setting, place or memory that can be chosen."""
 
     kind: Kind
     target: Any
@@ -77,17 +77,20 @@ class Entry(Struct, frozen=True):
 
     @property
     def literal_only(self) -> bool:
-        """Whether the entry is listed only if the typed text occurs in its name, never for a typing error."""
+        """Whether the line is listed only if a word of its name starts with the typed text.
+
+        That is so for actions that are destructive or not possible now; a typing error must not lead to them.
+        """
         return self.destructive or bool(self.why_not)
 
     @property
     def line(self) -> str:
-        """The text with which the typed text is compared: only the name, if `literal_only`."""
+        """The text that is compared with the typed text; only the name if `literal_only`."""
         return (self.text if self.literal_only else f"{self.text} {self.detail} {self.words}").casefold()
 
 
 def why_not(rule: Rule, now: ActionState) -> str:
-    """Return a sentence about what an action with this rule requires; empty if it is possible now."""
+    """Return a sentence with the requirement of an action; "" if its `rule` allows it in the state `now`."""
     if rule(now):
         return ""
     reasons = {
@@ -115,7 +118,7 @@ def why_not(rule: Rule, now: ActionState) -> str:
 
 
 def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
-    """Return the actions of the registry as entries, except the palette's own action."""
+    """Return an entry for each action, except the one that opens the palette."""
     return [
         Entry(
             "command",
@@ -133,7 +136,7 @@ def action_entries(rows: Sequence[ActionRow], now: ActionState) -> list[Entry]:
 
 
 def setting_entries() -> list[Entry]:
-    """Return the pages of the settings, and each setting, as entries."""
+    """Return an entry for each page of the settings and for each setting on it."""
     settings, made = tr("Settings"), []
     for page in pages.PAGES:
         title = translated(page.title)
@@ -146,7 +149,7 @@ def setting_entries() -> list[Entry]:
 
 
 def memory_entry(path: str) -> Entry:
-    """Return the entry of a memory."""
+    """Return the entry of the memory at `path`."""
     folder, _, name = path.rpartition("/")
     return Entry("memory", path, visible(name), visible(folder.removeprefix("/memories/")), icon="file")
 
@@ -155,7 +158,10 @@ _WAITING, _GUESSED = 3, 4
 
 
 def _order(entry: Entry, score: float, first: Kind) -> tuple[int, float]:
-    """Return the sort key of an entry: its group, then the score. Settings follow the kind `first`."""
+    """Return the key by which entries are sorted: the group of the entry, then its score, best first.
+
+    `first` is the kind of entries that come first.
+    """
     if score < INITIALS:
         return _GUESSED, -score
     if entry.why_not:
@@ -166,10 +172,13 @@ def _order(entry: Entry, score: float, first: Kind) -> tuple[int, float]:
 
 
 class PaletteModel(QAbstractListModel):
-    """A model of the matching entries, best first."""
+    """The Qt model of the entries that match the typed text, best first."""
 
     def __init__(self, entries: Sequence[Entry], paths: Sequence[str], parent: QObject | None = None) -> None:
-        """Create the model. The memories at `paths` are listed only once something is typed."""
+        """Create the model; `entries` are listed at first.
+
+        The memories at `paths` are searched too, but listed only once the user has typed something.
+        """
         super().__init__(parent)
         self._all = entries
         self._paths = paths
@@ -182,11 +191,12 @@ class PaletteModel(QAbstractListModel):
         self.find("")
 
     def find(self, typed: str) -> None:
-        """Show the matching entries; without a text, everything but memories.
+        """List the entries that match `typed`; if it is empty, all entries except memories.
 
-        If there are commands, commands and settings come first, otherwise places and memories. Then follow
-        the other names by score, then actions that are not possible now, then guesses. An entry that is
-        impossible or destructive is listed only if a word of it begins with `typed`.
+        The palette lists commands and settings first, Go to lists places and memories first. The other
+        entries follow, by score; then actions that are not possible now; then entries that match only by
+        tolerating typing errors. An action that is destructive or not possible is listed only if a word of
+        its name begins with `typed`.
         """
         typed = typed.strip()
         found: list[tuple[tuple[int, float], Entry]] = []
@@ -222,7 +232,7 @@ class PaletteModel(QAbstractListModel):
 
 
 class _Delegate(QStyledItemDelegate):
-    """A delegate that paints icon, text, dim detail, and keys at the right."""
+    """Paints a line of the palette: icon, text and dim detail, and the keys at the right."""
 
     def __init__(self, icons: Icons, parent: QWidget) -> None:
         super().__init__(parent)
@@ -271,10 +281,11 @@ class _Delegate(QStyledItemDelegate):
 
 
 class Palette(QDialog):
-    """A dialog that finds commands or names by typed text. Escape, a click elsewhere or a choice closes it.
+    """A dialog in which the user finds commands or names by typing.
 
-    Signals:
-        chosen(Entry): The user chose this entry.
+    Escape, a click elsewhere or a choice closes it.
+
+    Signals: chosen(Entry): The user chose this entry.
     """
 
     chosen = Signal(object)
@@ -311,7 +322,7 @@ class Palette(QDialog):
         self._suggest()
 
     def open_over(self, window: QWidget) -> None:
-        """Show the palette at the top of `window`, in the full width that it allows."""
+        """Show the palette at the top of `window`, as wide as fits, up to its largest width."""
         width = min(_WIDTH, window.width() - 2 * GAP)
         row = self.list.sizeHintForRow(0) if self.model.rowCount() else 20
         height = min(_ROWS * row + 60, window.height() - 4 * GAP)
@@ -332,7 +343,7 @@ class Palette(QDialog):
         self._suggest()
 
     def _suggest(self) -> None:
-        """Select the suggested entry; if there is none, clear the selection."""
+        """Select the entry that Enter should choose; if there is none, select nothing."""
         entry = self.model.suggested
         if entry is None:
             self.list.setCurrentIndex(QModelIndex())
@@ -346,7 +357,10 @@ class Palette(QDialog):
             self.list.setCurrentIndex(self.model.index(max(0, min(row, last)), 0))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Move through the list with Up and Down while the field keeps the focus."""
+        """Move the selection in the list with the arrow and page keys, and choose it with Enter.
+
+        The text field keeps the focus meanwhile.
+        """
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             page = max(1, self.list.viewport().height() // max(1, self.list.sizeHintForRow(0)) - 1)
             steps = {

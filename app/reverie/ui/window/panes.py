@@ -1,8 +1,8 @@
-"""The panes of a window, between which F6 moves from left to right.
+"""The panes of a window, through which F6 moves the focus from left to right.
 
-A pane is a visible list, tree or text that takes the focus, or a scroll area with controls in it. The panes
-are not registered anywhere: the widgets of the tab that is shown are searched each time. If there is no pane,
-the focus does not move.
+A pane is a visible list, tree or text that takes the focus, or a scroll area with controls in it. Panes are
+not registered anywhere: each time, the widgets of the shown tab are searched. If there is no pane, the focus
+does not move.
 
 Threading: GUI thread; nothing here reads a file. Failure: none.
 """
@@ -18,14 +18,14 @@ from reverie.ui.mnemonics import descendants
 
 
 def panes(window: QWidget) -> list[QWidget]:
-    """Return the widget that takes the focus in each visible pane, from left to right and top down."""
+    """Return, for each visible pane, the widget that gets the focus; from left to right and top to bottom."""
     areas = [each for each in descendants(window) if isinstance(each, QAbstractScrollArea)]
     found = {stop for area in areas for stop in _stops(window, area)}
     return sorted(found, key=lambda stop: _place(window, stop))
 
 
 def go_to_pane(window: QWidget, step: int) -> None:
-    """Move the focus to the pane after (1) or before (-1) the current one, wrapping around."""
+    """Move the focus to the next pane if `step` is 1, to the previous one if it is -1, wrapping around."""
     stops = panes(window)
     if not stops:
         return
@@ -40,9 +40,10 @@ def go_to_pane(window: QWidget, step: int) -> None:
 
 
 def _beside(widget: QWidget | None, stops: list[QWidget]) -> list[QWidget]:
-    """Return those of `stops` in the smallest part of the window that has `widget` and at least one stop.
+    """Return the widgets in `stops` that are nearest to `widget` in the tree of widgets.
 
-    If there is no such part, return all of `stops`.
+    They are those in the smallest part of the window that contains `widget` and at least one of `stops`. If
+    there is no such part, return all of `stops`.
     """
     while widget is not None:
         near = [stop for stop in stops if widget.isAncestorOf(stop)]
@@ -65,12 +66,12 @@ def _stops(window: QWidget, area: QAbstractScrollArea) -> Iterator[QWidget]:
 
 
 def _is_stop(widget: QWidget, *, shown: bool) -> bool:
-    """Return whether a widget can get the focus; with `shown`, a part of it must also be on screen."""
+    """Return whether a widget is visible and enabled; with `shown`, part of it must also be on screen."""
     return widget.isVisible() and widget.isEnabled() and (not shown or _is_seen(widget))
 
 
 def _is_seen(widget: QWidget) -> bool:
-    """Return whether part of a widget is on screen.
+    """Return whether part of a widget is on screen, not scrolled out of view.
 
     `QWidget.visibleRegion` cannot be used, because it is also empty for a widget that is covered by an opaque
     child.

@@ -1,4 +1,4 @@
-"""The list of homes at the left of the window, with their projects, workspaces and orphaned stores.
+"""The picker: the list of homes at the left of the window, with projects, workspaces and orphaned stores.
 
 Threading: GUI thread; nothing here reads a file. Failure: none.
 """
@@ -44,7 +44,7 @@ Kind = Literal["home", "project", "workspace", "orphans", "orphan"]
 
 
 class Place(Struct, frozen=True):
-    """A row of the list of homes."""
+    """The data of one row in the list of homes: a home, project, workspace or orphaned store."""
 
     kind: Kind
     home: str
@@ -74,10 +74,11 @@ def home_node(
     previous: RowNode | None,
     lost: Sequence[LostStore] | None = None,
 ) -> RowNode:
-    """Return the node of a home, sharing unchanged parts with `previous`.
+    """Return the node for the row of a home and the rows below it, reusing unchanged nodes of `previous`.
 
-    `contents` is None if the home is being opened or cannot be opened. `lost` is None if orphaned stores have
-    not been searched for yet; then the ones that the home itself lists are shown.
+    `key`: the id of the home. `contents`: its projects and workspaces; None if it is not open. `lost`: its
+    orphaned stores as a search has found them; None if there was no search yet, then those that the home
+    itself lists are shown.
     """
     old = {child.key: child for child in previous.children} if previous is not None else {}
     children: list[RowNode] = []
@@ -95,9 +96,10 @@ def home_node(
 
 
 def troubled_node(root: str, sentence: str, *, silent: bool, machine: str = "") -> RowNode:
-    """Return the node of a home that cannot be opened; `silent`: its disk does not answer.
+    """Return the node for the row of a home that cannot be opened; `silent`: its disk does not answer.
 
-    With `machine` and no `root`, the machine itself is not available.
+    `sentence` is the reason. `machine`: the name of the other machine; "" for this one. If `root` is empty,
+    the machine itself cannot be used.
     """
     key = f"trouble:{machine}:{root}"
     title = " · ".join(part for part in (_last(root), machine) if part)
@@ -152,7 +154,7 @@ def _last(path: str) -> str:
 
 
 class PickerModel(NodeModel):
-    """The model of the list of homes, with homes as roots."""
+    """The Qt model of the list of homes; its root rows are the homes."""
 
     def value(self, node: RowNode, role: int) -> Any:
         place: Place = node.data
@@ -183,7 +185,7 @@ class PickerModel(NodeModel):
         )
 
     def text_of(self, place: Place) -> str:
-        """Return the name of a row."""
+        """Return the displayed name of a place."""
         if place.kind == "orphans":
             return self.tr("Orphaned stores ({n})").format(n=place.marks[0])
         if place.kind == "project" and place.path == "_multi":
@@ -205,13 +207,12 @@ class PickerModel(NodeModel):
 class Picker(QTreeView):
     """The list of homes, with their projects and workspaces.
 
-    Archived and multi-project workspaces are marked; stores without a project have a node of their own. Rows
-    are `RowNode`s, so if the list of projects changes, only the changed rows move and the selection stays.
+    Archived workspaces and those of several projects are marked; orphaned stores are in a group of their own.
+    If the list of projects changes, only the changed rows are updated, so the selection stays.
 
-    Signals:
-        picked(Place): A row was selected, by the user or by a `pick` method.
-        place_gone(): The home no longer lists the selected project or workspace.
-        memories_dropped(): Memories were dropped here, where no place accepts them.
+    Signals: picked(Place): A row was selected, by the user or by a `pick` method. place_gone(): The home no
+    longer lists the selected project or workspace. memories_dropped(): The user dropped memories on this
+    list, which does not accept them.
     """
 
     picked = Signal(object)
@@ -249,9 +250,9 @@ class Picker(QTreeView):
             self.memories_dropped.emit()
 
     def _hold(self, event: QDropEvent) -> bool:
-        """Return whether a drag has memories; if so, accept it without moving anything.
+        """Return whether the dragged data are memories; if so, accept the event as one that moves nothing.
 
-        It is accepted so that a message can follow the drop.
+        Without accepting it, no drop event would follow, and no message could be shown.
         """
         is_memory = event.mimeData().hasFormat(PATHS_MIME)
         event.setDropAction(Qt.DropAction.IgnoreAction)
@@ -259,7 +260,10 @@ class Picker(QTreeView):
         return is_memory
 
     def show_homes(self, homes: Sequence[RowNode]) -> None:
-        """Show the current homes. New homes and projects are expanded at first, orphaned stores collapsed."""
+        """Show the rows of these homes.
+
+        Rows of homes and projects that were not listed before are expanded; orphaned stores are collapsed.
+        """
         before = {self.places.keys(index) for index in self.places.walk()}
         selected = self.places.keys(self.currentIndex())
         is_gone = False
@@ -294,14 +298,20 @@ class Picker(QTreeView):
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:
-        """Return the workspace or project that other views show while `place` is selected, else its home."""
+        """Return the workspace or project of `place`, for other views; its home if it is neither.
+
+        `home_name` is the displayed name of the home.
+        """
         if place.kind not in ("project", "workspace"):
             return Followed(place.home, "", home_name, home_name)
         name = self.text_of(place)
         return Followed(place.home, place.path, name, home_name, place.workspace_id or "")
 
     def pick(self, home: str, *, workspace_id: str = "") -> bool:
-        """Select a workspace of a home, by default its first unarchived one; return whether it exists."""
+        """Select a workspace of a home; return False if it is not listed.
+
+        If `workspace_id` is "", select the first workspace that is not archived.
+        """
         for index in self.places.walk():
             place = self.place(index)
             if place is None or place.home != home or place.kind != "workspace":
@@ -312,7 +322,10 @@ class Picker(QTreeView):
         return False
 
     def pick_first(self, session: HomeSession, asked: str) -> None:
-        """Select the workspace with the id `asked`, else the one used last, else the first, else the home."""
+        """Select the workspace `asked`, or else the one used last, the first one, or the home itself.
+
+        `asked` is the id of a workspace, or "".
+        """
         home = session.info.id
         for wanted in (asked, session.recent_workspace):
             if wanted and self.pick(home, workspace_id=wanted):
@@ -321,33 +334,33 @@ class Picker(QTreeView):
             self.pick_home(home)
 
     def pick_hit(self, hit: SearchHit) -> None:
-        """Select the workspace, project or home that a search result belongs to."""
+        """Select the workspace, project or home to which a search result belongs."""
         if hit.workspace_id and self.pick(hit.home_id, workspace_id=hit.workspace_id):
             return
         if not hit.project_path or not self.pick_project(hit.home_id, hit.project_path):
             self.pick_home(hit.home_id)
 
     def pick_home(self, home: str) -> bool:
-        """Select the home itself; return False if it is not listed."""
+        """Select the row of the home with this id; return False if it is not listed."""
         return self.pick_keys((home,))
 
     def pick_project(self, home: str, path: str) -> bool:
-        """Select a project of a home; return False if it lists none with this path."""
+        """Select the project at `path` in a home; return False if it is not listed."""
         return self.pick_keys((home, "p:" + path))
 
     def pick_orphans(self, home: str) -> bool:
-        """Select the orphaned stores of a home; return False if it has none."""
+        """Select the group of orphaned stores of a home; return False if it has none."""
         return self.pick_keys((home, "orphans"))
 
     def pick_keys(self, keys: tuple[str, ...]) -> bool:
-        """Select a row by its keys; return False if there is none."""
+        """Select the row that these keys lead to from the root; return False if there is none."""
         index = self.places.index_of(keys)
         if index.isValid():
             self._select(index)
         return index.isValid()
 
     def entries(self) -> list[Entry]:
-        """Return homes, projects and workspaces, with the names of their parents, as palette entries."""
+        """Return a palette entry for each home, project and workspace, with the names of its parents."""
         made, titles = [], dict[tuple[str, ...], str]()
         for index in self.places.walk():
             place, keys = self.place(index), self.places.keys(index)

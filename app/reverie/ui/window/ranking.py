@@ -1,4 +1,4 @@
-"""The ranking of the palette's lines by the typed text.
+"""Ranks the lines of the palette by how well they match the typed text.
 
 Threading: any thread. Failure: none.
 """
@@ -29,11 +29,11 @@ INITIALS = 130.0
 
 
 def fit(typed: str, line: str, *, fuzzy: bool = True) -> float:
-    """Return the score of a line for the typed text; higher is better, 0 means no match.
+    """Return how well a line matches the typed text; higher is better, 0 means no match.
 
-    A line, or a word of it, that starts with the typed text comes first, then one that contains it, then
-    initials ("cn" for "Consolidate now") and, with `fuzzy`, typing errors. `typed` and `line` are
-    casefolded.
+    From best to worst, the line or a word of it starts with the typed text, contains it, or has it as
+    initials ("cn" for "Consolidate now"). With `fuzzy`, typing errors are tolerated as well, with the lowest
+    scores. `typed` and `line` must be casefolded.
     """
     if not typed:
         return 1.0
@@ -62,9 +62,10 @@ def _parts(line: str) -> list[str]:
 
 
 def ranked(typed: str, lines: Sequence[str]) -> list[tuple[float, int]]:
-    """Return (score, index) of every matching line, best first; ties keep their order.
+    """Return (score, index) for every line that matches `typed`, best first.
 
-    `lines` are casefolded. Typing errors are tolerated if there are at most `MOST_FUZZY` lines.
+    Lines with equal scores keep their order. `lines` must be casefolded. Typing errors are tolerated only if
+    there are at most `MOST_FUZZY` lines.
     """
     wanted = " ".join(typed.casefold().split())
     fuzzy = len(lines) <= MOST_FUZZY

@@ -1,8 +1,9 @@
-"""The background services of the open homes, shown in Traces and by a label in the status bar.
+"""The background services of the open homes: requesting them, and their label in the status bar.
 
-Threading: GUI thread. Requests to the engine run as jobs on a lane of their own, because starting and
-stopping take time; the engine reports changes through the session. When the window closes, all services that
-it requested end. Failure: errors of a host are in its status and in Activity.
+Threading: GUI thread. Requests to the engine run as jobs on their own lane, because starting and stopping
+take time; the engine reports changes through the session of the home. When the window closes, the engine ends
+the services that only this window requested. Failure: an error in a service is part of its status and is
+shown in Activity.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class HostLabel(Struct, frozen=True):
-    """The label in the status bar about the background services of a home."""
+    """The texts of the label in the status bar about a home's background services."""
 
     text: str = ""
     """The text of the label; empty if no service is switched on."""
@@ -39,17 +40,18 @@ class HostLabel(Struct, frozen=True):
 
 
 class HostControl(QObject):
-    """The controller of where the background services of the open homes are hosted.
+    """Requests the background services of the open homes from the engine, and receives their status.
 
-    The engine runs (hosts) the services of a home while a window requests it and the services are switched
-    on. The request is sent only after the home is open and painted. A lease decides which process hosts; if
-    another process does, the engine takes over when that process ends. The request is repeated, and the
-    engine reads the switches again, when settings were saved, when a fix was applied, when the window gets
-    the focus (other processes save settings too), and when another engine has replaced this one.
+    The engine runs (hosts) the services of a home while a window requests them and the settings enable them.
+    The request is sent only after the home is open and painted. Only the process that holds a lease can host
+    a home; if another one holds it, the engine takes over when that process ends.
 
-    Signals:
-        changed(str): The state of the services of the home with this id changed.
-        status_message(str): There is an error for the status bar.
+    Each request makes the engine read the settings again. It is repeated when settings were saved, when a fix
+    was applied, when the window gets the focus (because other processes save settings too), and when another
+    engine has replaced this one.
+
+    Signals: changed(str): The state of the services of the home with this id changed. status_message(str):
+    There is an error for the status bar.
     """
 
     changed = Signal(str)
@@ -64,7 +66,7 @@ class HostControl(QObject):
         self._stopped = False
 
     def add(self, session: HomeSession) -> None:
-        """Start the services of an opened home, if they are switched on."""
+        """Request the services of an opened home, unless it is on another machine."""
         home_id = session.info.id
         if session.is_here and home_id not in self._homes:
             self._homes[home_id] = session
@@ -73,7 +75,10 @@ class HostControl(QObject):
             self._settle(home_id)
 
     def remove(self, home_id: str) -> None:
-        """Stop the services of a closed home, unless another window requests them."""
+        """Withdraw the request for the services of a closed home.
+
+        They continue if another window requests them.
+        """
         session = self._homes.pop(home_id, None)
         if session is None:
             return
@@ -88,29 +93,29 @@ class HostControl(QObject):
 
     @Slot()
     def recheck(self) -> None:
-        """Let the engine read the switches again, and use the log level of the window."""
+        """Repeat all requests, so that the engine reads the settings and uses this window's log level."""
         for home_id in self._homes:
             self._settle(home_id)
 
     def set_paused(self, home_id: str, paused: bool) -> None:
-        """Pause or resume the services of a home, until the window closes at the latest.
+        """Pause or resume the services of a home; a pause ends when this window closes.
 
-        Pausing cancels active background runs. The services are paused for other windows of the profile, too.
+        A pause cancels active background runs, and applies to all windows of the profile.
         """
         (self._paused.add if paused else self._paused.discard)(home_id)
         self._settle(home_id)
         self.changed.emit(home_id)
 
     def is_paused(self, home_id: str) -> bool:
-        """Return whether the user paused the services of this home."""
+        """Return whether the user has paused the services of this home in this window."""
         return home_id in self._paused
 
     def status(self, home_id: str) -> HostStatus | None:
-        """Return the last status of the services of this home; None if they were never started."""
+        """Return the last status of a home's services; None if the engine has not reported one."""
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
-        """Return the label of a home's services for the status bar."""
+        """Return the texts of the status bar's label about a home's services."""
         if home_id in self._paused:
             return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
         return host_label(self._status.get(home_id))
@@ -120,16 +125,16 @@ class HostControl(QObject):
         return self._lane.busy
 
     def stop(self) -> None:
-        """End the lane, because the window closes; repeated calls do nothing.
+        """Stop sending requests, because the window closes; later calls do nothing.
 
-        The services that the window requested end with its connection.
+        The engine ends the services for this window when the connection ends.
         """
         self._stopped = True
         self._lane.stop()
 
     @Slot(str)
     def _settle(self, home_id: str) -> None:
-        """Start or stop the services of a home, as the switches and the pause require."""
+        """Request the services of a home, or their pause if the user has paused them."""
         if self._stopped:
             return
         session, paused = self._homes[home_id], home_id in self._paused
@@ -159,7 +164,7 @@ class HostControl(QObject):
 
 
 def host_label(status: HostStatus | None) -> HostLabel:
-    """Return the label for a status: a text of a word or two, and a sentence."""
+    """Return the texts of the label for a status: one or two words, and a tool tip."""
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
@@ -176,14 +181,13 @@ def host_label(status: HostStatus | None) -> HostLabel:
 
 
 class ServicesView(QObject):
-    """The connection of the hosts of the services with the consolidation and the Traces tab.
+    """Shows the state of the background services in the status bar, and their log and checks in Traces.
 
-    The tab is connected once it is built; `log` and `checks`, the controllers of two of its views, exist
-    after `show_in`.
+    `log` and `checks` are the controllers of these two views of the Traces tab. They exist only after
+    `show_in`, because the tab is built later.
 
-    Signals:
-        changed(): The set of enabled actions may have changed.
-        status_message(str): There is a message for the status bar.
+    Signals: changed(): The set of enabled actions may have changed. status_message(str): There is a message
+    for the status bar.
     """
 
     changed = Signal()
@@ -205,7 +209,7 @@ class ServicesView(QObject):
         self.host.status_message.connect(self.status_message)
 
     def show_in(self, traces: TracesTab) -> None:
-        """Show the log and the checks in the Traces tab, which has just been built."""
+        """Create the controllers of the log and the checks in the Traces tab, which has just been built."""
         self._is_in_traces = True
         self.log = LogControl(traces, traces.log, self._lane, self._dreams.jobs)
         self.checks = ChecksControl(traces, traces.checks)
@@ -219,7 +223,7 @@ class ServicesView(QObject):
         self.log.say_paused(self.paused)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None if no home is open."""
+        """Show the services of this home; None if no home is open."""
         self._session, self._home = session, session.info.id if session is not None else ""
         if self._is_in_traces:
             self.log.set_session(session)
@@ -227,13 +231,13 @@ class ServicesView(QObject):
         self._on_host(self._home)
 
     def run_for(self, sessions: Iterable[HomeSession]) -> None:
-        """Request the background services of these homes, if they are switched on."""
+        """Request the background services of these homes; those that the settings enable are run."""
         for session in sessions:
             self.host.add(session)
 
     @Slot()
     def settings_changed(self) -> None:
-        """Apply changed settings or keys."""
+        """Make the engine read the changed settings or keys, and run the checks again."""
         self.host.recheck()
         if self._is_in_traces:
             self.checks.recheck()
@@ -246,7 +250,7 @@ class ServicesView(QObject):
 
     @property
     def can_pause(self) -> bool:
-        """Whether there are services to pause or resume."""
+        """Whether the shown home has services that can be paused or resumed."""
         return bool(self.host.words(self._home).text)
 
     @property
@@ -265,7 +269,7 @@ class ServicesView(QObject):
 
     @Slot(str)
     def _on_host(self, home_id: str) -> None:
-        """Show the changed state of a home's background services."""
+        """Show the new state of a home's background services, if that home is shown."""
         if home_id == self._home:
             words = self.host.words(home_id)
             self.label.setText(words.text)

@@ -35,13 +35,12 @@ DEAD_S = 5.0
 
 
 class SlowDiskIndicator(QLabel):
-    """A label in the status bar that shows that a job takes long, or that a disk does not answer.
+    """A label in the status bar, shown while a job takes long or a disk does not answer.
 
-    Jobs wait for the disk of a home, and an unreachable network share can block them for hours. `places`
-    returns the homes to check, which `DiskCheck` does in threads of its own.
+    Jobs wait for the disk of a home, and an unreachable network share can block them for hours. If a job in
+    `lanes` takes long, `DiskCheck` checks the homes that `places` returns, in its own threads.
 
-    Signals:
-        status_message(str): A disk stopped answering, or answers again.
+    Signals: status_message(str): A disk stopped answering, or answers again.
     """
 
     status_message = Signal(str)
@@ -115,7 +114,10 @@ class SlowDiskIndicator(QLabel):
 
 
 class WatchLabel(QLabel):
-    """A label with the state of the shown home's watcher; hidden while that state is "live"."""
+    """A label with the state of the shown home's watcher.
+
+    It is hidden while changes are reported by file events, which is the normal state.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

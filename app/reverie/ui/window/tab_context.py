@@ -1,4 +1,4 @@
-"""The environment in which the tabs of a window are built."""
+"""The parts of a window that its tabs use, as one value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TabContext(Struct, frozen=True):
-    """The parts of the window that the tabs need."""
+    """The parts of a window from which the factories build its tabs."""
 
     icons: Icons
     clock: Clock

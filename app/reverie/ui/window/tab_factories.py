@@ -1,8 +1,8 @@
-"""The tabs beside Memory and the pages beside the editor, as a table of factories.
+"""The functions that build the tabs beside Memory and the pages in place of the editor, as a table.
 
-A job imports this module, and with it the tabs, once the first tree is on screen. The two pages beside the
-trees are imported when they are first shown, because their imports take as long again and many windows never
-show them.
+A job imports this module, and with it the tabs, once the first tree is on screen. The modules of the two
+pages are imported only when the pages are first shown, because that takes as long again and many windows
+never show them.
 """
 
 from __future__ import annotations

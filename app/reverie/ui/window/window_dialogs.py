@@ -29,14 +29,12 @@ if TYPE_CHECKING:
 
 
 class WindowDialogs(QObject):
-    """The dialogs of the window itself.
+    """Opens the dialogs of the window itself, and emits what the user chose in them.
 
-    Signals:
-        home_wanted(Path): The user chose a home to open.
-        memory_wanted(str): The user chose a memory of the shown context.
-        place_wanted(keys): The user chose a row of the picker.
-        settings_changed(): Settings or keys were saved.
-        window_style_changed(WindowStyle): The style of the window was changed.
+    Signals: home_wanted(Path): The user chose a home to open. memory_wanted(str): The user chose a memory of
+    the shown context. place_wanted(keys): The user chose a row of the list of homes, by its keys.
+    settings_changed(): Settings or keys were saved. window_style_changed(WindowStyle): The style of the
+    window was changed.
     """
 
     home_wanted = Signal(object)
@@ -65,12 +63,12 @@ class WindowDialogs(QObject):
         self._shown = shown
 
     def use_actions(self, actions: Actions) -> None:
-        """Set the actions of the window."""
+        """Set the actions that the palette and the sheet of shortcuts list."""
         self._actions = actions
 
     @cached_property
     def settings(self) -> SettingsControl:
-        """The controller of the settings dialog."""
+        """The controller of the settings dialog, created on first use."""
         # Late: pydantic comes along, which a window does without until somebody opens the settings.
         from reverie.ui.settings.control import SettingsControl
 
@@ -86,31 +84,31 @@ class WindowDialogs(QObject):
 
     @Slot()
     def open_home(self) -> None:
-        """Ask for a home to open."""
+        """Ask the user for the directory of a home, and emit `home_wanted`."""
         path = dialogs.ask_home(self._window)
         if path is not None:
             self.home_wanted.emit(path)
 
     @Slot()
     def open_settings(self) -> None:
-        """Show the settings, including those of the home that is shown."""
+        """Show the settings at their first page, with those of the shown home."""
         self.show_setting("")
 
     def show_setting(self, setting: str) -> None:
-        """Show the settings at a page or a setting."""
+        """Show the settings at a page, by its id, or at a setting, by its key; "" for the first page."""
         session = self._shown()
         here = session if session is not None and session.is_here else None
         self.settings.open_profile(self._profile, self._engine.client, here, setting)
 
     @Slot()
     def show_palette(self) -> None:
-        """Show the palette with all commands, settings and names."""
+        """Show the palette for commands, settings and names."""
         commands = action_entries(self._actions.rows(), self._actions.state)
         self._show_palette([*commands, *setting_entries(), *self._picker.entries()])
 
     @Slot()
     def show_goto(self) -> None:
-        """Show the palette with all memories, workspaces, homes and settings."""
+        """Show the palette for memories, workspaces, homes and settings (Go to)."""
         self._show_palette([*self._picker.entries(), *setting_entries()])
 
     def _show_palette(self, entries: Sequence[Entry]) -> None:
@@ -137,13 +135,13 @@ class WindowDialogs(QObject):
 
     @Slot()
     def show_about(self) -> None:
-        """Show the version of the program."""
+        """Show a dialog with the name and version of the program."""
         said = self.tr("Reverie {version}\nA desktop memory browser for coding agents.")
         QMessageBox.about(self._window, self.tr("About Reverie"), said.format(version=__version__))
 
     @Slot()
     def show_privacy(self) -> None:
-        """Show the dialog about the data that is read, and the data that is sent, with its destinations."""
+        """Show the dialog about which data Reverie reads, which it sends, and where to."""
         dialog = PrivacyDialog(self._profile, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
