@@ -48,7 +48,7 @@ EngineOutcome = Literal["completed", "time-limit", "cancelled", "failed"]
 
 
 class ModelRunFailed(UserError):
-    """A model run that ended without a result."""
+    """Raised, or returned as the error, if a model run ended without a result."""
 
     reason = "model"
 
@@ -65,7 +65,7 @@ class EngineResult(Struct, frozen=True):
 
 
 class ModelClient(Struct, frozen=True):
-    """Access of a job to one model."""
+    """The access of a job to one model: opens the provider, and knows its prices."""
 
     name: str
     open_provider: Callable[[], Provider]

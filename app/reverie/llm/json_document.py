@@ -82,7 +82,7 @@ def open_source(path: Path) -> FileSource:
 
 
 class JsonNode(Struct, frozen=True):
-    """One value of a document: `source[start:end]`."""
+    """One value of a document: the bytes `start` to `end` of its source."""
 
     key: str | int
     """The name or list index of the value; empty for the whole document."""

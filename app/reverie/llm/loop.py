@@ -106,7 +106,7 @@ _log = logging.getLogger(__name__)
 
 
 class AgentLimits(Struct, frozen=True):
-    """The limits of one run of the loop."""
+    """The limits of one run of the agent loop: steps, time and output tokens."""
 
     max_steps: int
     """The maximum number of the model's answers."""
@@ -142,7 +142,7 @@ class AgentEvent(Struct, frozen=True):
 
 
 class AgentResult(Struct, frozen=True):
-    """The result of a run of the loop."""
+    """The result of one run of the agent loop: its outcome, the model's last text, usage and trace."""
 
     outcome: AgentOutcome
     text: str
@@ -184,7 +184,7 @@ async def run_agent(
 
 
 class _Stop(Exception):
-    """Raised to end a run, with its outcome."""
+    """Raised inside the loop to end a run with a given outcome."""
 
     def __init__(self, outcome: AgentOutcome, error: ProviderError | None = None) -> None:
         super().__init__(outcome)

@@ -52,7 +52,7 @@ _PASSES = {
 
 
 class ProbeStep(Struct, frozen=True):
-    """One step of a test and its result, as a sentence for people."""
+    """One step of the test of a model, with its result as a sentence for people."""
 
     name: StepName
     state: StepState
@@ -60,7 +60,7 @@ class ProbeStep(Struct, frozen=True):
 
 
 class ProbeReport(Struct, frozen=True):
-    """All steps of a test, in order."""
+    """All steps of the test of a model, in order."""
 
     steps: tuple[ProbeStep, ...]
 

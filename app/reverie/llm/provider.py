@@ -46,7 +46,7 @@ class UserMessage(Struct, frozen=True):
 
 
 class AssistantMessage(Struct, frozen=True):
-    """A model's answer."""
+    """A model's answer in a conversation: its text and the tool calls that it requests."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -143,7 +143,7 @@ class ProviderError(UserError):
 
 
 class ModelRequest(Struct, frozen=True):
-    """One request to a model."""
+    """One request to a model: instructions, conversation, tools, and limits of length and time."""
 
     system: str
     messages: Sequence[Message]
@@ -157,7 +157,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 class StreamProgress(Struct, frozen=True):
-    """The progress of an answer that is arriving."""
+    """One piece of an answer that is still arriving, or a message about a repeated request."""
 
     text: str = ""
     """The newest piece of the answer's text."""

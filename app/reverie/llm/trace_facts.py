@@ -54,7 +54,7 @@ def call_text(call: Call) -> str:
 
 
 class Step(Struct, frozen=True):
-    """One answer of the model."""
+    """One answer of the model, with the tool calls that it requested."""
 
     attempt: int
     index: int
@@ -103,7 +103,7 @@ class Attempt(Struct, frozen=True):
 
 
 class TraceFacts(Struct, frozen=True):
-    """The facts of a whole trace."""
+    """The facts of a whole trace: the run, its prompt and memory, and its attempts."""
 
     kind: str
     run_id: str

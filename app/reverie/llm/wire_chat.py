@@ -65,7 +65,7 @@ _ERROR_STATUS = {
 
 
 class BearerWire(Struct, frozen=True):
-    """The common part of OpenAI's two formats."""
+    """The common part of OpenAI's two formats: the key is sent as a bearer token."""
 
     models_path: str = "/models"
 

@@ -46,7 +46,7 @@ class KnownVersion(NamedTuple):
 
 
 class ReadFile(Struct, frozen=True):
-    """A file that was read; `data` holds its first bytes."""
+    """A file that the scan has read; `data` holds its first bytes."""
 
     rel: str
     stamp: Stamp
@@ -59,7 +59,7 @@ class ReadFile(Struct, frozen=True):
 
     @property
     def blob(self) -> bytes:
-        """The raw git id, as in `KnownVersion.blob`."""
+        """The raw git id of the content, as in `KnownVersion.blob`."""
         if not self.is_all or not self.read_ns:
             return b""
         return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).digest()

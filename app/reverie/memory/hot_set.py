@@ -48,7 +48,7 @@ BUDGETS = Budgets()
 
 
 class HotCandidate(Struct, frozen=True):
-    """A memory in the agent's index, which the hot set may include."""
+    """A memory in the agent's index, with its pin and use, which the hot set may include."""
 
     path: str
     pinned: bool
@@ -80,7 +80,7 @@ class HotItem(Struct, frozen=True):
 
 
 class SkippedMemory(Struct, frozen=True):
-    """A memory that is not loaded."""
+    """A memory that is not loaded, with the reason."""
 
     path: str
     reason: SkipReason

@@ -89,7 +89,7 @@ def name_only(rel: str) -> MemoryFile:
 
 
 class ScopeUsage(Struct, frozen=True):
-    """Pins and use of one root's files."""
+    """The pins and uses of the files of one root, by relative path."""
 
     rels: Mapping[str, str]
     """Relative path by logical key."""
@@ -222,7 +222,7 @@ def below(files: Sequence[MemoryFile], directory: str) -> Sequence[MemoryFile]:
 
 
 class FileChanges(Struct, frozen=True):
-    """The changed files of one scope."""
+    """The files of one scope that were changed, added or removed between two listings."""
 
     changed: tuple[MemoryFile, ...]
     """Changed and new files."""
@@ -847,7 +847,11 @@ def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[Index
 def _checked_listing(
     root: ScopeRoot, available: Callable[[], bool], look: Callable[[], ScopeListing]
 ) -> ScopeListing:
-    """Return the result of `look`; for a missing root an empty listing, if the home exists."""
+    """Return the result of `look`; for a missing root an empty listing.
+
+    Raises `Unavailable` if the root is missing and `available` returns False, because then the home is
+    missing too.
+    """
     try:
         listing = look()
         os.stat(root.directory)  # noqa: PTH116 - a root that vanished meanwhile was not seen as it was

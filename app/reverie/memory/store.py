@@ -397,7 +397,7 @@ class MemoryStore:
 
 
 class _Stamp(Struct, frozen=True):
-    """Metadata of a file that differs after a later write."""
+    """The inode, size, time and mode of a file; at least one of them differs after a later write."""
 
     inode: int
     size: int

@@ -62,7 +62,7 @@ def _is_closed(error: Unavailable) -> bool:
 
 
 class UsageRestored(Struct, frozen=True):
-    """The result of restoring Reverie's changes of pins and use."""
+    """The result of restoring changes of pins and use that an agent overwrote."""
 
     keys: tuple[str, ...] = ()
     """The keys of the changes restored now."""

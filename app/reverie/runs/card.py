@@ -60,7 +60,7 @@ class PlacedFact(Struct, frozen=True):
 
 
 class BrokenLink(Struct, frozen=True):
-    """A link whose target does not exist, although it did before the run."""
+    """A link in a memory whose target exists no longer, although it did before the run."""
 
     path: str
     line: int
@@ -68,7 +68,7 @@ class BrokenLink(Struct, frozen=True):
 
 
 class BeforeAfter(Struct, frozen=True):
-    """A number before and after the change."""
+    """A number before and after a run, such as that of contradictions."""
 
     before: int = 0
     after: int = 0
@@ -103,7 +103,7 @@ class CardCounts(Struct, frozen=True):
 
 
 class ReportCard(Struct, frozen=True):
-    """The effect of a consolidation on the facts in the memories."""
+    """The report card of a consolidation: which facts it kept, changed, invented or lost."""
 
     facts: int = 0
     kept: int = 0

@@ -55,7 +55,7 @@ class FileIntent(Struct, frozen=True):
 
 
 class Journal(Struct, frozen=True):
-    """All changes that a run is about to make."""
+    """All changes that a run is about to make: of files, directories, pins and usage."""
 
     intents: tuple[FileIntent, ...]
     emptied: tuple[tuple[str, str], ...] = ()

@@ -57,7 +57,7 @@ class Progress(Struct, frozen=True):
 
 
 class RunResult(Struct, frozen=True):
-    """The result of a run of any kind, for services, commands and the window."""
+    """The result of a run of any kind: its outcome, changes, costs and conflicts."""
 
     run_id: str
     outcome: Outcome
@@ -278,7 +278,10 @@ class RunStore:
         return changed
 
     def is_reverted(self, run_id: str | None) -> bool:
-        """Return whether a run was undone as a whole; False if there is none (None) or it cannot be read."""
+        """Return whether a run was undone as a whole.
+
+        False if there is no run (`run_id` is None), or if its record cannot be read.
+        """
         record = self._readable(run_id or "")
         return record is not None and record.reverted
 

@@ -114,7 +114,7 @@ def _upside_down(content: bytes) -> bytes:
 
 
 class RevertPlan(Struct):
-    """The changes that a revert is going to make."""
+    """The changes that a revert is going to make, and the files that it has to leave as they are."""
 
     journal: Journal
     part: Parts | None
@@ -277,7 +277,7 @@ class Reverter:
 
 
 class RevertJob(Job[RevertPlan]):
-    """The undo of one run, or of a part of it, as a job."""
+    """The job that undoes one run, or a part of it."""
 
     kind = "revert"
     before = "before a revert"

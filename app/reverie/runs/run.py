@@ -178,7 +178,7 @@ SWITCHED_OFF = Plan("Turned off while it ran; nothing was changed.", outcome="ca
 
 
 class RunContext(Struct, frozen=True):
-    """The data of a run that its job may use."""
+    """The data of a run that its job may use: id, start, stop conditions, and a callback for progress."""
 
     id: str
     started_at: int
@@ -195,7 +195,7 @@ class Holding(Struct):
 
 
 class RunEnd(Struct, frozen=True):
-    """The end of a run, as known before its record is finished."""
+    """The outcome of a run, with everything that its record needs, before the record is finished."""
 
     outcome: Outcome
     summary: str

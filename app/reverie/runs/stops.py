@@ -109,7 +109,7 @@ class RunLimits:
 
 
 class Stop(Struct, frozen=True):
-    """The reason why a run ended early."""
+    """The reason why a run ended early, with the outcome and the sentence for its record."""
 
     outcome: Outcome
     why: str

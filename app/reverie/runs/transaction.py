@@ -67,7 +67,7 @@ class LeaseLost(Busy):
 
 
 class Recovered(Struct, frozen=True):
-    """The result of undoing a run, after a failure or a kill."""
+    """The result of undoing a run, after a failure or a kill: which files were restored, and which not."""
 
     committed: bool
     """Whether nothing was undone, because the run had reached its commit point."""

@@ -53,7 +53,7 @@ _HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT:
 
 
 class LoggedFile(Struct, frozen=True):
-    """One file of a change set."""
+    """One file of a change set, and whether the change set created, edited or deleted it."""
 
     path: str
     """The path of the file in the review of the change set."""
@@ -113,7 +113,10 @@ def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
 
 
 class ChangeLogPage(Struct, frozen=True):
-    """A page of change sets, newest first."""
+    """A page of change sets, newest first.
+
+    `next`: the start of the next page, None at the beginning of the history; `head`: the newest commit.
+    """
 
     changes: tuple[LoggedChange, ...] = ()
     next: Cursor | None = None
@@ -121,7 +124,7 @@ class ChangeLogPage(Struct, frozen=True):
 
 
 class _FileBytes(Struct, frozen=True):
-    """One file of a commit, with its content."""
+    """One file of a commit, with its content before and after the commit (None: no file)."""
 
     path: str
     place: HistoryPlace
@@ -431,10 +434,10 @@ class ChangeLogService:
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
     def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
-        """Return the steps of the shown files of a change set, and the name of each file.
+        """Return the steps of a change set that its log shows, and the name of each file in them.
 
-        The log of one file or folder includes only the files that it follows; any other log leaves out
-        companions.
+        A step is the effect of the commit on one file. The log of one file or folder shows only the files
+        that it follows; any other log leaves out companions.
         """
         (found,) = self._history.steps([logged.id])
         followed = {file.place for file in logged.files} if logged.place is not None else None

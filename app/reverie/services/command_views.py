@@ -46,7 +46,7 @@ class ShownStatus(Struct, frozen=True):
 
 
 class ShownRuns(Struct, frozen=True):
-    """The runs of a home, newest first."""
+    """The runs of a home, newest first, for a command to print."""
 
     records: tuple[RunRecord, ...]
     problems: tuple[str, ...]
@@ -54,7 +54,10 @@ class ShownRuns(Struct, frozen=True):
 
 
 class ShownChanges(Struct, frozen=True):
-    """The files that a run changed, or would have changed."""
+    """The files that a run changed, or would have changed, for a command to print.
+
+    `taken_back`: the parts of the run that were undone.
+    """
 
     files: tuple[ChangedFile, ...]
     taken_back: Parts
@@ -65,8 +68,8 @@ class ShownChanges(Struct, frozen=True):
 class CommandViews:
     """The views of one home that commands print, read in their own process or in a running engine.
 
-    `view` returns the trees of the three scopes of a context, `reviews` the service that shows the changes of
-    runs. Reading a view changes nothing in the home, and marks nothing as seen.
+    `view` returns the trees of the three scopes of a context. `reviews` returns the service that shows the
+    changes of runs. Reading a view changes nothing in the home, and marks nothing as seen.
 
     Threading: blocks on disk; any thread. Failure: `UserError`.
     """

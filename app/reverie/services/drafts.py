@@ -78,7 +78,7 @@ class DraftHome(Protocol):
 
 
 class DraftClient(Protocol):
-    """The client of the engine in which a draft is typed."""
+    """A client of the engine, such as a window, in which a person types drafts."""
 
     @property
     def pid(self) -> int:

@@ -87,7 +87,7 @@ class DuplicateProgress(Struct, frozen=True):
 
 
 class ReadNote(Struct, frozen=True):
-    """A memory with its text."""
+    """A memory and its text as it was read, for the search for duplicates."""
 
     file: DuplicateFile
     text: str

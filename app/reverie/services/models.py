@@ -50,7 +50,7 @@ class ModelsView(Struct, frozen=True):
 
 
 class ProbeLine(Struct, frozen=True):
-    """One step of the test of a model; `state` is `pass`, `fail` or `skip`."""
+    """One step of the test of a model, as a person sees it; `state` is `pass`, `fail` or `skip`."""
 
     name: str
     state: str
@@ -184,7 +184,7 @@ class ModelServices:
 
 
 class ModelsWithoutHome(ModelServices):
-    """The service for the models that can be chosen before a home is open."""
+    """The service that lists and tests models before a home is open."""
 
     def view(self, context: ScopeContext | None) -> ModelsView:
         """Return all model services, and the engine that the settings name for every home.
@@ -235,7 +235,7 @@ class ModelChoice(Struct, frozen=True):
 
 
 class Models(ModelServices):
-    """The service for the models that one home can use."""
+    """The service that chooses the models for one home, and opens and checks them."""
 
     def __init__(
         self, parts: HomeContainer, *, env: Mapping[str, str] | None = None, keys: KeyStore | None = None

@@ -98,7 +98,7 @@ class ReviewService:
         return named_parts(run_id, loaded.review, paths, hunks, loaded.run.taken_back)
 
     def discard(self, run_id: str, discarded: bool) -> None:
-        """Record whether a person has discarded the proposal of this run, as `discarded` says."""
+        """Record in the run whether a person has discarded its proposal (`discarded`)."""
         self._parts.runs.change(
             run_id, lambda run: replace(run, details={**run.details, "discarded": discarded})
         )

@@ -125,7 +125,11 @@ def _within(limits: SearchLimits, count: int) -> SearchLimits:
 
 
 class _Shelf(Struct, dict=True):
-    """The state of one open home in the search."""
+    """An open home that can be searched, and the state of its index.
+
+    `stale`: all of its files must be read; `dirty`: the changed paths that the next update reads; `trouble`:
+    the reason why the last update failed.
+    """
 
     parts: HomeContainer
     label: str
@@ -138,7 +142,7 @@ class _Shelf(Struct, dict=True):
 
 
 class SearchService:
-    """The search in the homes that were added to it."""
+    """The search for notes in the homes that were added to it."""
 
     def __init__(self, feed: Feed | None = None) -> None:
         """Create a service without homes.

@@ -97,7 +97,10 @@ class BlameRow(Struct, frozen=True):
 
 
 class BlameView(Struct, frozen=True):
-    """The author of each line of one version."""
+    """The author of each line of one version of a file.
+
+    `rows` has the lines; each of them refers to one of `authors` by its index.
+    """
 
     rows: tuple[BlameRow, ...] = ()
     authors: tuple[LineAuthor, ...] = ()
@@ -137,7 +140,7 @@ class RestorePlan(Struct, frozen=True):
 
 
 class OnDisk(Struct, frozen=True):
-    """One file as it is now, with the id and the hash of its content."""
+    """One file as it is on disk now, with the git id and the hash of its content."""
 
     inner: str
     """The path of the file below the place."""

@@ -216,7 +216,7 @@ class TraceDetail(Struct, frozen=True):
 
 
 class _ReadTrace(Struct, frozen=True):
-    """A trace whose file was read."""
+    """A trace whose file was read: its row in the list, its document, and the facts in it."""
 
     row: TraceSummary
     dump: Dump
@@ -334,7 +334,7 @@ class TraceService:
             raise user_error_from_os(error, f"The trace could not be exported to {target}.") from error
 
     def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
-        """Return a page of members of a part of the document; the first `skip` are left out.
+        """Return some members of `node`, which is a part of the document, without the first `skip` ones.
 
         Raises `UserError`.
         """
@@ -482,7 +482,7 @@ def _event(event: Mapping[str, Any]) -> TraceEvent:
 def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]:
     """Return the dumps in one directory; empty if it cannot be listed.
 
-    `own`: they are traces of Reverie's own runs.
+    `workspace_id`: the workspace that they are about. `own`: they are traces of Reverie's own runs.
     """
     found: list[TraceEntry] = []
     with contextlib.suppress(OSError), os.scandir(directory) as files:

@@ -47,7 +47,7 @@ _Asked = tuple[str, str, str | None]
 
 
 class SeenLog:
-    """The log of the content that a person last saw of each memory of one home.
+    """The log that stores, for each memory of one home, the content that a person last saw.
 
     `history` returns the history; it is called late, so that the history is not opened before it is needed.
     """

@@ -51,7 +51,7 @@ class HomeInfo(Struct, frozen=True):
 
 
 class HomeFacts(Struct, frozen=True):
-    """The abilities of the agent of a home.
+    """The features that the agent of a home has, such as notes, extraction or records of failures.
 
     None of them changes while the home is open.
     """
@@ -105,7 +105,7 @@ class UnseenChange(Struct, frozen=True):
 
 
 class MemoryView(Struct, frozen=True):
-    """The trees of the three scopes of one context."""
+    """The trees of the three scopes of one context, with companions and unseen changes."""
 
     context: ScopeContext
     scopes: Mapping[Scope, ScopeListing]
@@ -122,7 +122,7 @@ class MemoryView(Struct, frozen=True):
 
 
 class CoverageRow(Struct, frozen=True):
-    """One row of the footer, which shows the last consolidation of a scope."""
+    """One row of the footer: the last consolidation of one scope."""
 
     scope: Scope
     last_run_at: int | None
@@ -154,7 +154,7 @@ class HarvestRow(Struct, frozen=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """The facts about one run that lists show."""
+    """One row of a list of runs: the facts about one run."""
 
     id: str
     kind: str
@@ -382,7 +382,7 @@ class Renamed(Struct, frozen=True, tag=True):
 
 
 class RunReverted(Struct, frozen=True, tag=True):
-    """The undo of a run, or of a part of it, which is itself a run."""
+    """The undo of a run or of a part of a run; the undo is itself a run."""
 
     run_id: str
     """The id of the run that made the undo."""
@@ -407,7 +407,7 @@ class CompanionRestored(Struct, frozen=True, tag=True):
 
 
 class FieldChange(Struct, frozen=True, tag=True):
-    """A change of one field of the record of loki-mode in `rel` (path below the memory root).
+    """A change of one field of a loki-mode record in the file `rel` (path below the memory root).
 
     It contains the value that it expects, so that concurrent changes by others are preserved. `place`: the
     keys and list positions that lead to the field.
@@ -774,7 +774,7 @@ Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
 
 
 class StoreFile(Struct, frozen=True):
-    """One file of a lost store."""
+    """One file of a lost store; `rel` is its path below the store."""
 
     rel: str
     size: int
@@ -889,7 +889,7 @@ def updated(update: TreesUpdate, before: MemoryView | None) -> MemoryView:
 
 
 class Opened(Struct, frozen=True):
-    """A home that was opened, with the facts that do not change."""
+    """A home that was opened: its projects and workspaces, its agent's limits and features."""
 
     info: HomeInfo
     caps: Caps

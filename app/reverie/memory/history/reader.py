@@ -66,7 +66,7 @@ class HistoryPlace(Struct, frozen=True):
 
 
 class Cursor(Struct, frozen=True):
-    """The start of the next page of a log."""
+    """The position in a log at which its next page starts."""
 
     commit: str
     place: HistoryPlace
@@ -74,7 +74,7 @@ class Cursor(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """The effect of one commit on the file or folder of a log."""
+    """One entry of a log: the effect of one commit on the file or folder that the log is about."""
 
     commit: Commit
     place: HistoryPlace
@@ -299,7 +299,7 @@ DELETIONS_COMMITS_A_PAGE = 500
 
 
 class Deletion(Struct, frozen=True):
-    """One deletion of a file."""
+    """The deletion of one file, with the commit that still has it."""
 
     place: HistoryPlace
     blob: str
@@ -320,7 +320,7 @@ class DeletionPage(Struct, frozen=True):
 
 
 class FileStep(Struct, frozen=True):
-    """The effect of one commit on one file. A blob is empty if there is no file."""
+    """The effect of one commit on one file: the blob ids before and after; empty if there is no file."""
 
     place: HistoryPlace
     before: str

@@ -70,7 +70,7 @@ def libgit2() -> ModuleType:
 
 
 class TreeEntry(Struct, frozen=True):
-    """One line of a git tree."""
+    """One line of a git tree: name, mode, and the id of the file or directory."""
 
     name: bytes
     """The stored name, which is escaped."""

@@ -59,7 +59,7 @@ _READ_ATTEMPTS = 3
 
 
 class ScannedFile(Struct, frozen=True):
-    """The state of a file when it was scanned."""
+    """A file as a scan found it: permission bits and content."""
 
     mode: int
     """Permission bits."""
@@ -70,7 +70,7 @@ class ScannedFile(Struct, frozen=True):
 
 
 class Scan(Struct):
-    """The result of a scan, by path relative to the root."""
+    """The files of a root that a scan read, and those that it could not read, by path below the root."""
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -263,7 +263,7 @@ _PLAIN_MODES = {FILE_MODE: 0o644, EXECUTABLE_MODE: 0o755}
 
 
 class FileVersion(Struct, frozen=True):
-    """One stored version of a file."""
+    """One stored version of a file: the id of its content, and its permission bits."""
 
     blob: str
     """Hexadecimal id of the stored content."""

@@ -123,7 +123,7 @@ def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimit
 
 
 class _Finder:
-    """The execution of one query on one connection."""
+    """Finds the results of one query, with one connection to the catalogue."""
 
     def __init__(self, connection: sqlite3.Connection, query: SearchQuery, limits: SearchLimits) -> None:
         self._connection = connection

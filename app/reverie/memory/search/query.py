@@ -41,7 +41,7 @@ _SCOPED_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:")
 
 
 class Changed(Struct, frozen=True):
-    """A filter by time of modification."""
+    """A filter that selects notes by the time since they were last changed."""
 
     newer: bool
     """Whether to select files modified within the last `span_ns` ns; False: files modified before."""
@@ -49,7 +49,7 @@ class Changed(Struct, frozen=True):
 
 
 class Term(Struct, frozen=True):
-    """Words that must occur in this order."""
+    """One word or phrase of a query: words that must occur in this order."""
 
     text: str
     goes_on: bool = False

@@ -28,12 +28,18 @@ class Snippet(Struct, frozen=True):
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
-    """Return the line of `text` with the most hits close together; without a hit its beginning."""
+    """Return the line of `text` with the greatest number of hits close together.
+
+    Without a hit, return the beginning of the text.
+    """
     return snippet_of(text, regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms))
 
 
 def snippet_of(text: str, hits: Ranges) -> Snippet:
-    """Return the line of `text` with most of these hits close together; without hits its beginning."""
+    """Return the line of `text` with the greatest number of these hits close together.
+
+    Without hits, return the beginning of the text.
+    """
     if not hits:
         return Snippet(_beginning(text), ())
     start, end = _window(text, _densest(hits))
