@@ -156,9 +156,9 @@ class Home(ABC):
     ) -> ScopeContext:
         """Return the scope context for a workspace, a project, both or neither.
 
-        Without `project_path`, the project is that of the workspace. With `project_given`, `project_path`
-        counts in any case, and None or "" means no project. Raises `Unavailable` for a workspace id that
-        cannot be a directory name.
+        None for a workspace or project means none. But without `project_path` the project is that of the
+        workspace, unless `project_given`: then None or "" means no project. Raises `Unavailable` for a
+        workspace id that cannot be a directory name.
         """
 
     @abstractmethod
@@ -516,7 +516,7 @@ class Transcripts(Protocol):
     """Access to the transcripts that can be opened."""
 
     def sources(self, project_path: str | None = None) -> tuple[TranscriptSource, ...]:
-        """Return the transcripts of one project, or all, newest first, without opening any."""
+        """Return the transcripts of a project (`project_path` None: of all), newest first, opening none."""
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
         """Return the transcript for reading; nothing is read yet."""
@@ -721,7 +721,10 @@ class ModelPreferences(Protocol):
     """Models and services that the agent's own settings name."""
 
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
-        """Return the settings with which the agent itself would consolidate in this workspace."""
+        """Return the settings with which the agent itself would consolidate in a workspace.
+
+        `workspace_id` None: the settings for the whole home.
+        """
 
     def model_services(self) -> tuple[ModelService, ...]:
         """Return the model services that Reverie may use too."""

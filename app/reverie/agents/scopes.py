@@ -93,7 +93,7 @@ class ScopeContext(Struct, frozen=True):
     """The ids that turn a memory path into a file.
 
     Exactly one of `project_path` and `project_gap` is set. `store`: the key of a project store without an
-    owner, reached as the project scope; such a context comes from `Home.lost_stores` only.
+    owner, which is the project scope of this context; such a context comes from `Home.lost_stores` only.
     """
 
     workspace_id: str | None
@@ -108,7 +108,7 @@ class ScopeContext(Struct, frozen=True):
 
     @property
     def covered_project(self) -> str | None:
-        """The project whose record of consolidated sessions (coverage) counts here; None if there is none."""
+        """The project for which consolidations of this context are recorded; None if there is none."""
         return self.project_path if self.dreams_as is None else self.dreams_as or None
 
     def for_dreams(self) -> ScopeContext:
@@ -121,11 +121,12 @@ class ScopeContext(Struct, frozen=True):
 class ScopeRoot(Struct, frozen=True):
     """One directory of memories.
 
-    `key` names it inside its home for ever: `global`, `project/<dirName>`, `workspace/<id>`. `usage_prefix`
-    begins the logical keys of its files; None if the owner is unknown. `without`: a regular expression for
-    paths below the directory that belong to other roots or to the agent's housekeeping, including everything
-    below them; empty for none. `private`: the root and everything created in it is accessible to its owner
-    only. `read_only`: why nothing in it may be written, as a sentence; empty if it may.
+    `key` identifies it inside its home and never changes: `global`, `project/<dirName>`, `workspace/<id>`.
+    `usage_prefix` begins the logical keys of its files; None if the owner is unknown. `without`: a regular
+    expression for paths below the directory that belong to other roots or to the agent's housekeeping,
+    including everything below them; empty for none. `private`: the root and everything created in it is
+    accessible to its owner only. `read_only`: why nothing in it may be written, as a sentence; empty if it
+    may.
     """
 
     scope: Scope

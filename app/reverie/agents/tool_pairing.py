@@ -41,7 +41,8 @@ class Pairing:
     def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
         """Add the result of the call `call_id`; yield the messages that are ready.
 
-        `late` is the message to yield if the call was yielded already or never came.
+        `is_error`: whether the call failed. `late`: the message to yield instead if the call was yielded
+        already or never came.
         """
         place = self._waiting.pop(call_id, None)
         if place is None:

@@ -46,7 +46,8 @@ class PagedTranscript:
     """One transcript, read page by page. `path` is its file, or the directory of its files.
 
     Going forward continues the reading; going back before the last page reads again from the start. A search
-    reads the transcript separately, so that it disturbs no page.
+    reads the transcript separately, so that it disturbs no page. The argument `check` of each method is
+    called for every message and may raise to stop.
     """
 
     def __init__(self, readable: ReadableTranscript, path: Path) -> None:
@@ -87,7 +88,7 @@ class PagedTranscript:
         return Page(tuple(found), at_end, facts)
 
     def last(self, check: Check, *, messages: int = PAGE_MESSAGES) -> Page:
-        """Return the last page: at most `messages` messages."""
+        """Return the last page: at most `messages` messages, and about `PAGE_CHARS` characters."""
         self._begin()
         kept: deque[Message] = deque(maxlen=messages)
         while (message := self._take()) is not None:

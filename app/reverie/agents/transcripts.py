@@ -200,9 +200,10 @@ class TailEvent(Struct, frozen=True):
 class TailPosition(Struct, frozen=True):
     """The position of a tail in its file.
 
-    Up to `offset` of the file `inode` everything was read; `edge` are the bytes just before it (hex), which
-    reveal a file that was replaced in place. `sequence` and `recent`: the newest row for which an event was
-    returned, and the ids of the last ones. `begun`: answers that have begun and not ended.
+    `offset`: the number of bytes that were read of the file with the number `inode`. `edge`: the last of
+    these bytes (hex), which show whether the content of the file was replaced. `sequence`: that of the newest
+    row for which an event was returned; `recent`: the ids of the last such rows. `begun`: the ids of answers
+    that have begun and not ended.
     """
 
     offset: int = 0

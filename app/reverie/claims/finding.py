@@ -281,7 +281,7 @@ def find_claims(text: str, path: str = "") -> tuple[Claim, ...]:
 
 
 def _parts(lines: list[str]) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Yield each line of a note with its context and its claims."""
+    """Yield the context and the claims of each line of a note; the context contains the line."""
     title = _title_of(lines)
     at, sections, parents, intro = (
         _after_front_matter(lines),

@@ -250,8 +250,7 @@ class ProjectRepository:
         """Open the repository at a commit, branch or tag `at`; empty for HEAD.
 
         At most `most_commits` commits of the history are read. `progress` is called for each object that is
-        read. Raises `Unavailable`, and `ValueError` for an
-        unknown commit.
+        read. Raises `Unavailable`, and `ValueError` for an unknown commit.
         """
         self.project = project
         self._progress = progress

@@ -586,6 +586,9 @@ def write_protected(name: str, mode: int, done: str) -> StoreError:
 
 
 def refuse_write_protected(name: str, mode: int, done: str) -> None:
-    """Raise `StoreError` (reason "write-protected") if `mode` has no write permission bit."""
+    """Raise `StoreError` (reason "write-protected") if `mode` has no write permission bit.
+
+    `name` and `done` are for the message; see `write_protected`.
+    """
     if is_write_protected(mode):
         raise write_protected(name, mode, done)

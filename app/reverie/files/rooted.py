@@ -111,9 +111,10 @@ def _is_name(path: str) -> bool:
 
 
 def resolve(root: str, rel: str, parts: list[str], *, follow: bool) -> list[str]:
-    """Return the names of the real path of `rel` below the real path `root`. Raises EscapesRoot.
+    """Return the names of the path from `root` to the file `rel` after resolving symlinks.
 
-    `follow`: resolve the last name too.
+    `root`: a real path. `parts`: the names in `rel`. `follow`: resolve the last name too. Raises EscapesRoot
+    if the resolved path lies outside.
     """
     followed, last = (parts, []) if follow else (parts[:-1], parts[-1:])
     real = str(Path(real_path(Path(root, *followed)), *last))

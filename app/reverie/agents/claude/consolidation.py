@@ -277,7 +277,10 @@ def _look(file: Path) -> LockBefore:
 
 
 def _holder(body: bytes | None) -> int | None:
-    """Return the process id in a lock file: the leading number, as by `parseInt`; None if 0 or missing."""
+    """Return the process id at the beginning of a lock file's content `body`; None if it is 0 or missing.
+
+    It is parsed like JavaScript's `parseInt`. `body` None: there is no file.
+    """
     found = _NUMBER.match(body or b"")
     return int(found[1]) or None if found else None
 

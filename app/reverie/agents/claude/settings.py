@@ -210,9 +210,9 @@ def _root_by_place(cwd: str) -> str:
 
 
 def _of_worktree(place: Path, git: Path) -> str | None:
-    """Return the main repository of a worktree; None for anything else, such as a submodule.
+    """Return the main repository of the worktree `place`; None for anything else, such as a submodule.
 
-    A worktree only counts if its repository refers back to it.
+    `git`: the file `.git` in it. A worktree only counts if its repository refers back to it.
     """
     pointer = _line(git)
     if not pointer.startswith("gitdir:"):
@@ -630,8 +630,9 @@ class _Order:
     ) -> None:
         """Add a file and its imports.
 
-        `expected`: add the file even if it does not exist. `depth`: the number of imports that lead to the
-        file. `rule`: whether it is a rule file, which may be loaded for some files only.
+        `label`: the name for display; empty: see `called`. `expected`: add the file even if it does not
+        exist. `note`: a sentence about the file; empty: that of `origin`. `depth`: the number of imports that
+        lead to the file. `rule`: whether it is a rule file, which may be loaded for some files only.
         """
         there = is_file(path)
         real = real_path(path)
@@ -707,7 +708,7 @@ class _Order:
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
 
     def add_closed(self, scope: Scope, error: OSError) -> None:
-        """Add a folder that could not be listed; a missing one is ignored."""
+        """Add the folder that could not be listed because of `error`; a missing folder is ignored."""
         if isinstance(error, FileNotFoundError | NotADirectoryError) or len(self.found) >= _MOST_FILES:
             return
         path = Path(error.filename)

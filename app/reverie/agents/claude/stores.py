@@ -77,9 +77,9 @@ class ClaudeStores:
         return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
 
     def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
-        """Return the memory root of a project: its checkout's, or the directory in the settings.
+        """Return the memory root of a project: the directory that settings choose, or the usual one.
 
-        `cwd`: the working directory whose settings are used, if it is not the checkout itself. Raises
+        `cwd`: the working directory whose settings are used; None: the project's checkout. Raises
         `Unavailable`.
         """
         checkout = self.checkout(project_path)

@@ -147,7 +147,11 @@ def was_reset(home: Path) -> bool:
 
 
 def memory_pieces(version: Version, directory: Path, summary: str) -> int:
-    """Return the number of pieces in which Codex sends a summary with its surrounding text; 0 for none."""
+    """Return the number of pieces in which Codex sends a summary; 0 for an empty summary.
+
+    The pieces also contain the text that Codex puts around the summary, which names the `directory` of the
+    memories.
+    """
     if not summary:
         return 0
     size = _AROUND_V2 + _PATHS_V2 * len(os.fsencode(directory)) + len(summary.encode())
@@ -179,7 +183,10 @@ def project_documents(cwd: Path, settings: PromptSettings) -> tuple[Path, ...]:
 
 
 def project_companions(root: Path, project_path: str | None) -> tuple[Companion, ...]:
-    """Return the instruction files of a project as companions, in loading order."""
+    """Return the instruction files of a project as companions, in loading order.
+
+    `root`: the home; its own instruction file is left out. `project_path` None: none.
+    """
     if not project_path:
         return ()
     cwd = Path(project_path)
@@ -212,9 +219,10 @@ def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int,
 
 
 def instructions_text(home: str, project: str, cwd: str) -> str:
-    """Return the message with the instructions, as Codex sends it; empty if there is none.
+    """Return the message with the instructions, as Codex sends it; empty if there are no instructions.
 
-    `home` is trimmed.
+    `home`: the instructions of the home, trimmed; `project`: those of the project, as by `project_text`;
+    `cwd`: the working directory, which the message names.
     """
     if not home and not project:
         return ""

@@ -117,7 +117,7 @@ class LokiHome(Home):
     def context(
         self, *, workspace_id: str | None = None, project_path: str | None = None, project_given: bool = False
     ) -> ScopeContext:
-        """Return the context of the home's only project; of the arguments, only `workspace_id` is used."""
+        """Return the context of the home's only project, with `workspace_id`; other arguments are ignored."""
         self._require_available()
         return ScopeContext(workspace_id, str(self.project), None)
 

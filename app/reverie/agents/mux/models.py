@@ -28,7 +28,8 @@ def dream_model(
     """Return the model that mux itself would consolidate with (section 10), or None.
 
     The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's model,
-    the home's default model. A value of the wrong type counts as absent.
+    the home's default model. `workspace_id` None: only those of the home. A value of the wrong type counts as
+    absent.
     """
     return next(
         (model for model in _candidates(config, workspace_id, metadata_id) if model is not None), None

@@ -40,7 +40,7 @@ def strip_trailing_separators(path: str) -> str:
 
 
 def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
-    """Return the text after the last `/` (on Windows also `\\`); may be empty."""
+    """Return the text after the last `/` (with `windows` also `\\`) of `path`; it may be empty."""
     cut = path.rfind("/")
     if windows:
         cut = max(cut, path.rfind("\\"))

@@ -23,7 +23,10 @@ def session_place(root: Path, workspace_id: str) -> SessionPlace:
 
 
 def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> tuple[SessionPlace, ...]:
-    """Return at most 256 existing sessions of listed, unarchived workspaces, last used first."""
+    """Return at most 256 existing sessions of listed, unarchived workspaces, last used first.
+
+    `recencies`: workspace id -> time of the last use (ms).
+    """
     live = [
         workspace.id
         for workspace in contents.workspaces()
@@ -37,7 +40,8 @@ def in_use(root: Path, contents: HomeContents, recencies: Mapping[str, int]) -> 
 def sources(root: Path, contents: HomeContents, project_path: str | None) -> tuple[TranscriptSource, ...]:
     """Return the sessions of listed workspaces that have a transcript, newest first.
 
-    Each is under the project that lists its workspace.
+    Each belongs to the project that lists its workspace. `project_path`: only sessions of workspaces that
+    belong to this project; None: of all.
     """
     found = []
     names = {project.path: project.name for project in contents.projects}
