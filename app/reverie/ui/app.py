@@ -1,7 +1,7 @@
-"""The start of the window process: log and crash reports, then Qt, the first paint, and the heavy libraries.
+"""The start of the window process: first the log and crash reports, then Qt and the first paint.
 
-Only modules that the first paint needs are imported at the top; jobs open the homes afterwards. This module
-also sets up the handling of Ctrl+C and SIGTERM, and the log file.
+Only modules that the first paint needs are imported at the top; afterwards jobs open the homes and import the
+other libraries. This module also sets up the handling of Ctrl+C and SIGTERM, and the log file.
 
 Threading: GUI thread, except that signals and Qt's messages can arrive on any thread. Failure: if no window
 can be shown, a sentence on stderr and exit code 1.
@@ -72,11 +72,13 @@ def run_window(
 ) -> int:
     """Show the window, block until it is closed, and return the exit code.
 
-    The window opens `homes` (if empty, the homes that are found on this machine) and the homes on the
-    machines `hosts`. `workspace_id` and `project_path`: the selection in the home, if any; `demo`: open a
-    demo home; `offscreen`: show no window on the screen. With `screenshot`, it saves a picture to that path
-    and closes. If a window of the profile is open already, that window is asked to show these homes.
-    `starting`: the engine of `profile`, if it has been started already.
+    `homes`: the homes to open; if empty, those that are found on this machine. `hosts`: other machines whose
+    homes to open. `workspace_id`, `project_path`: the workspace or project to select; None for no particular
+    one. `demo`: open a demo home. `offscreen`: show no window on the screen. `screenshot`: save a picture of
+    the window to this path, then close it. `profile`: None for the user's own. `starting`: the engine of the
+    profile, if it is being started already.
+
+    If a window of the profile is open already, that window is asked to show these homes, and this returns.
     """
     if offscreen or screenshot is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -129,7 +131,7 @@ def run_window(
 
 
 def make_application() -> QApplication:
-    """Return the application, creating it if necessary."""
+    """Return the Qt application of this process; create it if there is none."""
     existing = QApplication.instance()
     # The window's own style is a proxy over Fusion.
     arguments = ["reverie", "-style", "fusion"]
@@ -196,9 +198,9 @@ def _run(
 
 
 def demo_place(*, at_once: bool) -> Path:
-    """Return the directory for a demo.
+    """Return the path of a temporary directory for a demo.
 
-    With `at_once` the directory is created now, otherwise only when a demo is opened, so that a window
+    `at_once`: create the directory now. Otherwise it is created when a demo is opened, so that a window
     without a demo leaves no directory behind.
     """
     if at_once:
@@ -207,11 +209,11 @@ def demo_place(*, at_once: bool) -> Path:
 
 
 def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupOptions:
-    """Return `options`, extended to continue where the last window ended.
+    """Return `options`, extended so that the new window continues where the last one ended.
 
-    The result opens the homes of the last window that still exist, beginning with the one that was shown, and
-    the homes that are found on this machine. If none still exists, only the list of closed homes is taken
-    over.
+    It opens the homes of the last window that still exist, the one that was shown first, and all homes that
+    are found on this machine. If none of them still exists, only the list of homes that the user closed is
+    taken over.
     """
     wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
     options = replace(options, closed=tuple(Path(place) for place in remembered.closed))
@@ -228,10 +230,10 @@ def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupO
 
 
 def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[str, ...]:
-    """Return the places that are directories, or whose disk does not respond within `within_s` seconds.
+    """Return the `places` that are directories, or whose disk does not respond within `within_s` seconds.
 
     The limit applies to all places together. It is short because no window appears while this thread waits;
-    the job that opens the places later may wait longer.
+    the job that opens the places later can wait longer.
     """
 
     def is_there(place: str) -> bool:
@@ -245,20 +247,23 @@ def those_that_may_be(places: Sequence[str], *, within_s: float = 1.0) -> tuple[
 
 
 def _nothing_more(_nothing: None) -> None:
-    """Do nothing with the result of the job that opened the log file."""
+    """Ignore the result of the job that opened the log file."""
 
 
 def restore_geometry(window: MainWindow, remembered: Remembered) -> None:
-    """Set the size and position of a window that is not shown yet; Qt moves it onto an existing screen."""
+    """Set the stored size and position of a window that is not shown yet.
+
+    If they are outside all screens, Qt moves the window onto one.
+    """
     if remembered.geometry:
         window.restoreGeometry(QByteArray.fromBase64(QByteArray(remembered.geometry.encode())))
 
 
 class DisplayFailure:
-    """A context manager around the creation of the application, for a clear error if Qt cannot show a window.
+    """A context manager for creating the application, which reports clearly if Qt cannot show a window.
 
     Without it, Qt would abort the process with a core dump and messages of its own. With it, one sentence is
-    printed and the process exits with code 1.
+    printed on stderr, `clean_up` is called, and the process exits with code 1.
     """
 
     def __init__(self, environment: Mapping[str, str], clean_up: Callable[[], None]) -> None:

@@ -1,9 +1,9 @@
 """The colours, spacing and fonts of the window.
 
-No final colour is fixed: a hue is mixed into the background of the palette, and the result is moved away from
-that background until it reaches the contrast of WCAG 2 AA (4.5 for text, 3 for icons). So light, dark and
-custom palettes stay readable. Widgets query the theme again when their palette changes; results are cached
-per palette.
+Reverie has two palettes of its own. For any other palette, the colours are computed: a hue is mixed into the
+background, and the result is moved away from the background until it reaches the contrast of WCAG 2 AA (4.5
+for text, 3 for icons). So light, dark and custom palettes stay readable. Widgets call `theme_of` again when
+their palette changes; results are cached per palette.
 
 Threading: GUI thread; `contrast` and `readable` are plain arithmetic.
 """
@@ -36,7 +36,10 @@ _GREY = QColor(134, 142, 153)
 
 
 class Theme(Struct, frozen=True):
-    """Colours by their meaning. The palette's text stays readable on every `*_back`."""
+    """The colours of the window, named by their purpose.
+
+    The palette's text colour is readable on every background whose name ends in `_back`.
+    """
 
     dark: bool
     base: QColor
@@ -164,7 +167,7 @@ def luminance(color: QColor) -> float:
 
 
 def contrast(one: QColor, other: QColor) -> float:
-    """Return the contrast ratio, 1 to 21."""
+    """Return the contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -202,12 +205,12 @@ def _readable(color_rgb: int, background_rgb: int, ratio: float) -> int:
 
 
 def dimmed(text: QColor, background: QColor) -> QColor:
-    """Return the variant of the colour `text` with the least contrast that is readable on `background`."""
+    """Return a paler variant of the colour `text` that is still readable on `background`."""
     return readable(mixed(text, background, 0.62), background)
 
 
 def theme_of(palette: QPalette) -> Theme:
-    """Return the theme of a widget's palette."""
+    """Return the theme for a palette; the result is cached."""
     key = palette.cacheKey()
     found = _themes.get(key)
     if found is None:
@@ -333,12 +336,12 @@ def is_high_contrast(base: QColor, window: QColor, text: QColor) -> bool:
 
 
 def light_palette() -> QPalette:
-    """Return our own light palette."""
+    """Return Reverie's own light palette."""
     return _palette(_LIGHT)
 
 
 def dark_palette() -> QPalette:
-    """Return our own dark palette."""
+    """Return Reverie's own dark palette."""
     return _palette(_DARK)
 
 
@@ -384,7 +387,7 @@ def tabular(font: QFont) -> QFont:
 
 
 def monospace() -> QFont:
-    """Return the system's fixed font at the size of the interface."""
+    """Return the system's monospaced font at the size of the interface's font."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     size = QApplication.font().pointSizeF()
     if size > 0:

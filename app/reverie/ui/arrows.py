@@ -11,7 +11,10 @@ from reverie.ui.metrics import _USUAL_ICON, icon_size
 def draw_chevron(
     painter: QPainter, area: QRect, colour: QColor, *, down: bool = True, turned: float = 0.0
 ) -> None:
-    """Draw an arrow down (or up) that fits the text size, rotated by `turned` degrees."""
+    """Draw an arrow that points down, or up if `down` is False, in the middle of `area`.
+
+    It has the size of the text and is rotated by `turned` degrees.
+    """
     size = icon_size(painter.font()) / _USUAL_ICON
     tip = 2.0 if down else -2.0
     painter.save()
@@ -30,9 +33,10 @@ def draw_chevron(
 
 
 def draw_branch(painter: QPainter, area: QRect, colour: QColor, *, is_open: bool, leftwards: bool) -> None:
-    """Draw the arrow of a row that can be expanded; it points left if `leftwards`.
+    """Draw the arrow of a tree row that can be expanded.
 
-    `leftwards` is for right-to-left layouts.
+    It points down if the row `is_open`, otherwise to the side: to the left if `leftwards`, for languages
+    written from right to left.
     """
     closed = 90.0 if leftwards else -90.0
     draw_chevron(painter, area, colour, turned=0.0 if is_open else closed)

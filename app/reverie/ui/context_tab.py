@@ -1,8 +1,8 @@
-"""The Context tab: the text that an agent would load, part by part, and why each memory is in it or not.
+"""The Context tab: the text that an agent would load, in parts, and why each memory is loaded or not.
 
 `ContextTab` shows the data and emits requests as signals; `ContextControl` gathers and assembles the data.
 
-Threading: GUI thread; gathering runs on a lane of its own. Failure: shown in the tab.
+Threading: GUI thread; gathering runs on its own lane. Failure: shown in the tab.
 """
 
 from __future__ import annotations
@@ -83,12 +83,15 @@ _LEAST_SCORE = 0.001
 
 
 def part_title(part: ContextPart) -> str:
-    """Return the title of a part."""
+    """Return the translated title of a part of the context."""
     return tr(PARTS[part.key])
 
 
 def reason(entry: ContextEntry) -> str:
-    """Return the reason why an entry is loaded or not, in the words of the listing if it has any."""
+    """Return the reason why an entry is loaded or not, as a translated text.
+
+    If the listing of the memories gives its own explanation, that is used.
+    """
     if entry.reason == "unseen" and entry.detail:
         return tr("not visible to the agent: {why}").format(why=visible(entry.detail))
     if entry.reason == "cut" and entry.detail:
@@ -106,25 +109,25 @@ def reason(entry: ContextEntry) -> str:
 
 
 def state(entry: ContextEntry) -> str:
-    """Return in words which part of an entry's file is loaded."""
+    """Return words for the part of an entry's file that is loaded, such as "loaded in full"."""
     loaded = load_state(entry)
     return tr("not loaded") if loaded in (None, "needed") else loaded_words(loaded)
 
 
 def note_lines(part: ContextPart) -> str:
-    """Return the notes on a part as one line."""
+    """Return the notes about a part as one line of sentences."""
     return " ".join(
         tr(_NOTES[note]).format(detail=visible(part.detail), line=part.cut_line) for note in part.notes
     )
 
 
 def gauge_text(gauge: Gauge) -> str:
-    """Return the used amount of a budget, and its cap if it has one, with the unit."""
+    """Return the used amount of a budget, and its limit if it has one, with the unit."""
     return tr(_UNITS[gauge.unit][0 if gauge.cap else 1]).format(used=f"{gauge.used:,}", cap=f"{gauge.cap:,}")
 
 
 def score(entry: ContextEntry) -> str:
-    """Return an entry's score in words; empty if the entry has no score."""
+    """Return a text with the score by which an entry was ranked; "" if it has none."""
     if not entry.score:
         return ""
     return tr("score {score}").format(
@@ -133,21 +136,21 @@ def score(entry: ContextEntry) -> str:
 
 
 def amount(entry: ContextEntry) -> str:
-    """Return the numbers of bytes and tokens of an entry that are loaded, as text; empty if none are."""
+    """Return how many bytes and tokens of an entry are loaded, as text; "" if none are."""
     if not entry.bytes:
         return ""
     return tr("{bytes} bytes · {tokens} tokens").format(bytes=f"{entry.bytes:,}", tokens=f"{entry.tokens:,}")
 
 
 def in_days(days: int) -> str:
-    """Return the time `days` days from now in words, such as `in 3 days`; `now` for 0."""
+    """Return a text for the time `days` days from now: "now" for 0, "in 3 days" for 3."""
     return tr("now") if days == 0 else counted("in 1 day", "in %n days", days)
 
 
 def since_words(found: Since | None, now: int) -> str:
-    """Return the changes since the last visit as one or two sentences.
+    """Return one or two sentences about how the context has changed since the user last viewed it.
 
-    The result is empty on the first visit, for which `found` is None.
+    `found` None means that the user has not viewed it before; the result is then "". `now`: UTC ms.
     """
     if found is None:
         return ""
@@ -170,7 +173,7 @@ def _change(change: Change) -> str:
 
 
 def marks(entry: ContextEntry | None) -> str:
-    """Return the findings of an entry that need attention as one sentence; empty if there are none."""
+    """Return one sentence with the findings of an entry that need attention; "" if there are none."""
     if entry is None or not entry.marks:
         return ""
     said = " ".join(headline(mark) for mark in entry.marks[:_NAMED])
@@ -197,7 +200,7 @@ _WIDE = 420
 
 
 def spoken(entry: ContextEntry) -> str:
-    """Return the text of an entry's row for screen readers."""
+    """Return the text that a screen reader reads for an entry's row."""
     return ", ".join(_words_of(entry))
 
 
@@ -211,9 +214,9 @@ def _words_of(entry: ContextEntry) -> Iterator[str]:
 
 
 def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]]) -> ContextView:
-    """Return `view` with findings added to the marks of its entries.
+    """Return a copy of `view` in which each entry is also marked with the findings that `found` returns.
 
-    `found` returns the findings for a memory path.
+    `found` is called with the memory path of the entry.
     """
     parts = []
     for part in view.parts:
@@ -223,9 +226,9 @@ def with_marks(view: ContextView, found: Callable[[str], tuple[LintFinding, ...]
 
 
 class EntryModel(LineModel):
-    """The model of one part's entries.
+    """The Qt model of the entries of one part.
 
-    Each row has a sign for the entry's state, and marks and figures at its right edge.
+    Each row has an icon for the part of the file that is loaded, and marks and numbers at its right edge.
     """
 
     def look(self, value: ContextEntry) -> TwoLines:
@@ -254,7 +257,8 @@ class EntryModel(LineModel):
 class EntryList(LineList):
     """The list of the entries of one part.
 
-    Signals: `picked(ContextEntry | None)` on a change of the selection, `opened(ContextEntry)` on activation.
+    Signals: `picked(ContextEntry | None)`, emitted when the selection changes; `opened(ContextEntry)`,
+    emitted when the user presses Enter on a row or double-clicks it.
     """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
@@ -268,7 +272,7 @@ class EntryList(LineList):
         return found
 
     def show_entries(self, found: Sequence[ContextEntry]) -> None:
-        """Show the entries; the selected file stays selected if it is among them."""
+        """Show these entries; the selected entry stays selected if its file is among them."""
         before = self.current
         # One file may have several entries.
         self.set_values((entry.path, entry) for entry in found)
@@ -281,7 +285,7 @@ _AMBER_SHARE = 0.9
 
 
 class BudgetGauge(QWidget):
-    """A widget that shows a `Gauge`: the used amount and, if there is a cap, a short bar."""
+    """A widget that shows a budget: the used amount as text and, if there is a limit, a short bar."""
 
     def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -292,11 +296,11 @@ class BudgetGauge(QWidget):
 
     @property
     def text(self) -> str:
-        """The used amount as text."""
+        """The used amount, and the limit if there is one, as text."""
         return gauge_text(self.gauge)
 
     def show_gauge(self, gauge: Gauge) -> None:
-        """Show another gauge; equal figures cause no repaint."""
+        """Show the values of `gauge`; nothing is repainted if they have not changed."""
         if gauge != self.gauge:
             self.gauge = gauge
             self.setAccessibleName(self.text)
@@ -338,10 +342,11 @@ MOST_DAYS = 28
 
 
 class ContextTab(PartTab):
-    """The view of a context: its parts, their entries and the text.
+    """The view of a context: a tab for each part, with its entries and its text.
 
-    Signals: `days_wanted(int)`, emitted when the slider is moved to that many days ahead; `pin_wanted(str,
-    bool)` and `open_wanted(str)`, requests for a memory path.
+    Signals: `days_wanted(int)`, emitted when the user moves the slider, with the number of days from now;
+    `pin_wanted(str, bool)`, request to pin (True) or unpin the memory at a path; `open_wanted(str)`, request
+    to open the memory at a path.
     """
 
     days_wanted = Signal(int)
@@ -411,7 +416,10 @@ class ContextTab(PartTab):
         )
 
     def forget(self, title: str = "", sentence: str = "") -> None:
-        """Clear the view and show `title` and `sentence`, which state why there is no context."""
+        """Clear the view and show in its place why there is no context.
+
+        `title` and `sentence` state the reason; if they are empty, the user is asked to select a place.
+        """
         self.view = None
         self.message.clear()
         self.nothing.say(
@@ -422,9 +430,9 @@ class ContextTab(PartTab):
         self.turn_to(self.nothing)
 
     def show_view(self, view: ContextView, place: str, *, drafts: int = 0) -> None:
-        """Show the context of the workspace or project named `place`.
+        """Show the context `view`, which belongs to the workspace or project named `place`.
 
-        `drafts` is the number of unsaved texts that it includes.
+        `drafts`: the number of unsaved texts in the editor that the context includes.
         """
         self.view = view
         said = self.tr("{place}, as the agent sees it: about {tokens} tokens").format(
@@ -440,13 +448,13 @@ class ContextTab(PartTab):
         self._show_part()
 
     def show_since(self, since: Since | None, now: int) -> None:
-        """Show the changes since the last visit; None hides them."""
+        """Show how the context has changed since the user last viewed it; None hides this. `now`: UTC ms."""
         said = since_words(since, now)
         self.since.say(said)
         self.since.setVisible(bool(said))
 
     def say_error(self, error: UserError) -> None:
-        """Show an error above the view."""
+        """Show an error above the view; the view stays."""
         self.message.say_error(error)
 
     @property
@@ -457,7 +465,7 @@ class ContextTab(PartTab):
         return parts[index] if 0 <= index < len(parts) else None
 
     def select(self, path: str) -> None:
-        """Select the entry of this memory, if it has one, and scroll to its text."""
+        """Select the entry of the memory at `path`, if it has one; the text scrolls to it."""
         row = next((row for row, entry in enumerate(self.list.values) if entry.path == path), None)
         if row is not None:
             self.list.setCurrentIndex(self.list.rows.index(row, 0))
@@ -561,10 +569,11 @@ class _Gathered(Struct, frozen=True):
 
 
 class _ContextSeen(Struct):
-    """The context of the last visit, shared by the jobs of this visit.
+    """The context that the user saw at the last visit, shared by all jobs of this visit.
 
-    The first job reads the stored context and keeps it here, because each job then overwrites it with the
-    present one, and a second job can be requested before the first has finished.
+    A visit is the time in which one context is selected. Each job replaces the stored context by the present
+    one, so only the first job of a visit reads it, and keeps it here. A second job can be submitted before
+    the first has ended.
     """
 
     is_known: bool = False
@@ -572,16 +581,15 @@ class _ContextSeen(Struct):
 
 
 class ContextControl(QObject):
-    """Controller of the Context tab: gathers facts about the home and assembles them to a context.
+    """The controller of the Context tab: gathers the facts about a home and assembles the context from them.
 
-    Facts are gathered when the tab is visible and something has changed. They are cached: after typing, a pin
-    or a move of the slider the context is only assembled again, which takes less than a frame. Unsaved texts
-    of the editor are treated as saved. After each gathering the context is stored, without unsaved texts and
-    for the present time, so that the next visit can show the changes.
+    Facts are gathered in a job when the tab is visible and something has changed. They are cached: after
+    typing, a pin or a move of the slider, the context is only assembled again, which takes less than a frame.
+    Unsaved texts of the editor are treated as if they were saved. After each gathering, the engine stores the
+    context of the present time without unsaved texts, so that the next visit can show what has changed.
 
-    Signal: `open_wanted(str)`, request to show this memory path in the editor. Threading: GUI thread;
-    gathering is a job on a lane of its own, which starts when the tab is first shown. Failure: shown in the
-    tab.
+    Signal: `open_wanted(str)`, request to show the memory at this path in the editor. Threading: GUI thread;
+    gathering runs on its own lane, which starts when the tab is first shown. Failure: shown in the tab.
     """
 
     open_wanted = Signal(str)
@@ -594,7 +602,10 @@ class ContextControl(QObject):
         edits: Edits,
         stale: Callable[[str], tuple[LintFinding, ...]],
     ) -> None:
-        """Connect the tab; `stale` returns the findings about outdated statements in the memory at a path."""
+        """Connect the controller to the tab.
+
+        `stale` returns, for a memory path, the findings about statements that are no longer true.
+        """
         super().__init__(tab)
         self.tab = tab
         self._stale_at = stale
@@ -623,13 +634,13 @@ class ContextControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab shows the current context and nothing is being read."""
+        """Whether the tab shows the current context, so that no job is needed or running."""
         return not self._stale and not self.busy
 
     def set_session(self, session: HomeSession | None, update: TreeUpdate | None = None) -> None:
-        """Show the context of another home; None shows none.
+        """Show the context of this home; None shows none.
 
-        `update` is the home's memory tree if it is already known.
+        `update`: the memory trees of the home; None if they are not known yet.
         """
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_tree)
@@ -724,12 +735,12 @@ class ContextControl(QObject):
 
     @Slot()
     def mark_again(self) -> None:
-        """Assemble the context again after the findings about outdated memories have changed."""
+        """Assemble the context again, because the findings about outdated statements have changed."""
         if self.tab.isVisible():
             self._put_together()
 
     def _put_together(self) -> None:
-        """Assemble the context from the cached facts and show it."""
+        """Assemble the context from the gathered facts and unsaved texts, and show it."""
         facts = self._facts
         if facts is None or self._update is None or facts.context != self._update.context:
             return
@@ -740,14 +751,14 @@ class ContextControl(QObject):
         self.tab.show_since(self._since(view, shown_now=not days and not drafts), self._now)
 
     def _since(self, view: ContextView, *, shown_now: bool) -> Since | None:
-        """Return the changes since the last visit; None unless `shown_now`.
+        """Return how the context has changed since the last visit; None if there was no earlier visit.
 
-        `shown_now`: the view is that of the present time, without unsaved texts.
+        Also None if not `shown_now`: if `view` is for a later day or includes unsaved texts.
         """
         return since(self._seen.glance, view) if shown_now else None
 
     def _drafts(self, facts: ContextFacts) -> dict[str, str]:
-        """Return the unsaved texts of this home's memories by memory path."""
+        """Return the unsaved texts of the memories in `facts`, by memory path."""
         if self._session is None:
             return {}
         home = self._session.info.id
@@ -760,7 +771,7 @@ class ContextControl(QObject):
 
     @property
     def _place(self) -> str:
-        """The name of the selected workspace or, without one, of the project or else the home."""
+        """The name of the selected workspace; without one, that of the project, else of the home."""
         session, update = self._session, self._update
         if session is None or update is None:
             return ""
@@ -775,9 +786,9 @@ class ContextControl(QObject):
 
     @Slot(str, bool)
     def _on_pin(self, path: str, pinned: bool) -> None:
-        """Pin or unpin a memory.
+        """Pin or unpin the memory at `path`.
 
-        The tab shows this after the sidecar has been read again.
+        The tab shows the change once the watcher has reported it.
         """
         if self._session is not None and self._update is not None:
             self._edits.pin(self._session, self._update.context, [path], pinned)

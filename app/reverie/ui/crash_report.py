@@ -1,4 +1,4 @@
-"""The handling of unexpected errors: they are logged, and shown once per distinct traceback.
+"""Reports of unexpected errors: each is logged, and each distinct one is shown once in a dialog.
 
 Threading: the hooks are called on any thread; the dialog is shown on the GUI thread. Failure: none.
 """
@@ -59,7 +59,10 @@ _SAYING = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*)(?::.*)?$", re.DOTALL)
 
 
 class _PlacesOnly(logging.Formatter):
-    """A log formatter that writes only the source lines and the types of errors, not their messages."""
+    """A log formatter that writes only the types and source lines of errors.
+
+    It leaves out their messages, because these may quote memories.
+    """
 
     def formatException(
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -68,7 +71,7 @@ class _PlacesOnly(logging.Formatter):
 
 
 class RecentRecords(logging.Handler):
-    """A log handler that keeps the last records for the button that copies the details."""
+    """A log handler that keeps the last records, for the details of a crash report."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -87,13 +90,12 @@ class RecentRecords(logging.Handler):
 
 
 class CrashReporter(QObject):
-    """The dialog for unexpected errors, shown at most once per distinct traceback; they are always logged.
+    """Logs every unexpected error, and shows a dialog for the first one with each traceback.
 
-    Install it once the application exists. The hook can run on any thread and in the middle of a paint, so it
-    only records the error and posts it to this object on the GUI thread. The details that can be copied
-    contain the source lines and types of errors and the last log records, but neither error messages (which
-    may quote a memory) nor secrets. An error that comes from the engine is identified by the engine's
-    traceback (`trace`).
+    Create it once the application exists. The hook can run on any thread and in the middle of a paint, so it
+    only records the error; the dialog is shown later on the GUI thread. The details that the user can copy
+    contain the types and source lines of errors and the last log records, but neither error messages (which
+    may quote a memory) nor secrets. For an error from the engine, the engine's traceback is used (`trace`).
     """
 
     _posted = Signal()
@@ -125,7 +127,10 @@ class CrashReporter(QObject):
         qInstallMessageHandler(None)
 
     def hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Log and post an uncaught error. It is called on any thread and never raises."""
+        """Log an uncaught error and cause its dialog to be shown.
+
+        This is called on any thread and never raises.
+        """
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
@@ -185,7 +190,10 @@ class CrashReporter(QObject):
 
 
 def diagnostics(text: str, records: RecentRecords) -> str:
-    """Return the details that may be copied and sent, without error messages and secrets."""
+    """Return the details of an error that the user can copy and send.
+
+    `text` is its traceback without messages; the last log records are added, and secrets are removed.
+    """
     from reverie.text.redact import redact  # late: needed only after an error
 
     about = f"Reverie {__version__}, Python {platform.python_version()}, Qt {qVersion()}, {sys.platform}"

@@ -1,9 +1,9 @@
-"""The dialogs of the window: questions, the shortcut sheet, and the consent to send memories.
+"""The dialogs of the window: questions, the sheet of shortcuts, and the consent to send memories.
 
 Each question is a function, or the method `ask` of a class, that shows a dialog and returns the user's
 answer.
 
-Threading: GUI thread; a question blocks its caller and runs an event loop of its own meanwhile.
+Threading: GUI thread. A question blocks its caller until the user answers; meanwhile an event loop runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MOST_NAMES = 8
 
 
 def ask_home(parent: QWidget) -> Path | None:
-    """Ask for the directory of a home; return None if cancelled."""
+    """Ask for the directory of a home; return None if the user cancels."""
     title = QCoreApplication.translate("dialogs", "Open an agent's home")
     dialog = QFileDialog(parent, title, str(Path.home()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
@@ -57,7 +57,10 @@ def ask_home(parent: QWidget) -> Path | None:
 
 
 def ask_unsaved(parent: QWidget, names: Sequence[str]) -> UnsavedAnswer:
-    """Ask whether to save or discard the unsaved text of the files `names`, or not to close the window."""
+    """Ask whether to save or discard the unsaved text of the files `names`, or to cancel closing.
+
+    Returns `save`, `discard` or `cancel`.
+    """
     shown = [visible(name) for name in names[:_MOST_NAMES]]
     if len(names) > _MOST_NAMES:
         shown.append("…")
@@ -105,9 +108,9 @@ def ask_discard_note(parent: QWidget) -> bool:
 
 
 def ask_adoption(parent: QWidget | None, root: Path, before: Path) -> bool:
-    """Ask whether the home at `root` was at `before` earlier; return True if so.
+    """Ask whether the home at `root` is the one that was at `before` earlier; return True if it is.
 
-    The home then gets the history of the one at `before`.
+    The home then keeps the history of the one at `before`.
     """
     moved = tr("{before} no longer exists, and {root} may be the same home.")
     box = message_box(
@@ -146,7 +149,7 @@ def ask_write_anyway(parent: QWidget | None, evidence: str) -> bool:
 
 
 class ShortcutSheet(QDialog):
-    """The sheet of all shortcuts: first those of the window's actions, by menu, then those of a review."""
+    """A dialog with all shortcuts: those of the window's actions by menu, then those for reviews."""
 
     def __init__(
         self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]], parent: QWidget | None = None
@@ -259,7 +262,10 @@ def is_model_name(name: str) -> bool:
 
 
 class ModelDialog(QDialog):
-    """A dialog for a model's name. The `known` models are offered, the first is the default."""
+    """A dialog in which the user enters the name of a model, or chooses one of the names in `known`.
+
+    The first of these is the default.
+    """
 
     def __init__(self, known: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -300,7 +306,10 @@ class ModelDialog(QDialog):
 
     @classmethod
     def ask(cls, parent: QWidget, known: Sequence[str]) -> str | None:
-        """Ask for a model; return None if cancelled."""
+        """Ask for the name of a model; return None if the user cancels.
+
+        `known`: the names to offer; the first is the default.
+        """
         dialog = cls(known, parent)
         try:
             return dialog.model if dialog.exec() == QDialog.DialogCode.Accepted else None

@@ -1,7 +1,6 @@
-"""Messages for when no window can be shown.
+"""Error messages for the case that no window can be shown.
 
-This module does not use Qt, so that a command can print the messages before Qt is loaded or anything is
-started. Pure.
+This module does not use Qt, so that a command can print them before it loads Qt or starts anything. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +23,10 @@ def display_problem(environment: Mapping[str, str], platform: str) -> str:
 
 
 def unreachable_display(messages: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return a sentence on why Qt could not start, taken from its own `messages`, with the next step."""
+    """Return a sentence on why Qt could not show a window, with the next step.
+
+    `messages` are the messages that Qt itself has printed.
+    """
     text = "\n".join(messages)
     if "could not connect to display" in text or "Failed to create wl_display" in text:
         name = environment.get("WAYLAND_DISPLAY") or environment.get("DISPLAY") or ""

@@ -1,13 +1,13 @@
 """Text for display: translation, safe display of untrusted text, ages and times, and shared labels.
 
-Functions and tables translate with `tr` and the similar functions below; widgets use `QObject.tr`, whose
-context is their class. `packaging/translations.py` finds the texts by the names of these functions. A text
-with a count is written in both its forms, singular and plural, so English needs no translation file; other
+Functions and tables use `tr` and similar functions below for translation; widgets use `QObject.tr`, whose
+context is their class. `packaging/translations.py` finds the texts in the source by the names of these
+functions. A text with a count is written in singular and plural, so English needs no translation file; other
 languages translate the plural text with Qt's plural forms. This module uses no widget and no clock.
 
-A file name may contain control characters, line breaks or marks that reverse the reading direction, and could
-then look like the name of another file. Every name that a widget shows goes through `visible`, and everything
-that Qt could read as markup (tool tips) through `as_tooltip`.
+A file name may contain control characters, line breaks or marks that reverse the reading direction, and so
+could look like the name of another file. Every name that a widget shows goes through `visible`, and
+everything that Qt could read as markup (tool tips) through `as_tooltip`.
 
 Threading: any.
 """
@@ -36,19 +36,19 @@ def tr(text: str) -> str:
 
 
 def translatable(text: str) -> str:
-    """Mark a text in a table for translation; `translated` translates it when it is shown."""
+    """Return `text` unchanged, and mark it for translation; `translated` translates it when it is shown."""
     return str(QT_TRANSLATE_NOOP(_CONTEXT, text))
 
 
 def translated(text: str) -> str:
-    """Return a text marked by `translatable` in the language of the window."""
+    """Return the translation of a text that `translatable` has marked."""
     return QCoreApplication.translate(_CONTEXT, text)
 
 
 def counted(one: str, many: str, count: int) -> str:
-    """Return the text for `count` in the language of the window.
+    """Return the text for `count`, in the language of the window.
 
-    In English this is `one` for a count of 1 and otherwise `many`, whose `%n` is replaced by the count.
+    In English this is `one` for a count of 1, else `many`, in which `%n` is replaced by the count.
     """
     text = QCoreApplication.translate(_CONTEXT, many, None, count)
     if count >= 1000:
@@ -57,7 +57,7 @@ def counted(one: str, many: str, count: int) -> str:
 
 
 def said(text: str) -> str:
-    """Return a text from a lower layer, translated if it is a `Phrase`."""
+    """Return a text that comes from outside `ui`; it is translated if it is a `Phrase`."""
     if not isinstance(text, Phrase):
         return text
     values = {name: said(value) for name, value in text.values.items()}
@@ -109,23 +109,23 @@ def visible_lines(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """Return `text` cut to `most` characters."""
+    """Return `text` cut to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def lines_shortened(text: str) -> str:
-    r"""Return the beginning of `text` that a widget can show at once.
+    r"""Return the beginning of `text`, short enough for a widget to show it without delay.
 
-    The result has at most `MOST_LINES` lines, separated by `\n`, each cut after `LONGEST_LINE` characters.
+    It has at most `MOST_LINES` lines, separated by `\n`, each cut after `LONGEST_LINE` characters.
     """
     lines = text.split("\n", MOST_LINES)[:MOST_LINES]
     return "\n".join(shortened(line, LONGEST_LINE) for line in lines)
 
 
 def as_tooltip(*lines: str) -> str:
-    """Return plain lines as a tool tip that Qt does not take for markup and screen readers read unchanged.
+    """Return the lines as a tool tip that is shown as plain text, not as markup.
 
-    The lines are wrapped here, because Qt wraps only markup.
+    Screen readers read it unchanged. Long lines are wrapped here, because Qt wraps only markup.
     """
     shown = [
         textwrap.fill(each, _TIP_CHARS, break_on_hyphens=False)
@@ -178,14 +178,14 @@ _STEPS: tuple[tuple[int, Unit, int], ...] = (
 
 
 class Ago(Struct, frozen=True):
-    """A rounded-down age. `count` is 0 for `now` and `future`."""
+    """An age in one unit, rounded down. `count` is 0 for the units `now` and `future`."""
 
     unit: Unit
     count: int = 0
 
 
 def relative_time(now_ms: int, then_ms: int) -> Ago:
-    """Return the age of `then_ms` at `now_ms`. Up to a minute in the future counts as now."""
+    """Return how long before `now_ms` the time `then_ms` was; up to a minute in the future counts as now."""
     age = now_ms - then_ms
     if age < -MINUTE_MS:
         return Ago("future")
@@ -211,7 +211,7 @@ def changes(count: int) -> str:
 
 
 def things(count: int) -> str:
-    """Return the text for a number of rows of the tree, such as files and folders together."""
+    """Return a text such as "3 items" for a number of rows of the tree, which may be files and folders."""
     return counted("1 item", "%n items", count)
 
 
@@ -220,14 +220,14 @@ def notes(count: int) -> str:
 
 
 def uses(by_agent: int, own: int = 0) -> str:
-    """Return the number of times that a memory was used, in words; `own` of them by the user and Reverie."""
+    """Return words for how often a memory was used: by the agent, and by the user and Reverie (`own`)."""
     if not own:
         return counted("used once", "used %n times", by_agent)
     return tr("used: agent {agent}×, you and Reverie {own}×").format(agent=by_agent, own=own)
 
 
 def age(now_ms: int, then_ms: int) -> str:
-    """Return the age of `then_ms` at `now_ms` (UTC) like `3 h ago`."""
+    """Return how long before `now_ms` the time `then_ms` was, as text like `3 h ago`; both in UTC ms."""
     ago = relative_time(now_ms, then_ms)
     words = {
         "now": tr("just now"),
@@ -243,7 +243,7 @@ def age(now_ms: int, then_ms: int) -> str:
 
 
 def short_age(now_ms: int, then_ms: int) -> str:
-    """Return the age of `then_ms` at `now_ms` (UTC) like `3 h`, for a narrow column."""
+    """Return how long before `now_ms` the time `then_ms` was, as short text like `3 h`; both in UTC ms."""
     ago = relative_time(now_ms, then_ms)
     words = {
         "now": tr("now"),
@@ -259,7 +259,7 @@ def short_age(now_ms: int, then_ms: int) -> str:
 
 
 def when(then_ms: int) -> str:
-    """Return the exact local time, for tool tips and lists."""
+    """Return a time, given in UTC ms, as exact local time, for tool tips and lists."""
     return exact_time(then_ms) or tr("an unknown time")
 
 
@@ -306,7 +306,7 @@ def engine(name: str) -> str:
 
 
 def key_source(source: str) -> str:
-    """Return in words the source of a provider's key."""
+    """Return words for where the key of a model service is stored, or for why there is no key."""
     return {
         "environment": tr("from the environment"),
         "keyring": tr("in the keyring"),
@@ -318,12 +318,12 @@ def key_source(source: str) -> str:
 
 
 def probe_state(state: str) -> str:
-    """Return in words the result of a step of a connection test; empty for an unknown state."""
+    """Return a word for the result of one step of a connection test; "" for an unknown state."""
     return {"pass": tr("works"), "fail": tr("fails"), "skip": tr("not tried")}.get(state, "")
 
 
 def amount(count: int) -> str:
-    """Return a number like `850`, `12.3k`, `1.2M`."""
+    """Return a number as short text, such as `850`, `12.3k` or `1.2M`."""
     if count < 1000:
         return str(count)
     number, unit = (count / 1e6, "M") if count >= 999_950 else (count / 1e3, "k")
@@ -331,7 +331,7 @@ def amount(count: int) -> str:
 
 
 def tokens(count: int) -> str:
-    """Return a count like `850 tokens`, `12.3k tokens`."""
+    """Return a number of tokens as short text, such as `850 tokens` or `12.3k tokens`."""
     if count < 1000:
         return counted(tr("1 token"), "%n tokens", count)
     return tr("{amount} tokens").format(amount=amount(count))
@@ -350,12 +350,15 @@ def money(usd: float | None) -> str:
 
 
 def pinned_for_reverie() -> str:
-    """Return a sentence about the effect of a pin if the agent does not support pins."""
+    """Return a sentence about what a pin does if the agent itself does not support pins."""
     return tr("pinned: no consolidation deletes or renames this memory; the agent itself does not use pins")
 
 
 def loaded_next_words(change: LoadedNext) -> tuple[str, ...]:
-    """Return lines about the files that a new session loads differently after a change; empty for none."""
+    """Return lines about the files that a new session of the agent loads differently because of a save.
+
+    Empty if there are none.
+    """
     if not change:
         return ()
     return (tr("Loaded next: {names}").format(names=visible(signed_names(change))),)

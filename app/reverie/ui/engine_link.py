@@ -1,8 +1,8 @@
-"""The window's connection to the engine: connects on demand and turns the engine's events into signals.
+"""The window's connection to an engine: connects when needed and turns the engine's events into signals.
 
 Normally the window uses the engine of its profile and environment, which is another process, and one engine
-on each remote machine whose homes it shows. If no process may be started (for a screenshot of the
-documentation, a fixed clock, or tests), an engine in this process is used over the same wire protocol.
+on each other machine whose homes it shows. If no process may be started (for a screenshot, a fixed clock, or
+tests), it creates an engine in this process and uses the same messages.
 
 Threading: signals are emitted in the thread of this object; the client is used in jobs. Failure: see
 `engine.client`.
@@ -33,9 +33,9 @@ log = logging.getLogger("reverie.engine")
 class EngineLink(QObject):
     """The connection of a window to one engine.
 
-    Signals: `heard(Event)`, emitted for an event of any home; `lost(UserError)`, emitted when the remote
-    machine cannot be reached; `replaced()`, emitted when another engine is connected after the previous one
-    died or was unreachable.
+    Signals: `heard(Event)`, emitted for each event of any home; `lost(UserError)`, emitted when the other
+    machine cannot be reached; `replaced()`, emitted when the connection was lost and an engine is connected
+    again, so that requests have to be repeated.
     """
 
     heard = Signal(object)
@@ -55,8 +55,9 @@ class EngineLink(QObject):
     ) -> None:
         """Create the link without connecting.
 
-        `own_process`: whether the engine is a process of its own; `starting`: this engine, if it was started
-        already; `machine`: the remote machine on which the engine runs, None for this machine.
+        `own_process`: the engine is a process of its own, not part of this one. `starting`: this engine, if
+        it is being started already. `machine`: the other machine on which the engine runs; None for this
+        machine.
         """
         super().__init__(parent)
         self._starting = starting
@@ -103,9 +104,10 @@ class EngineLink(QObject):
         return connect(self._profile, starting=starting)
 
     def _post(self, event: Event | UserError | None) -> None:
-        """Pass an event to the thread of this object.
+        """Emit the signal for an event, on the thread of this object.
 
-        An error means that the engine cannot be reached; None means that another engine is connected now.
+        An error as `event` means that the engine cannot be reached (`lost`); None means that an engine is
+        connected again (`replaced`).
         """
         if not self._closed:
             try:

@@ -1,9 +1,9 @@
 """The Failures tab: lessons, anti-patterns and crashes of the agent, with details and actions.
 
-Lessons that the next attempt gets are marked. `FailuresTab` shows the data and emits requests as signals;
-`FailuresControl` reads the data and saves resolutions.
+A lesson is what a failed iteration taught; the ones that the next attempt gets are marked. `FailuresTab`
+shows the data and emits requests as signals; `FailuresControl` reads the data and saves resolutions.
 
-Threading: GUI thread; reading runs on a lane of its own. Failure: shown in the tab or dialog.
+Threading: GUI thread; reading runs on its own lane. Failure: shown in the tab or dialog.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _STATES: dict[LessonState, str] = {
 
 
 class FailureRow(Struct, frozen=True):
-    """One row of a part."""
+    """One row of a part of the tab."""
 
     key: str
     look: TwoLines
@@ -70,12 +70,12 @@ class FailureRow(Struct, frozen=True):
 
     @property
     def spoken(self) -> str:
-        """The text of the row for screen readers."""
+        """The text that a screen reader reads for the row."""
         return ", ".join(text for text in (self.look.title, self.look.right, self.look.below) if text)
 
 
 def headline(view: FailuresView) -> str:
-    """Return in words the number of lessons that the next attempt gets."""
+    """Return a text with the number of lessons that the next attempt gets."""
     if not view.lessons:
         return tr("Nothing has failed here")
     if not view.injected:
@@ -84,9 +84,9 @@ def headline(view: FailuresView) -> str:
 
 
 def state(view: FailuresView) -> str:
-    """Return sentences about the state of recording.
+    """Return sentences about whether failures are recorded and their lessons sent to the next attempt.
 
-    They cover the switch in the environment, the store's own settings and unreadable records.
+    They name the switch in the environment, the settings of the store, and records that cannot be read.
     """
     said = [
         tr(
@@ -106,7 +106,7 @@ def state(view: FailuresView) -> str:
 
 
 def part_title(key: PartKey, view: FailuresView) -> str:
-    """Return the title of a part with its number of records."""
+    """Return the title of a part of the tab, with its number of records."""
     titles: dict[PartKey, tuple[str, int]] = {
         "lessons": (tr("Lessons"), len(view.lessons)),
         "avoid": (tr("Anti-patterns"), len(view.anti_patterns)),
@@ -117,7 +117,10 @@ def part_title(key: PartKey, view: FailuresView) -> str:
 
 
 def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[FailureRow, ...]:
-    """Return the rows of one part of the view; `now` is in milliseconds."""
+    """Return the rows of one part.
+
+    `goal`: the goal that the user has typed, which decides which warnings match. `now`: UTC ms.
+    """
     if key == "lessons":
         return tuple(_lesson_rows(view, goal, now))
     if key == "avoid":
@@ -191,30 +194,34 @@ def _crash_row(group: CrashGroup, view: FailuresView, now: int) -> FailureRow:
 
 
 def lesson_key(view: LessonView) -> str:
-    """Return the key of a lesson's row."""
+    """Return the key by which the row of a lesson is found again."""
     return f"{view.rel}:{view.lesson.index}"
 
 
 def crash_key(group: CrashGroup) -> str:
-    """Return the key of the row of a group of crashes."""
+    """Return the key by which the row of a group of crashes is found again."""
     return f"crash {group.fingerprint or group.newest.path.name}"
 
 
 def crash_name(crash: Crash) -> str:
-    """Return the name to show for a crash.
+    """Return the displayed name of a crash.
 
-    It is the error class, else the kind of friction (the agent's word for an obstacle), else a placeholder.
+    It is the class of the error, else the kind of friction (the agent's word for an obstacle), else a
+    placeholder.
     """
     return _short(crash.error_class) or _short(crash.friction) or tr("crash without an error class")
 
 
 def seen(count: int) -> str:
-    """Return in words how often a failure was seen."""
+    """Return words for how often a failure occurred, such as "seen 3 times"."""
     return counted("seen once", "seen %n times", count)
 
 
 def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
-    """Return all details of a row's subject as text."""
+    """Return the details of the record that a row shows, as text.
+
+    For the row of the block, return the block of text that the next attempt gets, for the goal `goal`.
+    """
     what = row.what
     if what is None:
         return visible_lines(view.block(goal)).strip("\n") or tr("Nothing is sent.")
@@ -226,7 +233,7 @@ def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
 
 
 def records(found: Iterable[dict[str, Any]]) -> str:
-    """Return the records of anti-patterns in words, one below the other."""
+    """Return the stored records of anti-patterns as readable text, one below the other."""
     return visible_lines(patterns_in_words(found))
 
 
@@ -300,7 +307,7 @@ def _short(text: str) -> str:
 
 
 class RowModel(LineModel):
-    """The rows of one part."""
+    """The Qt model of the rows of one part."""
 
     def look(self, value: FailureRow) -> TwoLines:
         return value.look
@@ -315,7 +322,8 @@ class RowModel(LineModel):
 class RowList(LineList):
     """The list of the rows of one part.
 
-    Signals: `picked(FailureRow | None)` on a change of the selection, `opened(FailureRow)` on activation.
+    Signals: `picked(FailureRow | None)`, emitted when the selection changes; `opened(FailureRow)`, emitted
+    when the user presses Enter on a row or double-clicks it.
     """
 
     def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
@@ -330,11 +338,11 @@ class RowList(LineList):
 
     @property
     def shown(self) -> tuple[FailureRow, ...]:
-        """All rows in order."""
+        """All rows of the list, in their order."""
         return self.values
 
     def show_rows(self, found: Sequence[FailureRow]) -> None:
-        """Show the rows; keep the selected row if it is still among them, otherwise select the first."""
+        """Show these rows; select the row that was selected, if it is among them, otherwise the first."""
         self.set_values((row.key, row) for row in found)
         if not self.currentIndex().isValid() and found:
             self.setCurrentIndex(self.rows.index(0, 0))
@@ -354,11 +362,11 @@ _SHOWN_PROBLEMS = 20
 
 
 class FailuresTab(PartTab):
-    """The view of the failures: parts, rows and details.
+    """The view of the failures: a tab for each part, with its rows and their details.
 
-    Signals: `resolve_wanted(LessonView)`, request to edit the resolution of an error;
-    `open_wanted(str)`, request to open a file below the memory root; `transcript_wanted(str)`, request to
-    open the transcript of the source with this id.
+    Signals: `resolve_wanted(LessonView)`, request to edit the resolution of an error; `open_wanted(str)`,
+    request to open the file at this path below the memory root; `transcript_wanted(str)`, request to open the
+    transcript of the source with this id.
     """
 
     resolve_wanted = Signal(object)
@@ -431,14 +439,14 @@ class FailuresTab(PartTab):
         self.copy.clicked.connect(self._on_copy)
 
     def forget(self) -> None:
-        """Clear the view."""
+        """Clear the view, because no home with failures is shown."""
         self.view = None
         self.message.clear()
         self.goal.clear()
         self.turn_to(self.blank)
 
     def show_view(self, view: FailuresView, now: int) -> None:
-        """Show the failures and keep the selection; `now` is in milliseconds."""
+        """Show the failures in `view`; the selection stays. `now`: UTC ms."""
         self.view, self._now = view, now
         self.title.say(headline(view))
         self.state.say(state(view))
@@ -461,7 +469,7 @@ class FailuresTab(PartTab):
         return PARTS[max(0, self.bar.currentIndex())]
 
     def show_row(self, part: PartKey, key: str) -> None:
-        """Show the part and select the row with this key."""
+        """Show a part and select the row with this key in it."""
         self.bar.setCurrentIndex(PARTS.index(part))
         self.list.pick(key)
 
@@ -509,7 +517,10 @@ class FailuresTab(PartTab):
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
-        """Return (part, key) of the row of a lesson's crash, or of a crash's newest lesson; None for none."""
+        """Return the (part, key) of the related row: a lesson's crash, or the newest lesson of a crash.
+
+        None if there is no such row.
+        """
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):
             crash = view.crash_of(what.lesson)
@@ -521,7 +532,7 @@ class FailuresTab(PartTab):
 
     @Slot(object)
     def _on_opened(self, row: FailureRow) -> None:
-        """Carry out the main action for a row: edit a lesson's resolution, or open another record's file."""
+        """Edit the resolution if the row is a lesson; otherwise open the file of its record."""
         if isinstance(row.what, LessonView):
             self.resolve_wanted.emit(row.what)
         elif row.what is not None:
@@ -568,10 +579,10 @@ _SIDE_BY_SIDE = 560
 
 
 class _Dialog(QDialog):
-    """Base class of the dialogs before a change, with the text before and after it.
+    """The base class of the dialogs that show a text before and after a change, before it is made.
 
-    The texts are side by side, in a narrow dialog one above the other. `asked` is the input widget above
-    them. Accepting only emits a signal; the controller makes the change.
+    The two texts are side by side, or one above the other in a narrow dialog. `asked` is the input widget
+    above them. Accepting the dialog only emits a signal; the controller makes the change.
     """
 
     def __init__(self, icons: Icons, parent: QWidget | None, asked: QWidget | None = None) -> None:
@@ -608,9 +619,11 @@ class _Dialog(QDialog):
 
 
 class ResolutionDialog(_Dialog):
-    """A dialog for the resolution of an error; it shows the block for the next attempt before and after.
+    """A dialog in which the user writes down how an error was resolved.
 
-    Signal: `wanted(LessonView, str)`, request to save this resolution.
+    It shows the block of text that the next attempt gets, before and after the change.
+
+    Signal: `wanted(LessonView, str)`, request to save this resolution of the lesson's error.
     """
 
     wanted = Signal(object, str)
@@ -667,14 +680,14 @@ def _block(block: str) -> str:
 
 
 class FailuresControl(QObject):
-    """Controller of the Failures tab: reads the failures and saves resolutions.
+    """The controller of the Failures tab: reads the failures and saves resolutions.
 
-    It reads when the tab is shown, and when something changes while it is visible. Its changes are edits by
-    the user like any other; they are shown after the watcher has seen them.
+    It reads when the tab is shown, and when something changes while it is visible. Resolutions are saved as
+    edits by the user, which can be undone; the tab shows them after the watcher has reported them.
 
-    Signals: `open_wanted(str)`, request to show this memory path in the editor; `changed()`, emitted when the
-    set of changes that can be undone has changed. Threading: GUI thread; reading is a job on a lane of its
-    own, which starts when the tab is first shown. Failure: shown in the tab, or in the dialog of the change.
+    Signals: `open_wanted(str)`, request to show the memory at this path in the editor; `changed()`, emitted
+    when the set of changes that can be undone has changed. Threading: GUI thread; reading runs on its own
+    lane, which starts when the tab is first shown. Failure: shown in the tab, or in the dialog of the change.
     """
 
     open_wanted = Signal(str)
@@ -699,11 +712,11 @@ class FailuresControl(QObject):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the tab shows the current failures and nothing is being read."""
+        """Whether the tab shows the current failures, so that no job is needed or running."""
         return not self._stale and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Show the failures of another home; None shows none."""
+        """Show the failures of this home; None shows none."""
         if self._session is not None:
             self._session.tree_changed.disconnect(self._on_changed)
             self._session.outside_changed.disconnect(self._on_changed)
@@ -734,9 +747,9 @@ class FailuresControl(QObject):
 
     @Slot()
     def _look(self) -> None:
-        """Read the failures and show them.
+        """Read the failures in a job and show them.
 
-        They are read even if no file has changed, because the time decides which lessons are sent.
+        This is done even if no file has changed, because the lessons that are sent depend on the time.
         """
         session = self._session
         if session is None:

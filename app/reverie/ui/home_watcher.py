@@ -1,4 +1,4 @@
-"""The watcher of a home, and the poll for the lease of another run.
+"""The start of a home's watcher, and the polling for a run of another process.
 
 Threading: GUI thread; requests to the engine run as jobs. Failure: emitted as `failed`.
 """
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 class HomeWatcher(QObject):
-    """The controller of the watcher of one home, which runs in the engine.
+    """Starts the watcher of one home, which runs in the engine.
 
-    Does nothing unless `enabled`. A job on the scan lane starts the watcher after the first content is shown.
-    If that fails, the next call retries.
+    It does nothing if not `enabled`. The watcher is started by a job on the scan lane, after the first
+    content is shown. If that fails, the next call of `start` tries again.
 
-    Signals:
-        started(WatchState): The watcher runs.
-        failed(UserError): The watcher could not be started.
+    Signals: started(WatchState): The watcher runs. failed(UserError): The watcher could not be started.
     """
 
     started = Signal(object)
@@ -45,7 +43,10 @@ class HomeWatcher(QObject):
         self.is_started = False
 
     def start(self, context: ScopeContext | None) -> None:
-        """Watch the home and the files of `context`; None: the home alone."""
+        """Start the watcher for the home and the files of `context`, unless it runs or is being started.
+
+        `context` None: for the files of the home alone.
+        """
         if self._starting or self.is_started or not self._enabled:
             return
         self._starting = True
@@ -65,12 +66,12 @@ class HomeWatcher(QObject):
         self._lane.submit("start watching", ask(workbench.watch_for, context), done=done, failed=failed)
 
     def lost(self) -> None:
-        """Record that the watcher ended with its engine, so that `start` starts one in the next engine."""
+        """Note that the watcher has ended together with its engine, so that `start` starts it again."""
         self._engines += 1
         self._starting = self.is_started = False
 
     def rescan(self, reason: str) -> None:
-        """Make the watcher compare all files with the disk, for `reason`."""
+        """Make the watcher compare all files with the disk; `reason` is for the log."""
         workbench = self._workbench
 
         self._lane.submit(
@@ -85,14 +86,13 @@ LEASE_POLL_MS = 2000
 
 
 class LeasePoll(QObject):
-    """A poll for the lease of another run, every two seconds while one holds it.
+    """Asks every two seconds, while a consolidation runs, whether it still runs.
 
-    A poll is necessary because leases lie outside the home and change without a file event. It pauses while
-    the scan lane is busy.
+    This is necessary because the lease of a run is a file outside the home, which is not watched. Nothing is
+    asked while the scan lane is busy.
 
-    Signals:
-        status_read(StatusView): The lease was read: the status of `follow`, with the run that is active now.
-        failed(UserError): The lease could not be read.
+    Signals: status_read(StatusView): The status passed to `follow`, with the run that is active now.
+    failed(UserError): The lease could not be read.
     """
 
     status_read = Signal(object)
@@ -106,9 +106,9 @@ class LeasePoll(QObject):
         self._timer = repeating(self, LEASE_POLL_MS, self._ask)
 
     def follow(self, context: ScopeContext | None, status: StatusView) -> None:
-        """Poll for this context and status as long as `status` has an active run.
+        """Poll as long as `status` has a running consolidation; replaces the previous status.
 
-        `context` is None if the status belongs to no context.
+        `context` is the context of the status; None if there is none, then nothing is asked.
         """
         self._about = (context, status) if context is not None else None
         if status.running is not None:

@@ -34,8 +34,8 @@ _MOST_PIXMAPS = 512
 class Icons:
     """All icons of the window. One instance per process is enough; create it before any widget is shown.
 
-    Icons are SVG drawings whose `currentColor` is replaced by a colour of the palette when they are painted,
-    so that an icon fits each palette, even if it changes, and each state of its control.
+    Icons are SVG drawings in which `currentColor` is replaced by a colour of the palette when they are
+    painted. So an icon fits every palette, even after a change, and shows whether its control is enabled.
     """
 
     def __init__(self) -> None:
@@ -43,17 +43,17 @@ class Icons:
         self._pixmaps: dict[tuple[str, int, int, float], QPixmap] = {}
 
     def icon(self, name: str, color: QColor | None = None) -> QIcon:
-        """Return an icon in `color`, or in the palette's colour for None; it is dimmed while disabled."""
+        """Return an icon in `color`; None: in the palette's colour for icons. It is paler while disabled."""
         return QIcon(_IconEngine(self, name, color))
 
     def sign(self, name: str, color: QColor, palette: QPalette) -> QIcon:
-        """Return an icon for a row of a list, in `color`."""
+        """Return an icon in `color` for a row of a list; `palette` is not used."""
         return self.icon(name, color)
 
     def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
-        """Return the drawing as a square of `size` logical pixels.
+        """Return the icon `name` as a square picture of `size` logical pixels.
 
-        `ratio`: the device pixels of one logical pixel.
+        `ratio`: the number of device pixels per logical pixel.
         """
         key = (name, size, color.rgba(), ratio)
         found = self._pixmaps.get(key)
@@ -77,7 +77,7 @@ class Icons:
 
 
 class _IconEngine(QIconEngine):
-    """An icon engine for one drawing, which is coloured when it is painted."""
+    """A Qt icon engine that draws one icon, and chooses its colour when it is painted."""
 
     def __init__(self, icons: Icons, name: str, color: QColor | None) -> None:
         super().__init__()

@@ -1,13 +1,14 @@
 """Jobs that the GUI thread does not wait for: they send requests to an engine and continue with the results.
 
-A job is a coroutine (`async def work(control)`), or a single `Request`. A `Lane` runs its jobs one after the
-other. Every job ends in exactly one of done, failed or cancelled, delivered on the GUI thread, even if the
-lane is stopped or the job is superseded. Results of superseded and stopped jobs are dropped.
+A job is a coroutine (`async def work(control)`), a single `Request`, or a short function. A `Lane` runs its
+jobs one after the other. Every job ends in exactly one way, done, failed or cancelled, which is reported on
+the GUI thread, even if the lane is stopped or the job is superseded by another one. Results of superseded and
+stopped jobs are dropped.
 
-Threading: the methods of `Lane` are for the GUI thread. A job runs on the thread of its lane, a QThread. The
-writer and the consolidator have a thread each. All other lanes share one thread, the link, because a job that
-waits for a result does not block its thread. Only methods of QObjects are connected to signals (a lambda
-would run on the emitter's thread).
+Threading: call the methods of `Lane` on the GUI thread. A job runs on the thread of its lane, a QThread. The
+lanes `writer` and `consolidator` have a thread each. All other lanes share one thread, the link, because a
+job that waits for a result does not block its thread. Only methods of QObjects are connected to signals (a
+lambda would run on the emitter's thread).
 
 Failure: a `UserError` is passed to the job's `failed` handler, which shows it. Any other exception is a bug:
 it is passed to `sys.excepthook` on the GUI thread, and the job ends as failed, so that no view waits for
@@ -43,11 +44,11 @@ Failure = Callable[[UserError], None]
 
 
 class JobCancelled(Exception):
-    """Raised inside a job that has been cancelled."""
+    """Raised inside a job after it has been cancelled, to end it."""
 
 
 class JobControl:
-    """The interface between a job and its lane. Thread-safe."""
+    """The means of a job to report progress, to be cancelled, and to send requests. Thread-safe."""
 
     def __init__(self, id_: int, stirred: Callable[[int], None]) -> None:
         self.cancel = threading.Event()
@@ -58,9 +59,9 @@ class JobControl:
         self._stop_asking: Callable[[], None] | None = None
 
     def report(self, value: Any) -> None:
-        """Report progress as a frozen value.
+        """Report progress: a frozen value for the `progress` handler of the job.
 
-        Values reported before the next `collect` cost one queued signal together.
+        All values that are reported before the GUI thread collects them are delivered by one signal.
         """
         with self._lock:
             self._values.append(value)
@@ -69,27 +70,27 @@ class JobControl:
             self._stirred(self._id)
 
     def collect(self) -> tuple[Any, ...]:
-        """Return the values reported since the last call; call this on the GUI thread."""
+        """Return the values that the job has reported since the last call. Call this on the GUI thread."""
         with self._lock:
             values, self._values = tuple(self._values), []
         return values
 
     def check(self) -> None:
-        """Raise `JobCancelled` if the job was cancelled."""
+        """Raise `JobCancelled` if the job has been cancelled."""
         if self.cancel.is_set():
             raise JobCancelled
 
     def stop(self) -> None:
-        """Cancel the job and the request that it waits for."""
+        """Cancel the job, and the request whose result it awaits."""
         self.cancel.set()
         stop_asking = self._stop_asking
         if stop_asking is not None:
             stop_asking()
 
     def ask(self, request: Request[Any], ended: Callable[[Any, BaseException | None], None]) -> None:
-        """Send a request of the job to an engine.
+        """Send a request of the job.
 
-        `ended` is called with the result and the error, one of which is None.
+        `ended` is called once with the result and None, or with None and the error.
         """
         self._stop_asking = request.post(ended)
         if self.cancel.is_set():
@@ -122,7 +123,7 @@ class _Outcome(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A handle to a job that has not ended yet, for cancelling it."""
+    """A job that was submitted, with its handlers; its submitter uses it to cancel the job."""
 
     id: int
     name: str
@@ -135,15 +136,15 @@ class Ticket(Struct, eq=False):
     started: float = field(default_factory=time.monotonic)
 
     def cancel(self) -> None:
-        """Ask the job to stop.
+        """Request the job to stop.
 
-        The job still ends in exactly one of done, failed or cancelled.
+        It still ends in exactly one way: done, failed or cancelled.
         """
         self.control.stop()
 
 
 class _Worker(QObject):
-    """The runner of a lane's jobs, in the lane's thread, one at a time."""
+    """Runs the jobs of one lane, one at a time, on the thread of the lane."""
 
     ended = Signal(object)
     stirred = Signal(object)
@@ -178,7 +179,10 @@ class _Worker(QObject):
 
     @Slot(object)
     def _go_on(self, answer: _Reply) -> None:
-        """Pass `answer` to the job and run it until it makes the next request or ends."""
+        """Continue the current job with the result of its last request, up to its next request or its end.
+
+        `answer` contains the result or the error. For a job that has not begun, both are None.
+        """
         job, coroutine = self._job, self._coroutine
         assert job is not None
         assert coroutine is not None
@@ -202,30 +206,29 @@ class _Worker(QObject):
         self._begin()
 
     def _answer(self, value: Any, error: BaseException | None) -> None:
-        """Pass an answer to the lane's thread; runs on the engine's reader thread.
+        """Continue the job with a result or an error, on the thread of the lane.
 
-        The lock ensures that a worker that is being deleted gets no answer.
+        This is called on the thread that reads the engine's connection. The lock ensures that nothing reaches
+        a worker that is being deleted.
         """
         with self._leaving:
             if not self._has_left:
                 self._resumed.emit(_Reply(value, error))
 
     def leave(self) -> None:
-        """Accept no more answers, and delete the worker.
-
-        Must be called on the GUI thread.
-        """
+        """Ignore all further results, and delete the worker. Call this on the GUI thread."""
         with self._leaving:
             self._has_left = True
         self.deleteLater()
 
 
 class Lane(QObject):
-    """A queue of jobs that run one after the other. With `own_thread`, it has a QThread of its own.
+    """A queue of jobs that run one after the other.
 
-    Signals:
-        busy_changed(bool): Whether a job has not ended yet.
-        unclaimed(UserError): A job without a failure handler failed.
+    `own_thread`: the lane has its own thread; otherwise it shares one with other lanes.
+
+    Signals: busy_changed(bool): Whether there is a job that has not ended yet. unclaimed(UserError): A job
+    that has no `failed` handler failed.
     """
 
     busy_changed = Signal(bool)
@@ -251,7 +254,7 @@ class Lane(QObject):
         self._drain = single_shot(self, PROGRESS_MS, self._deliver_progress)
 
     def _started(self) -> _Worker:
-        """Return the worker; create it and its thread at the first call."""
+        """Return the worker of the lane; the first call creates it and its thread."""
         if self._worker is None:
             worker = self._worker = _Worker()
             thread = self._thread = (
@@ -273,8 +276,8 @@ class Lane(QObject):
     def _leave_thread(self, limit_ms: int) -> bool:
         """Delete the worker, and end its thread if no other lane uses it.
 
-        Return False if the thread did not end within `limit_ms`. A lane that leaves the shared thread to
-        others does not wait.
+        Returns False if the thread has not ended after `limit_ms`. If other lanes use the thread, returns
+        True at once.
         """
         if self._worker is None or self._thread is None:
             return True
@@ -298,12 +301,14 @@ class Lane(QObject):
         progress: Callable[[Any], None] | None = None,
         group: str = "",
     ) -> Ticket:
-        """Run `work` on this lane; return a handle for cancelling it.
+        """Add a job to this lane; return a handle by which it can be cancelled.
 
-        `done` is called with the result, `progress` with what the work reports meanwhile; both on the GUI
-        thread. If `failed` is None, `unclaimed` emits the error. A job of the same non-empty `group` that has
-        not ended is superseded: it ends as cancelled now, and its result is dropped. After `stop`, a new job
-        ends as cancelled at once.
+        `name` is for the log. `done` is called with the result; `progress` with each value that the job
+        reports; `failed` with a `UserError`, and if it is None, `unclaimed` is emitted; `cancelled` if the
+        job was cancelled. All are called on the GUI thread.
+
+        `group`: a job of the same group that has not ended is superseded: it ends as cancelled at once, and
+        its result is dropped; "" means no group. After `stop`, a new job ends as cancelled at once.
         """
         job_id = next(self._ids)
         control = JobControl(job_id, self._started().stir if not self._stopping else _nobody)
@@ -325,7 +330,7 @@ class Lane(QObject):
         return ticket
 
     def abandon(self, group: str) -> None:
-        """Cancel the open job of `group`, if there is one, and drop its result."""
+        """Cancel the job of `group` that has not ended, if there is one; its result is dropped."""
         for old in [old for old in self._open.values() if old.group == group]:
             self._drop(old)
 
@@ -335,14 +340,17 @@ class Lane(QObject):
 
     @property
     def busy_seconds(self) -> float:
-        """Seconds since the current job last reported progress; 0.0 when idle. Counts abandoned jobs too."""
+        """Seconds since the current job began or last reported progress; 0.0 if no job is running.
+
+        A job that was abandoned counts until it has really ended.
+        """
         return time.monotonic() - self._since if self._handed_over and not self._stopping else 0.0
 
     def stop(self, limit_ms: int | None = None) -> bool:
-        """Refuse new work, cancel open jobs, and end the thread; idempotent.
+        """Refuse new jobs, cancel the others, and end the thread; later calls do nothing.
 
-        Return False if the thread did not end within the limit, by default `STOP_LIMIT_MS`. The thread object
-        must then stay alive until the process ends.
+        Returns False if the thread has not ended after `limit_ms`, by default `STOP_LIMIT_MS`. The object of
+        the thread must then be kept until the process ends.
         """
         if self._stopping:
             return True
@@ -419,7 +427,7 @@ class Lane(QObject):
 
 
 def _nobody(_job_id: int) -> None:
-    """Ignore a report of progress; the handler of jobs that have none."""
+    """Ignore progress; used for jobs that are submitted after `stop`."""
 
 
 def _started(name: str) -> QThread:
@@ -430,14 +438,14 @@ def _started(name: str) -> QThread:
 
 
 def single_shot(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
-    """Return a timer that calls `slot` once, `ms` after it was last started."""
+    """Return a timer that calls `slot` once, `ms` milliseconds after it was last started."""
     timer = repeating(parent, ms, slot)
     timer.setSingleShot(True)
     return timer
 
 
 def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
-    """Return a timer that calls `slot` every `ms` once it is started."""
+    """Return a timer that, once started, calls `slot` every `ms` milliseconds."""
     timer = QTimer(parent)
     timer.setInterval(ms)
     timer.timeout.connect(slot)
@@ -455,11 +463,11 @@ class Lanes(Struct, frozen=True):
     """The lane of the other runs, with a thread of its own."""
 
     def all(self) -> tuple[Lane, ...]:
-        """Return all lanes."""
+        """Return all four lanes."""
         return (self.scan, self.history, self.writer, self.consolidator)
 
     def busy(self) -> bool:
-        """Return whether any lane is busy."""
+        """Return whether any of the lanes has a job that has not ended."""
         return any(lane.busy for lane in self.all())
 
 
@@ -468,7 +476,10 @@ _stuck: list[Lane] = []
 
 
 def stuck_lanes() -> tuple[Lane, ...]:
-    """Return the lanes whose threads did not stop. If there are any, the process must end with `os._exit`."""
+    """Return the lanes whose threads did not end in time.
+
+    If there are any, the process must end with `os._exit`, because Python would wait for their threads.
+    """
     return tuple(_stuck)
 
 

@@ -1,6 +1,6 @@
-"""Sizes derived from the font of the interface, so that everything scales with it.
+"""Sizes in pixels that depend on the font of the interface, so that everything scales with it.
 
-The reference is a font of 13 pixels. Threading: GUI thread.
+Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _known: dict[str, int] = {}
 
 
 def scaled(font: QFont, size: float) -> int:
-    """Return `size`, given in pixels for the reference font of 13 pixels, scaled to the size of `font`."""
+    """Return `size` scaled to `font`; `size` is the number of pixels that fits a font of 13 pixels."""
     key = font.key()
     pixels = _known.get(key)
     if pixels is None:
@@ -32,10 +32,10 @@ def row_height(font: QFont) -> int:
 
 
 def two_line_height(font: QFont) -> int:
-    """Return the height of a row with a second, dimmed line."""
+    """Return the height, in pixels, of a row that has a second, dimmed line."""
     return max(38, scaled(font, 44))
 
 
 def icon_size(font: QFont) -> int:
-    """Return the side of an icon beside text."""
+    """Return the side length, in pixels, of an icon beside text."""
     return max(16, scaled(font, 16.25))

@@ -1,4 +1,4 @@
-"""The mnemonics (underlined letters) of a window, and a function that finds the widgets in it.
+"""The mnemonics of a window (underlined letters that work with Alt), and a search for its widgets.
 
 Threading: GUI thread.
 """
@@ -14,9 +14,9 @@ MNEMONICS = "shows-mnemonics"
 
 
 def show_mnemonics(window: QWidget, shown: bool) -> None:
-    """Set whether the mnemonics (letters used with Alt) in `window` are underlined.
+    """Set whether the mnemonics in `window` are underlined.
 
-    In a window for which this is never called, mnemonics are always underlined.
+    If this is never called for a window, they are always underlined.
     """
     if window.property(MNEMONICS) is shown:
         return
@@ -27,10 +27,10 @@ def show_mnemonics(window: QWidget, shown: bool) -> None:
 
 
 def descendants(widget: QWidget) -> Iterator[QWidget]:
-    """Return every widget below `widget`, in no particular order.
+    """Yield every widget below `widget`, in no particular order.
 
-    Use it instead of `findChildren`, the focus chain and `focusProxy`: with these, PySide treats the queried
-    widget as the owner of the widget that was found, and the garbage collector then deletes widgets that are
-    in use.
+    Use this instead of `findChildren`, the focus chain and `focusProxy`. With these, PySide makes the queried
+    widget the owner of the widget that was found, and the garbage collector then deletes widgets that are in
+    use.
     """
     return (each for each in QApplication.allWidgets() if each is not widget and widget.isAncestorOf(each))

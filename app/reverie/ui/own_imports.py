@@ -1,7 +1,8 @@
-"""Python's own `import`, restored after PySide has replaced it.
+"""Restores Python's own `import`, which PySide replaces when it is loaded.
 
-PySide's replacement serves `from __feature__ import ...`, which nothing here uses. It reads the source text
-of every module that is imported later, and keeps it for tracebacks: an eighth of the start, and ten MiB.
+PySide's replacement supports `from __feature__ import ...`, which Reverie does not use. It reads the source
+text of every module that is imported later, and keeps it for tracebacks; that costs an eighth of the time of
+the start, and ten MiB of memory.
 """
 
 import builtins

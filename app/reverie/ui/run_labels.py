@@ -1,6 +1,6 @@
-"""The names of the kinds of runs, and the translation of their summaries.
+"""The displayed names of the kinds of runs, and the translation of runs' summaries.
 
-Texts are marked here and translated where they are shown.
+The texts are only marked for translation here; they are translated where they are shown.
 
 Threading: any.
 """
@@ -21,9 +21,9 @@ from reverie.ui.display_text import said, translatable, translated, visible
 
 
 class RunKindLabels(Struct, frozen=True):
-    """The texts of one kind of run, not translated yet.
+    """The texts about one kind of run, not translated yet.
 
-    A new kind of run needs a row in `RUN_KINDS`, its name in `runs.record.RunKind` and its job.
+    To add a kind of run, add a row to `RUN_KINDS`, its name to `runs.record.RunKind`, and its job.
     """
 
     kind: RunKind
@@ -80,7 +80,7 @@ BY: dict[str, str] = {labels.kind: labels.by for labels in RUN_KINDS}
 
 
 def kind_title(kind: str) -> str:
-    """Return the name of one run of this kind; an unknown kind is returned as it is."""
+    """Return the translated name of a run of this kind; for an unknown kind, the kind itself."""
     labels = LABELS.get(kind)
     return visible(kind) if labels is None else translated(labels.title)
 
@@ -156,14 +156,14 @@ _HOLE = re.compile(r"%n|\\\{(\w+)\\\}")
 def summary_words(summary: str) -> str:
     """Return a run's summary in the language of the window, safe to show.
 
-    Summaries are stored in English. Sentences that the rules engine is known to write are translated,
-    including those of old records; any other text, such as one by a model, is not changed.
+    Summaries are stored in English. The sentences that the rules engine writes are translated, also those of
+    older versions; other text, such as that of a model, stays as it is.
     """
     return " ".join(_sentence(each) for each in _SENTENCE.split(summary)) if summary else ""
 
 
 def left_pairs(summary: str) -> bool:
-    """Return whether the run left pairs of memories for the user to check."""
+    """Return whether a summary says that there are pairs of memories for the user to check."""
     return bool(_LEFT_PAIRS.search(summary))
 
 
@@ -177,7 +177,7 @@ def _sentence(text: str) -> str:
 
 
 def _clause(text: str) -> str | None:
-    """Return a clause in the language of the window; None if it is not known."""
+    """Return one clause of a summary, translated; None if it is not one that the rules engine writes."""
     lower = text[:1].lower() + text[1:]
     for older, current in _OLDER:
         lower = re.sub(older, current, lower)

@@ -1,4 +1,4 @@
-"""Pictures of the window, taken once it is loaded. Every wait has a time limit.
+"""Saves pictures of the window once it is loaded. Every wait has a time limit.
 
 Threading: GUI thread.
 """
@@ -40,7 +40,7 @@ def wait_for(condition: Callable[[], bool], limit_ms: int) -> bool:
 
 
 def is_loaded(window: MainWindow) -> bool:
-    """Return whether the tree and footer of the selected place, and the other tabs, are completely loaded."""
+    """Return whether the tree and footer of the selected place are shown, and the other tabs can be built."""
     tab = window.tab
     return (
         window.session is not None
@@ -52,9 +52,10 @@ def is_loaded(window: MainWindow) -> bool:
 
 
 def select_a_file(window: MainWindow) -> bool:
-    """Open a memory unless one is selected: the first of the project, else the first of all scopes.
+    """Select a memory in the tree unless one is selected; the editor then opens it.
 
-    Return whether a memory is selected.
+    It is the first of the project's own folder or, if that has none, the first of all. Returns whether a
+    memory is selected.
     """
     selected = window.tab.tree.current_data()
     if selected is not None and isinstance(selected, FileData):
@@ -66,7 +67,7 @@ def select_a_file(window: MainWindow) -> bool:
 
 
 def shows_the_selected(window: MainWindow) -> bool:
-    """Return whether the editor shows the memory that is selected in the tree."""
+    """Return whether the editor shows the text of the memory that is selected in the tree."""
     file = window.tab.pane.file
     return file is not None and file.buffer.address.path == path_of(window.tab.tree.current_data())
 
@@ -78,23 +79,23 @@ def finish_layouts() -> None:
 
 
 def save_picture(widget: QWidget, file: Path) -> bool:
-    """Save a PNG of the widget as it is now; return whether that worked."""
+    """Save a picture of the widget as it is now, as PNG; return False if it could not be written."""
     finish_layouts()
     file.parent.mkdir(parents=True, exist_ok=True)
     return widget.grab().save(str(file), "PNG", _QUICK)
 
 
 class Screenshot:
-    """The picture of a window for `reverie --screenshot FILE`."""
+    """Saves the picture of a window for `reverie --screenshot FILE`."""
 
     def __init__(self, window: MainWindow, file: Path) -> None:
         self._window = window
         self._file = file
 
     def take(self, limit_ms: int) -> int:
-        """Wait at most `limit_ms` until everything is loaded, save the picture, and return the exit code.
+        """Wait until everything is loaded, at most `limit_ms`, then save the picture; return the exit code.
 
-        The code is 0 only if everything was loaded and the picture was written.
+        It is 0 only if everything was loaded and the picture was written.
         """
         window = self._window
         loaded = wait_for(lambda: is_loaded(window) or window.gave_up, limit_ms)

@@ -2,14 +2,17 @@
 
 Content reaches the views in one way: the watcher reports changes, a job reads the changed parts, and the
 result is emitted. Nothing that the window does itself (saving, deleting, a consolidation) refreshes a view;
-if the watcher is stopped, no view changes. The exceptions are the first read after a selection or an explicit
-refresh, the seen/unseen marks, and whether another run still holds the lease.
+if the watcher is stopped, no view changes. There are four exceptions: the first read after a selection, an
+explicit refresh, the marks of memories that the user has not seen, and whether another process still runs a
+consolidation.
 
 Threading: GUI thread. The engine is used only in jobs: on the scan lane (reading, edits by the user), the
-history lane (snapshots of outside changes) and the consolidator lane. At most one refresh runs; changes that
-arrive meanwhile are merged into the next one, so even if a program writes all the time, refreshes end.
+history lane (snapshots of changes by other programs) and the consolidator lane. At most one refresh runs.
+Changes that arrive meanwhile are merged into the next refresh, so each refresh ends even if a program writes
+all the time.
 
-Failure: if a refresh fails, the last views stay, `trouble` is emitted, and the next refresh reads everything.
+Failure: if a refresh fails, the views keep their content, `trouble` is emitted, and the next refresh reads
+everything.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ class WatchEvent(Struct, frozen=True):
 
 
 class HomeOpened(Struct, frozen=True):
-    """A home that was opened."""
+    """A home that was opened, with the facts about it that do not change."""
 
     workbench: HomeEngine
     profile: Profile
@@ -87,7 +90,7 @@ _MOST_TITLES = 500
 class Choice(Struct, frozen=True):
     """The selected part of a home: a workspace or a project.
 
-    If neither an id nor a path is given, only the home's global memory is selected.
+    If both are None, only the home's global memory is selected.
     """
 
     workspace_id: str | None = None
@@ -98,7 +101,7 @@ HOME_ALONE = Choice()
 
 
 class TreeUpdate(Struct, frozen=True):
-    """The current memory trees of a home, for its views."""
+    """The current memory trees of a home, as `tree_changed` emits them to the views."""
 
     context: ScopeContext
     tree: MemoryTree
@@ -123,25 +126,18 @@ class _Refreshed(Struct, frozen=True):
 class HomeSession(QObject):
     """An open home in a window. Its signals carry frozen values.
 
-    Signals:
-        arrived(WatchEvent): The watcher reported changes.
-        info_changed(HomeInfo): Projects, workspaces or titles of the home have changed.
-        tree_changed(TreeUpdate): The trees have changed.
-        status_changed(StatusView): The status of the shown context has changed.
-        runs_changed(): Runs were added or changed.
-        outside_changed(): Something in the home has changed that no shown view contains.
-        activity_changed(): The activity of the background services has changed.
-        traces_changed(): Traces were added or changed.
-        project_changed(): The repository of the shown project has changed.
-        trouble(UserError | None): A read failed; None once it works again.
-        watch_changed(WatchState): The state of the watcher has changed.
-        history_started(): The history has started recording.
-        marks_changed(): The seen/unseen marks may have changed.
-        notified(str): There is a message for the user.
-        overwritten(object): Another program overwrote a save.
-        host_changed(str, HostStatus): The state of the background services of the home with this id has
-        changed.
-        engine_replaced(str): Requests to the engine for the home with this id have to be repeated.
+    Signals: arrived(WatchEvent): The watcher reported changes. info_changed(HomeInfo): Projects, workspaces
+    or titles of the home have changed. tree_changed(TreeUpdate): The trees have changed.
+    status_changed(StatusView): The status of the shown context has changed. runs_changed(): Runs were added
+    or changed. outside_changed(): Something outside the selected part of the home has changed.
+    activity_changed(): The activity of the background services has changed. traces_changed(): Traces were
+    added or changed. project_changed(): The repository of the shown project has changed. trouble(UserError |
+    None): A read failed; None once reading works again. watch_changed(WatchState): The state of the watcher
+    has changed. history_started(): The history has started recording. marks_changed(): The marks of memories
+    that the user has not seen may have changed. notified(str): There is a message for the user.
+    overwritten(object): Another program overwrote saves: a tuple of `LostSave`. host_changed(str,
+    HostStatus): The state of the background services of the home with this id has changed.
+    engine_replaced(str): Requests to the engine for the home with this id have to be repeated.
     """
 
     arrived = Signal(object)
@@ -218,12 +214,12 @@ class HomeSession(QObject):
 
     @property
     def is_watched(self) -> bool:
-        """Whether changes on disk are reported."""
+        """Whether the watcher of the home runs, so that changes on disk are reported."""
         return self._watch.is_started
 
     @Slot()
     def _on_engine_replaced(self) -> None:
-        """Repeat all requests to the engine, because a new engine has replaced a dead one."""
+        """Start the watcher again and read everything again, because another engine is connected now."""
         if self._closed:
             return
         self._watch.lost()
@@ -239,9 +235,9 @@ class HomeSession(QObject):
             self.trouble.emit(error)
 
     def _named(self, info: HomeInfo) -> HomeInfo:
-        """Return `info` with the name of the machine in its label, if the home is on another machine.
+        """Return `info` with the label for the window, which also names the machine if it is another one.
 
-        For the demo, the directory is left out of the label.
+        The label of the demo home is "Demo".
         """
         machine = self.engine.machine_name
         if self.is_demo:
@@ -249,11 +245,11 @@ class HomeSession(QObject):
         return replace(info, label=f"{info.label} · {machine}") if machine else info
 
     def select_place(self, workspace_id: str, project_path: str) -> None:
-        """Show a workspace or a project; an empty argument means none."""
+        """Show a workspace or a project; an empty argument means that none is selected."""
         self.select(Choice(workspace_id or None, project_path or None))
 
     def select(self, choice: Choice = HOME_ALONE) -> None:
-        """Select another part of the home and show it: names first, then everything, then the footer."""
+        """Show another part of the home: first only the names in its trees, then everything."""
         self._choice = choice
         self.context, self._update, self.status = None, None, None
         self._unread = False
@@ -268,7 +264,7 @@ class HomeSession(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read everything of the selected part again."""
+        """Read all views of the selected part again."""
         if self.context is None:
             self.select(self._choice)
             return
@@ -299,15 +295,18 @@ class HomeSession(QObject):
         self._refresh_with(self._refresh_job(update, None))
 
     def _on_names_failed(self, error: UserError) -> None:
-        """Report the error of the first read, watch the home, and retry at the next change on disk."""
+        """Report the error of the first read after a selection, and start the watcher.
+
+        The read is repeated soon, or when the watcher reports a change.
+        """
         self._unread = True
         self._on_failed(error)
         self._watch.start(self.context)
 
     def _on_failed(self, error: UserError) -> None:
-        """Report the error of a read and retry soon; the views keep their content.
+        """Report the error of a read and read everything again soon; the views keep their content.
 
-        A retry is needed because the cause of the error can disappear without an event.
+        The repetition is needed because the cause of the error can disappear without an event.
         """
         self._everything = True
         if not self._closed:
@@ -315,7 +314,7 @@ class HomeSession(QObject):
         self.trouble.emit(error)
 
     def _on_aside_failed(self, error: UserError) -> None:
-        """Report an error that does not concern the views, by the signal `notified`."""
+        """Report an error by the signal `notified`, because no view depends on the failed request."""
         self.notified.emit(str(error))
 
     @Slot(object)
@@ -350,7 +349,7 @@ class HomeSession(QObject):
         self._on_marked(None)
 
     def _on_marked(self, _nothing: None) -> None:
-        """Announce that files were marked as seen, and read the marks again."""
+        """Announce that memories were marked as seen, and show the new marks in the trees."""
         self.marks_changed.emit()
         self.refresh_marks()
 
@@ -440,10 +439,10 @@ class HomeSession(QObject):
             self.info_changed.emit(info)
 
     def _read_titles(self, project: str) -> None:
-        """Read missing titles of workspaces in small jobs, newest first, those of `project` first.
+        """Read missing titles of workspaces in small jobs: those of `project` first, newest first.
 
-        A job that has started is never superseded: the next job does not read the same titles again, so they
-        would be lost.
+        A job that has started is never superseded, because the engine reads each title only once, so its
+        result would be lost.
         """
         self._titles_wanted, self._titles_left = project, _MOST_TITLES
         if not self._reading_titles:
@@ -491,24 +490,24 @@ class HomeSession(QObject):
         self._lease_poll.follow(self.context, status)
 
     def arrange(self, arrangement: Arrangement) -> None:
-        """Change order and filter of the files in the trees; no file is read."""
+        """Set the order and the filter of the files in the trees; no file is read."""
         same = arrangement.show == self.arrangement.show
         self.arrangement = arrangement._replace(also=self.arrangement.also if same else frozenset())
         self.refresh_marks()
 
     def also_show(self, paths: Iterable[str]) -> None:
-        """Show these memories even if the filter of the tree would hide them."""
+        """Show these memories in the trees even if the filter would hide them."""
         if self.arrangement.show != "all":
             self.arrangement = self.arrangement._replace(also=self.arrangement.also | frozenset(paths))
 
     @Slot()
     def refresh_marks(self) -> None:
-        """Read the seen/unseen marks again; no file is read."""
+        """Get the trees from the engine again, with the current marks of unseen memories; no file is read."""
         self._marks_stale = True
         self._pump()
 
     def mark_seen(self) -> None:
-        """Mark all current files of this home as seen."""
+        """Mark all present memories of the selected context as seen."""
         self.arrangement = self.arrangement._replace(also=frozenset())
         if self.context is not None:
             workbench, context = self.workbench, self.context
@@ -518,9 +517,9 @@ class HomeSession(QObject):
             )
 
     def focused(self) -> None:
-        """Compare the home with the disk, because events may have been missed while the window had no focus.
+        """Compare the home with the disk, because the window got the focus and events may have been missed.
 
-        Does nothing if the home is not watched or is not to be compared.
+        Does nothing if the home is not watched or `rescan_on_focus` is False.
         """
         if self.is_watched and self.rescan_on_focus:
             self._watch.rescan("focus")
@@ -528,8 +527,8 @@ class HomeSession(QObject):
     def close(self, *, leave: bool = True) -> None:
         """Stop emitting signals and refreshing, because the home or the window closes.
 
-        With `leave`, a job makes the engine stop watching for this window; otherwise the engine stops when
-        the connection ends.
+        `leave`: also tell the engine, in a job, that this window no longer needs the home. Otherwise the
+        engine notices that when the connection ends.
         """
         self._closed = True
         self._lease_poll.stop()
@@ -545,7 +544,7 @@ class HomeSession(QObject):
 def _followed(
     update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
 ) -> TreeUpdate:
-    """Return the trees that result from the previous `update` and the data `found` that the engine sent."""
+    """Return the trees after the engine has sent `found`, which may be only the differences to `update`."""
     view = updated(found, update.view)
     tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)
     return TreeUpdate(

@@ -1,4 +1,4 @@
-"""The state of the last window, restored by the next one.
+"""Stores the state of a window, and restores it in the next one.
 
 Threading: GUI thread. Failure: a place or file that no longer exists is skipped.
 """
@@ -29,20 +29,20 @@ window_log = logging.getLogger("reverie.window")
 
 
 class SessionStore(QObject):
-    """The state of a window that the next one restores (`services.window_state.Remembered`).
+    """Restores the stored state of the last window (`services.window_state.Remembered`) in a new one.
 
-    Create it once the UI is built, before a home is opened. Size and splitters are set before the window is
-    shown; the place, open folders, file, cursor and scroll positions are restored when the tree is on screen,
-    never before (design.md section 7). Once the user selects another place or file, nothing more is restored.
-    A place or file that no longer exists is skipped. The file is read before the window is created and
-    written after its event loop has ended. `restoring` is True until the stored place, its tree and its text
-    have been restored.
+    Create it once the widgets exist, before a home is opened. Sizes are set before the window is shown. The
+    place, open folders, file, cursor and scroll positions are restored once the tree is on screen, never
+    before (design.md section 7). If the user selects another place or file, nothing more is restored.
+
+    `restoring` is True until the stored place, its tree and its text have been restored. The caller reads the
+    file before it creates the window, and calls `keep` after the event loop has ended.
     """
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
-        """Start restoring the stored state.
+        """Set the stored sizes, and start restoring the rest.
 
-        With `place`, home and file are restored too; it is False if the command line names the homes to open.
+        `place`: restore the home and the file too; False if the command line names the homes to open.
         """
         super().__init__(window)
         self._window = window
@@ -80,14 +80,14 @@ class SessionStore(QObject):
         self._shown_tab = tab
 
     def _note_tree_width(self) -> None:
-        """Store the width of the trees if they are visible; hidden ones have no valid width."""
+        """Note the width of the trees if they are visible; hidden ones have no valid width."""
         tab = self._window.tab
         if self._shown_tab == 0 and not tab.is_narrow:
             self._tree_width = tab.splitter.sizes()[0]
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        """Stop restoring at the second selection; the first one may be made by the window itself."""
+        """Stop restoring at the second selection of a place; the window itself may make the first one."""
         if self._window.homes.session(place.home) is not None:
             if self._is_any_picked:
                 self._on_choice()
@@ -154,7 +154,7 @@ class SessionStore(QObject):
 
     @Slot(object)
     def _on_file(self, file: OpenFile) -> None:
-        """Restore cursor and scroll position, once the text is shown."""
+        """Restore the cursor and the scroll position of the editor, once it shows the stored file."""
         self._window.tab.buffers.opened.disconnect(self._on_file)
         wanted, pane = self._wanted, self._window.tab.pane
         was_restoring, self.restoring = self.restoring, False
@@ -168,7 +168,7 @@ class SessionStore(QObject):
         pane.text.verticalScrollBar().setValue(wanted.text_scroll)
 
     def capture(self) -> Remembered:
-        """Return the current state of the window, which may be closed already."""
+        """Return the state of the window to store; works even after it was closed."""
         window, tab = self._window, self._window.tab
         sizes = window.splitter.beside()
         self._note_tree_width()
@@ -216,9 +216,9 @@ class SessionStore(QObject):
         )
 
     def keep(self, profile: Profile, throw_away: Path) -> None:
-        """Write the state of the window to the profile; call this after the event loop has ended.
+        """Store the state of the window in the profile. Call this after the event loop has ended.
 
-        A home below `throw_away` is left out, because it will not exist next time.
+        A home in the directory `throw_away` is left out, because it will not exist next time.
         """
         now = self.capture()
         lasting = tuple(home for home in now.homes if not Path(home).is_relative_to(throw_away))

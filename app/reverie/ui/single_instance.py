@@ -1,9 +1,10 @@
-"""One window for each profile: a second start sends its request to the first window, and exits.
+"""One window for each profile: if the program is started again, it sends its request to the first window.
 
-The first process is the one that holds the lock file. The kernel and Qt's stale check free the lock of a dead
-process, so a process that gets the lock can take over the socket too. The first process listens once its
-window is painted. A second one retries until then, and reports an error if it gets no answer. A request over
-the socket (in a private directory) can only name homes to open, and the parts of them to show.
+The first process is the one that holds the lock file. If it dies, the kernel or Qt's check for stale locks
+frees the lock, and the next process that gets it also takes over the socket. The first process listens on the
+socket once its window is painted; until then, a second one tries again, and reports an error if it gets no
+answer. A request can only name homes to open and the parts of them to show; the socket is in a private
+directory.
 
 Threading: GUI thread; `hand_over` blocks and is called before any window exists. Failure: if no lock can be
 created, this process behaves as the first one.
@@ -40,7 +41,7 @@ _ACTIVATION = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
 class OpenRequest(Struct, frozen=True):
-    """The request of a second instance of the program to open homes in the first window."""
+    """A request of a second instance of the program to the first window: homes to open, parts to show."""
 
     homes: tuple[Path, ...] = ()
     workspace: str = ""
@@ -51,12 +52,12 @@ class OpenRequest(Struct, frozen=True):
     project: str = ""
 
     def encoded(self) -> bytes:
-        """Return the request as one line."""
+        """Return the request as one line, to be sent over the socket."""
         return b64encode(encode(replace(self, homes=tuple(map(Path.absolute, self.homes))))) + b"\n"
 
 
 def decoded(line: bytes) -> OpenRequest | None:
-    """Return the request in `line`; None if it is not valid."""
+    """Decode a request that `encoded` has made; return None if `line` is not valid."""
     try:
         request: OpenRequest = decode(b64decode(line), OpenRequest)
         is_valid = all(parse_address(each.url) == each for each in request.hosts)
@@ -66,17 +67,17 @@ def decoded(line: bytes) -> OpenRequest | None:
 
 
 def activation_token() -> str:
-    """Return the activation token that the desktop gave this process; it lets a window come to the front."""
+    """Return the token from the desktop that lets a window come to the front; "" if there is none."""
     return next((os.environ[name] for name in _ACTIVATION if os.environ.get(name)), "")
 
 
 class Instance(QObject):
-    """An instance of the program, which takes the lock when this object is created.
+    """One running instance of the program; creating this object tries to take the lock.
 
-    Call `listen` once the window is painted and `close` at the end.
+    `is_first` is False if another instance holds the lock. Call `listen` once the window is painted, and
+    `close` at the end.
 
-    Signals:
-        asked(OpenRequest): Another instance of the program sent this request.
+    Signals: asked(OpenRequest): Another instance of the program sent this request.
     """
 
     asked = Signal(object)
@@ -101,7 +102,7 @@ class Instance(QObject):
             self.is_first = self._lock.error() != QLockFile.LockError.LockFailedError
 
     def listen(self) -> None:
-        """Start to accept requests of other instances, if this is the first one."""
+        """Start to receive requests of other instances; does nothing if this is not the first one."""
         if not self.is_first or not self._name or self._server is not None:
             return
         from PySide6.QtNetwork import QLocalServer
@@ -162,9 +163,9 @@ class Instance(QObject):
             self.asked.emit(request)
 
     def hand_over(self, request: OpenRequest, limit_ms: int = ANSWER_MS) -> str:
-        """Send `request` to the first window; return a message about an error, empty on success.
+        """Send `request` to the first window and wait for its answer, at most `limit_ms`.
 
-        `limit_ms`: the longest wait for its answer.
+        Returns "" on success, otherwise the reason of the failure as a sentence.
         """
         from PySide6.QtNetwork import QLocalSocket
 

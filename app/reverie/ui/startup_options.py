@@ -1,4 +1,4 @@
-"""The options of a new window."""
+"""The options with which a window is created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reverie.values import Struct
 
 
 class StartupOptions(Struct, frozen=True):
-    """The options of a new window."""
+    """The options with which a window is created, from the command line and the last window."""
 
     homes: tuple[Path, ...] = ()
     """The homes to open; if empty, those that are found on this machine."""

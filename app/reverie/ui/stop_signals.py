@@ -1,4 +1,4 @@
-"""Ctrl+C and SIGTERM, which close the window like its close button.
+"""Closing the window on Ctrl+C and SIGTERM, as by its close button.
 
 Threading: the main thread.
 """
@@ -17,13 +17,12 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class StopSignals(QObject):
-    """A receiver of SIGINT, SIGTERM and SIGHUP, which close the window like its close button.
+    """Receives SIGINT, SIGTERM and SIGHUP and emits `asked`, so that the window can close.
 
     Python runs signal handlers only between its own instructions, and there are none while Qt waits for
-    events; so the interpreter writes the signal's number to a socket, which wakes Qt up.
+    events. So the interpreter writes the number of the signal to a socket, which wakes Qt up.
 
-    Signals:
-        asked(): The process was asked to end.
+    Signals: asked(): The process was asked to end.
     """
 
     asked = Signal()
@@ -38,7 +37,7 @@ class StopSignals(QObject):
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Context manager: install the handlers, and restore the previous ones afterwards.
+        """Context manager: receive the signals within the block, and restore the previous handlers after it.
 
         Main thread only.
         """

@@ -90,14 +90,14 @@ def _has(state: QStyle.StateFlag, *flags: QStyle.StateFlag) -> bool:
 
 
 def use_calm_style() -> None:
-    """Set the style of the application, once."""
+    """Set Reverie's style for the whole application, if that was not done yet."""
     application = QApplication.instance()
     if isinstance(application, QApplication) and not isinstance(application.style(), CalmStyle):
         application.setStyle(CalmStyle())
 
 
 class CalmStyle(QProxyStyle):
-    """The style of the application; see `use_calm_style`."""
+    """Reverie's style of controls; `use_calm_style` sets it."""
 
     def __init__(self) -> None:
         super().__init__("Fusion")
@@ -312,7 +312,7 @@ def _filled(painter: QPainter, area: QRectF, colour: QColor, radius: float = RAD
 def _boxed(
     painter: QPainter, area: QRect, fill: QColor, edge: QColor, *, width: float = 1.0, radius: float = RADIUS
 ) -> None:
-    """Draw a rounded rectangle with an outline of `width` pixels inside of `area`."""
+    """Draw a filled rounded rectangle just inside `area`, with an outline of `width` pixels."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, width))
@@ -323,7 +323,7 @@ def _boxed(
 
 
 def _ring(painter: QPainter, area: QRectF, colour: QColor) -> None:
-    """Draw the focus ring: two pixels wide, usually in the accent colour, inside of `area`."""
+    """Draw the ring around the control with the focus: two pixels wide, just inside `area`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(colour, RING))
@@ -346,7 +346,7 @@ def _is_default(option: QStyleOptionButton) -> bool:
 
 
 def _field(option: QStyleOption, painter: QPainter, theme: Theme) -> None:
-    """Draw the box of an input: an outline, in the accent colour while it has the focus."""
+    """Draw the box of an input field, with an outline that has the accent colour while it has the focus."""
     focused = _has(option.state, _State.State_HasFocus, _State.State_Enabled)
     fill = theme.base if _has(option.state, _State.State_Enabled) else theme.window
     edge = theme.accent if focused else _edge(option, theme)
@@ -354,7 +354,7 @@ def _field(option: QStyleOption, painter: QPainter, theme: Theme) -> None:
 
 
 def _item_row(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the background of a row, and of the branches at its left, which are selected with the row."""
+    """Draw the background behind a row of a list or tree, and behind the arrow at its left."""
     if not isinstance(option, QStyleOptionViewItem):
         return False
     if option.features & QStyleOptionViewItem.ViewItemFeature.Alternate:
@@ -381,9 +381,9 @@ def _item(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bo
 def _draw_row(
     option: QStyleOptionViewItem, painter: QPainter, widget: QWidget | None, *, begins: bool, ends: bool
 ) -> None:
-    """Draw the background of a row, or of a part of it.
+    """Draw the background of a row that is selected, hovered or has the focus, or of one part of the row.
 
-    `begins` and `ends` tell whether the part is the left or right end of the row, which is rounded.
+    `begins`, `ends`: the part is at the left or right end of the row, which is rounded.
     """
     selected = _has(option.state, _State.State_Selected)
     hovered = _has(option.state, _State.State_MouseOver, _State.State_Enabled)
@@ -505,7 +505,7 @@ def _line_edit(option: QStyleOption, painter: QPainter, widget: QWidget | None) 
 
 
 def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the outline of a list or text; in the accent colour if a list or text has the focus."""
+    """Draw the outline of a frame; in the accent colour if it is that of a list or text with the focus."""
     theme = theme_of(option.palette)
     focused = isinstance(widget, QAbstractScrollArea) and _has(option.state, _State.State_HasFocus)
     painter.save()
@@ -517,7 +517,7 @@ def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> b
 
 
 def _header_arrow(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the sort arrow of a header, which points down for a descending order, unlike that of Qt."""
+    """Draw the sort arrow of a header: down for a descending order, which is the opposite of Qt's own."""
     if not isinstance(option, QStyleOptionHeader):
         return False
     falling = option.sortIndicator == QStyleOptionHeader.SortIndicator.SortUp
@@ -597,7 +597,7 @@ def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -
 
 
 def _flat(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw nothing, so that a line of Fusion is left out."""
+    """Draw nothing; used for the lines of Fusion that this style leaves out."""
     return True
 
 

@@ -1,6 +1,6 @@
-"""The log of the window, and the file to which the interpreter writes when it crashes.
+"""The log of the window, and the file in which the interpreter reports its own crashes.
 
-Threading: any thread may log. Failure: without a file, the last records stay in memory.
+Threading: any thread may log. Failure: if there is no file, only the last records are kept, in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger("reverie.app")
 
 
 class WaitingRecords(logging.Handler):
-    """A log handler that stores records until the log file is open."""
+    """A log handler that keeps records in memory until the log file is open."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -34,10 +34,10 @@ class WaitingRecords(logging.Handler):
 
 
 class Log:
-    """The log of the window: the last records in memory, and a file of the profile.
+    """The log of the window: its last records in memory, and a file in the profile.
 
-    `start_file` is called late, by a job, because its imports take time. From then on a thread of its own
-    writes the file, beginning with the records from before, so that none is lost.
+    A job calls `start_file` some time after the start, because the imports for it take time. From then on, a
+    thread writes the file, beginning with the records from before, so that none is lost.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -67,7 +67,7 @@ class Log:
         self.start_file()
 
     def start_file(self) -> None:
-        """Start to write the log to the file as well; repeated calls do nothing."""
+        """Start to write the log to the file as well; later calls do nothing."""
         waiting, self._waiting = self._waiting, None
         if waiting is None:
             return
@@ -94,7 +94,7 @@ class Log:
 
 @contextlib.contextmanager
 def faults_to(profile: Profile) -> Iterator[None]:
-    """Context manager: let the interpreter write to a file when a signal such as SIGSEGV kills it."""
+    """Context manager: if a signal such as SIGSEGV kills the process, a traceback is written to a file."""
     try:
         place = profile.ensure(profile.state / "logs") / "faults.log"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT

@@ -1,4 +1,4 @@
-"""Theme, font size and language of the window: read from `[window]` in the settings file, and applied.
+"""The theme, font size and language of the window: reads them from `[window]` in the settings, applies them.
 
 An invalid value is replaced by its default.
 
@@ -21,7 +21,10 @@ from reverie.values import Struct
 
 
 class WindowStyle(Struct, frozen=True):
-    """Theme, font size and language, with the fields and defaults of `settings.WindowSettings`."""
+    """The theme, font size and language of the window.
+
+    The fields and defaults are those of `settings.WindowSettings`.
+    """
 
     font_size: int = 0
     """The font size in points; 0 for the system's size."""
@@ -45,10 +48,11 @@ _TRANSLATED = ("de",)
 
 
 def read_window_style(settings_file: Path) -> WindowStyle:
-    """Read the window's values from the settings file, with defaults for missing or invalid ones.
+    """Read the theme, font size and language from the settings file.
 
-    It is called before the first paint, when `reverie.settings` may not be imported yet (that takes a tenth
-    of a second), so the rules for these values are repeated here; a test compares both.
+    A missing or invalid value is replaced by its default. This is called before the first paint, when
+    `reverie.settings` must not be imported, because that takes a tenth of a second. So the rules for these
+    values are repeated here; a test compares both.
     """
     try:
         content = read_regular(settings_file, _LARGEST)
@@ -73,9 +77,9 @@ def read_window_style(settings_file: Path) -> WindowStyle:
 
 
 def language_of(wanted: str, system: list[str]) -> str:
-    """Return the language of the window's texts; empty for English.
+    """Return the code of the language for the texts of the window; "" for English.
 
-    `wanted` is the setting; `system` lists the system's languages, such as `de-AT`, in order of preference.
+    `wanted` is the setting. `system` lists the system's languages, such as `de-AT`, in order of preference.
     """
     for name in [wanted] if wanted != "system" else system:
         language = name.replace("_", "-").partition("-")[0].lower()
@@ -85,9 +89,9 @@ def language_of(wanted: str, system: list[str]) -> str:
 
 
 class AppearanceControl(QObject):
-    """The controller that applies a `WindowStyle` to the application. Create it before the first widget.
+    """Applies a `WindowStyle` to the application. Create it before the first widget.
 
-    A language takes effect at the next start, because each text is translated once.
+    A changed language takes effect at the next start, because each text is translated only once.
     """
 
     def __init__(self, application: QApplication) -> None:
@@ -99,7 +103,7 @@ class AppearanceControl(QObject):
         application.styleHints().colorSchemeChanged.connect(self._on_scheme)
 
     def begin(self, look: WindowStyle) -> None:
-        """Apply a style including its language; call this before the window is created."""
+        """Apply a style, including its language. Call this before the window is created."""
         self._speak(language_of(look.language, list(QLocale.system().uiLanguages())))
         if look.language != "system":
             QLocale.setDefault(QLocale(look.language))
@@ -109,7 +113,7 @@ class AppearanceControl(QObject):
 
     @Slot(object)
     def apply(self, look: WindowStyle) -> None:
-        """Apply theme and font size, at once and everywhere."""
+        """Apply the theme and font size of a style to all widgets at once; its language is ignored."""
         if look.theme != self._shown.theme:
             self._apply_theme(look.theme)
         if look.font_size != self._shown.font_size:
@@ -150,9 +154,10 @@ class AppearanceControl(QObject):
             self._use_palette("system")
 
     def _use_palette(self, theme: str) -> None:
-        """Set Reverie's light or dark palette for `theme`.
+        """Set Reverie's light or dark palette, as `theme` says.
 
-        With "system", a high contrast palette of the system is kept, and otherwise the system decides.
+        For "system", the system's setting decides between them; a high contrast palette of the system is
+        kept.
         """
         self._application.setPalette(QPalette())  # the system's own
         system = self._application.palette()

@@ -106,7 +106,7 @@ class OpenHomes(QObject):
 
     @property
     def nodes(self) -> tuple[RowNode, ...]:
-        """The nodes of the list of homes, in the order of their opening; those not opened come last."""
+        """The rows for the list of homes, in the order of their opening; homes not open come last."""
         troubled = (
             troubled_node(str(place.root), str(place.error), silent=place.silent)
             for place in self._troubled.values()

@@ -655,7 +655,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop_runs(self) -> bool:
-        """Return whether no run of this window is active, or the user agrees to stop the active ones."""
+        """Return whether the window may close: no run is active, or the user agrees to stop it."""
         jobs = (self.tab.dreams.jobs, self.tab.extraction, self.tab.notes)
         return not any(each.running for each in jobs) or dialogs.ask_stop_run(self)
 
