@@ -155,8 +155,8 @@ class MemoryKinds(Struct, frozen=True):
 class WriterPlace(Struct, frozen=True):
     """The files of the agent's own memory writer for one workspace.
 
-    The files need not exist; all except `context_instructions` are inside the home. Of each kind of
-    instructions the first existing file is used.
+    The files need not exist; all except `context_instructions` are inside the home. For each kind of
+    instructions, the first existing file is used.
     """
 
     state_file: Path

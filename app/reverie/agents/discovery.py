@@ -117,8 +117,8 @@ KINDS: tuple[HomeKind, ...] = (
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
     """Return the homes to offer, each real directory once.
 
-    Of the homes of one agent, the one that it would use comes first. A usual path without files of the agent
-    is left out.
+    Among the homes of one agent, the home that the agent would use comes first. A usual path without files of
+    the agent is left out.
     """
     return find_homes(env, home_dir).homes
 

@@ -373,7 +373,7 @@ def _first_line(path: Path) -> str:
 
 
 def _head(path: Path) -> str:
-    """Return the beginning of a file as text; empty for one that is missing or cannot be read."""
+    """Return the beginning of a file as text; empty if the file is missing or cannot be read."""
     try:
         if path.stat().st_size <= _HEAD_BYTES:
             return read_regular(path, _HEAD_BYTES).decode("utf-8", "replace")

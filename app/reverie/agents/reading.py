@@ -43,7 +43,7 @@ def as_text(value: Any) -> str:
 
 
 def as_count(value: Any) -> int | None:
-    """Return a value from JSON if it is a whole number of at least 0; None for any other, also for true."""
+    """Return a value from JSON if it is a whole number of at least 0; None otherwise, even for true."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

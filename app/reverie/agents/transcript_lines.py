@@ -3,7 +3,7 @@
 Never more than one line is in memory, and none is longer than 16 MiB. Files are never locked: the agent may
 be writing.
 
-Threading, failure: as `agents.transcripts` says.
+Threading, failure: as in `agents.transcripts`.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def decoded_row(line: bytes) -> dict[str, Any] | None:
 def decoded_rows(line: bytes) -> tuple[tuple[dict[str, Any], ...], bool]:
     """Return the records of a line, and whether the line is whole.
 
-    A whole line is one record, possibly surrounded by a byte order mark and NULs. Of any other line, as a
-    killed process leaves it, every complete record is returned.
+    A whole line is one record, possibly surrounded by a byte order mark and NULs. If a killed process left
+    the line broken, every complete record in it is returned.
     """
     text = line.decode("utf-8", "replace")
     for each in (text, text.strip(_AROUND)):

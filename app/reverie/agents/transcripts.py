@@ -159,7 +159,7 @@ class Transcript(Protocol):
     """One session's transcript, read again at each call; it need not exist. Raises `Unavailable`."""
 
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
-        """Yield every row with `after` < sequence <= `up_to`, in order."""
+        """Yield every row with `after` < sequence <= `up_to`, in order; None means no limit."""
 
     def boundaries(self) -> tuple[Boundary, ...]:
         """Return every compaction, oldest first."""

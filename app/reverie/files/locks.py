@@ -63,8 +63,8 @@ def held_lock(
     """Hold the kernel's lock on `file` itself for the `with` block.
 
     `file` is created with `mode` if missing; its directory must exist. `target` is the file that it protects,
-    for messages. Raises like `file_lock`; `busy` replaces the error after `timeout_s` seconds, for a lock
-    that an agent may hold.
+    for messages. Raises like `file_lock`, but `busy`, if given, is raised after `timeout_s` seconds: for a
+    lock that an agent may hold.
     """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
@@ -287,7 +287,10 @@ def is_alive(process: ProcessId) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process `pid` runs here, for files of other programs that store only ids."""
+    """Return whether any process on this machine has the id `pid`; see `is_alive` for a certain process.
+
+    Use it for files of other programs, which store only the id.
+    """
     return pid > 0 and _started(pid) is not None
 
 

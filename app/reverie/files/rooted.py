@@ -348,8 +348,8 @@ class RootedDirectory:
         """Store the settings of a directory.
 
         `without`: a regular expression; a walk leaves out paths that match it in full. `private`: only their
-        owner can access new files and folders. `even_protected`: write-protected files are written, too (see
-        `files.atomic`).
+        owner can access new files and folders. `even_protected`: whether write-protected files may be written
+        (see `files.atomic`).
         """
         self.root = root
         self._is_possible = _is_name(str(root))

@@ -386,7 +386,7 @@ def native_source(sink: Sink) -> EventSource:
 
 
 class WatchState(Struct, frozen=True):
-    """The state of the watcher for diagnostics. The counters continue across stop and start."""
+    """The state of the watcher for diagnostics. Its counters are never reset, not even by a new start."""
 
     mode: Literal["events", "polling", "stopped"]
     watches: int

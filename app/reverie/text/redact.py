@@ -1042,7 +1042,7 @@ def _is_certain(text: str, secret: Secret) -> bool:
 def _is_by_chance(value: str, kind: str, *, is_given: bool) -> bool:
     """Return whether a value looks random, or like a password that a person made of a word and digits.
 
-    `is_given`: the text in front says that a value follows.
+    `is_given`: whether the text in front announces a value.
     """
     digits = sum(map(str.isdigit, value))
     # Signs are as frequent in code, so only letters and digits are measured.

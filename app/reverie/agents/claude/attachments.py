@@ -6,7 +6,7 @@ compaction) has all loaded files and replaces earlier lists. A list with `change
 only files that are new or differ, and names files no longer loaded in `removed`. Only lines that name one of
 these attachments are decoded, and at most `MOST_BYTES` of a transcript are read.
 
-Threading, failure: as `agents.transcripts` says; values may have any type, and a value of an unexpected type
+Threading, failure: as in `agents.transcripts`; values may have any type, and a value of an unexpected type
 is ignored.
 """
 
@@ -110,7 +110,7 @@ class LoadedContext(Struct):
 
 
 def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
-    """Return the instructions that an attachment records; None for any other attachment."""
+    """Return the instructions that an attachment records; None if it is of another kind."""
     if attachment.get("type") != INSTRUCTIONS:
         return None
     return Instructions(
@@ -121,14 +121,14 @@ def instructions_in(attachment: Mapping[str, Any]) -> Instructions | None:
 
 
 def recalled_in(attachment: Mapping[str, Any]) -> tuple[Recalled, ...]:
-    """Return the memories that an attachment recalls; none for any other attachment."""
+    """Return the memories that an attachment gives to the model; empty if it is of another kind."""
     if attachment.get("type") != RECALLED:
         return ()
     return tuple(Recalled(each.path, each.text) for each in _files(attachment.get("memories")))
 
 
 def nested_in(attachment: Mapping[str, Any]) -> str:
-    """Return the file of a subdirectory that an attachment loads; empty for any other attachment."""
+    """Return the instruction file of a subdirectory that an attachment loads; empty if it loads none."""
     return as_text(attachment.get("path")) if attachment.get("type") == NESTED else ""
 
 

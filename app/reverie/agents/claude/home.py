@@ -9,7 +9,7 @@ Listing reads only the first kilobytes of a transcript, and only if nothing else
 (`ProjectCache.learn_missing`, bounded). Titles are read on demand (`described_source`, `learn_titles`). The
 home is only read; credentials and the keys of running sessions are never opened.
 
-Failure: as `agents.base` says.
+Failure: as in `agents.base`.
 """
 
 from __future__ import annotations

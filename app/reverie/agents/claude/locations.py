@@ -81,8 +81,8 @@ def may_be_of(name: str, path: str) -> bool:
 def todays_name(name: str) -> str:
     """Return the directory name that the current agent uses for the path behind the directory name `name`.
 
-    A name by the current agent is returned unchanged. Of a path of more than 200 characters only the first
-    200 are compared.
+    A name by the current agent is returned unchanged. For a path of more than 200 characters, only the first
+    200 characters of the result are reliable, because the current agent replaces the rest by a hash.
     """
     return "".join(map(_kept, _units(name)))
 

@@ -1,6 +1,6 @@
 """Transcripts of Claude Code as messages for a person.
 
-Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
+Threading, failure: as in `agents.transcripts`; a file that vanished is an empty transcript.
 """
 
 from __future__ import annotations

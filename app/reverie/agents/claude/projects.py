@@ -218,9 +218,10 @@ class ProjectCache:
     def learn_missing(self, directories: Iterable[ProjectDirectory]) -> None:
         """Find and store the working directories of those `directories` for which none is known.
 
-        First the newest transcript of each directory without one is read, then older ones, at most
-        `HEADS_AT_ONCE` in all: every session of a directory that several working directories share, and the
-        newest five of any other one. A transcript is not read twice in one process unless it changed.
+        Reads the beginnings of at most `HEADS_AT_ONCE` transcripts: first the newest one of each directory
+        whose working directory is unknown, then older ones. If several working directories share a directory,
+        all its sessions are read, otherwise the newest five. A transcript is not read twice in one process
+        unless it changed.
         """
         directories = tuple(directories)
         self._running = {each.session_id: each.cwd for each in running_sessions(self._config)}

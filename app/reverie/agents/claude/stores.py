@@ -1,6 +1,6 @@
 """The scope roots of a Claude Code home.
 
-Threading: any thread but the GUI's. Failure: as `agents.base` says.
+Threading: any thread but the GUI's. Failure: as in `agents.base`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ See formats/claude-code.md sections 8 and 12.1. Values may have any type; values
 ignored, and no reader fails because of them. A record that was copied with its uuid counts once; so does the
 usage of an answer that is split over several lines.
 
-Threading, failure: as `agents.transcripts` says; a file that vanished is an empty transcript.
+Threading, failure: as in `agents.transcripts`; a file that vanished is an empty transcript.
 """
 
 from __future__ import annotations

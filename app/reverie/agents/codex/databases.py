@@ -4,7 +4,7 @@ Each version of Codex numbers its databases. The one with the highest number is 
 in its `sqlite/`, or in a directory from the settings or the environment, and the newest file is read.
 Databases are read through copies.
 
-Threading, failure: as `agents.base` says.
+Threading, failure: as in `agents.base`.
 """
 
 from __future__ import annotations

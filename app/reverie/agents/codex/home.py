@@ -10,7 +10,7 @@ Threads are transcripts that can be opened, not workspaces.
 
 The home is only read; databases are read through copies in `cache`. Credentials are never opened.
 
-Failure: as `agents.base` says.
+Failure: as in `agents.base`.
 """
 
 from __future__ import annotations
@@ -464,7 +464,7 @@ class CodexHome(Home):
     def _bucket(self, project_path: str) -> str:
         """Return the name of the bucket of a project.
 
-        `project_path`: a working directory, or the path of a bucket with an unknown one.
+        `project_path`: the working directory; if that is unknown, the path of the bucket itself.
         """
         own = Path(project_path)
         if own.parent == self._memories and BUCKET.fullmatch(own.name):

@@ -4,7 +4,7 @@ The tables were in the state database before they got a database of their own; t
 and memories per working directory. Tables of all generations are read. Older rows are converted into rows of
 the newest generation. Times in the tables are seconds.
 
-Threading, failure: as `agents.base` says; `problems` has a sentence on missing data.
+Threading, failure: as in `agents.base`; `problems` has a sentence on missing data.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Threads of Codex as messages for a person (formats/codex.md sections 6 and 10).
 
-Threading, failure: as `agents.transcripts` says.
+Threading, failure: as in `agents.transcripts`.
 """
 
 from __future__ import annotations

@@ -176,9 +176,10 @@ def note_path(title: str, at_ms: int, source: str = "") -> str:
 
 
 def refuse_content(version: Version, rel: str, before: bytes | None, after: bytes | None) -> None:
-    """Raise `StoreError` if Codex would refuse the store with this file, or load junk from it.
+    """Raise `StoreError` if Codex would refuse the store with the new content of the file `rel`.
 
-    `before` and `after`: the old and new content of the file; None if it does not exist.
+    Also if Codex would load something useless from it. `before` and `after`: the old and the new content of
+    the file; None if it does not exist.
     """
     if rel == SUMMARY or (rel == HANDBOOK and version == "v1"):
         if after is None:

@@ -5,7 +5,7 @@ that may be missing, outdated, or name files that were moved. So the files on di
 the databases add titles, directories, the names of projects, and which of a reverted thread's files is the
 current one. No rollout is opened.
 
-Threading, failure: as `agents.base` says; `problems` has a sentence on missing data.
+Threading, failure: as in `agents.base`; `problems` has a sentence on missing data.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ In both, `session_meta` names in `history_base` the previous rollout, and how mu
 `history_of` follows these references; every reader that wants the whole thread reads its segments in order.
 
 A broken line or an unknown kind is counted and skipped. A reference that cannot be followed (missing,
-looping, damaged) ends the chain with a sentence. Threading, failure: as `agents.transcripts` says.
+looping, damaged) ends the chain with a sentence. Threading, failure: as in `agents.transcripts`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ not shown. Crash records lie beside the memories; `failures.crash` reads them.
 
 The home is only read. The agent's own library is not used, because it creates files when it opens a store.
 
-Threading: blocking. Failure: as `agents.base` says; a malformed record does not hide others.
+Threading: blocking. Failure: as in `agents.base`; a malformed record does not hide others.
 """
 
 from __future__ import annotations

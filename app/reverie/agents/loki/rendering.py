@@ -122,9 +122,9 @@ _OUTCOMES = {"success": "succeeded", "failure": "failed", "partial": "partly don
 
 
 def rendered(rel: str, data: bytes) -> str | None:
-    """Render a file of the memory root as Markdown; None for one that is shown as it is.
+    """Return a file of the memory root rendered as Markdown; None if the file is to be shown as it is.
 
-    `rel`: its path below the root (or below a namespace).
+    `rel`: the path of the file below the root (or below a namespace); `data`: its content.
     """
     parts = rel.split("/")
     name = parts[-1]

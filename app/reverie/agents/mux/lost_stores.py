@@ -1,7 +1,7 @@
 """Orphaned stores of a mux home, and the facts about them in the home.
 
 Nothing is written. Threading: any thread but the GUI's; project paths may be on slow disks. Failure: files
-that cannot be read name nothing.
+that cannot be read are ignored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sessions of a mux home: those whose transcripts may still grow, and those that have a transcript.
 
-Threading: any thread but the GUI's. Failure: as `agents.base` says.
+Threading: any thread but the GUI's. Failure: as in `agents.base`.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def _read_back(file: BinaryIO, most_rows: int, most_bytes: int) -> NewestRows:
 
 
 def event_of(line: bytes) -> TailEvent | None:
-    """Return one line as an event; None for one that is no row."""
+    """Return the event for the row in `line`; None if the line contains no row."""
     row = decoded_row(line)
     turn = None if row is None else turn_of(row)
     if row is None or turn is None:

@@ -44,7 +44,7 @@ class MuxTranscript:
         self.skipped = 0
 
     def turns(self, after: int | None = None, up_to: int | None = None) -> Iterator[Turn]:
-        """Yield every row with `after` < sequence <= `up_to`, in order."""
+        """Yield every row with `after` < sequence <= `up_to`, in order; None means no limit."""
         seen: set[int] = set()
         for row in self.rows():
             turn = turn_of(row)
@@ -105,7 +105,7 @@ class MuxTranscript:
 
 
 def turn_of(row: dict[str, Any]) -> Turn | None:
-    """Return the row as a turn; None for one without id, role or sequence."""
+    """Return the row as a turn; None if it has no id, role or sequence."""
     metadata = row_metadata(row)
     identity, role, sequence = row.get("id"), row.get("role"), as_count(metadata.get("historySequence"))
     if not isinstance(identity, str) or not identity or sequence is None:
