@@ -54,7 +54,7 @@ class ModelRunFailed(UserError):
 
 
 class EngineResult(Struct, frozen=True):
-    """The result of the model's part of a run."""
+    """The result of a model's work in a run: its outcome, error, costs and number of attempts."""
 
     outcome: EngineOutcome
     error: UserError | None = None

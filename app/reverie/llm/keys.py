@@ -199,7 +199,7 @@ class TypedKey:
         self.set, self.delete = kept.set, kept.delete
 
     def get(self, provider: str) -> str | None:
-        """Return the typed key for its provider, otherwise the stored key of `provider`, or None if none."""
+        """Return the typed key if it is for `provider`, else the stored key; None if there is none."""
         return self._key if provider == self._provider else self._kept.get(provider)
 
     @property

@@ -243,7 +243,10 @@ def deadline_error(service: Service, last: ProviderError | None = None) -> Provi
 
 
 def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
-    """Return the error for a service that asks for a pause of `wait_s` seconds, beyond the time limit."""
+    """Return the error for a service that asks for a pause of `wait_s` seconds, beyond the time limit.
+
+    `error`: the error of the request after which the service asked for the pause.
+    """
     return ProviderError(
         error.fault,
         error.title,

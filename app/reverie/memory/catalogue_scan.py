@@ -28,7 +28,7 @@ SEARCHED_BYTES = 4 * 1024 * 1024
 class KnownVersion(NamedTuple):
     """The state of a file when it was last read.
 
-    A named tuple, because there is one for each file of a home.
+    A named tuple, which takes little time and memory, because there is one for each file of a home.
     """
 
     stamp: Stamp

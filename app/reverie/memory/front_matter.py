@@ -238,9 +238,10 @@ def set_description(
 ) -> str:
     """Return a text with `value` as its description; everything else stays byte for byte.
 
-    In a block only the lines of that key change, or one line is added; without one, a block is put before the
-    text. A block that the agent cannot read is repaired first. For `prefix_bytes` see `split`. Raises
-    `FrontError` if there is a block that cannot be repaired, because no block may be added above it.
+    If the text has a block, only the lines of that key change, or one line is added. If it has none, a block
+    is put before the text. A block that the agent cannot read is repaired first. For `prefix_bytes` see
+    `split`. Raises `FrontError` if there is a block that cannot be repaired, because no block may be added
+    above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -264,8 +265,8 @@ def set_description(
 def begins_block(text: str) -> bool:
     """Return whether a text begins like front matter, even if no agent would read it.
 
-    It must begin with a line of three dashes, with a key before the next such line. Without a next one, the
-    keys must follow immediately.
+    It must begin with a line of three dashes, with a key before the next such line or, if there is none,
+    before the first empty line.
     """
     opening = _BEGINS_BLOCK.match(text)
     if opening is None:

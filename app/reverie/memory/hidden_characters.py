@@ -92,7 +92,7 @@ def _kind(char: str) -> HiddenKind:
 
 
 def _is_directed(line: str) -> bool:
-    """Return whether a line has right-to-left letters, and its direction marks are balanced."""
+    """Return whether a line has right-to-left letters, and direction marks that are balanced."""
     expected: list[str] = []
     for char in line:
         if char in _OPENS:

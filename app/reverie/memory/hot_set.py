@@ -215,7 +215,10 @@ def render(items: Sequence[HotItem]) -> str:
 
 
 def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
-    """Yield for each item the line (from 1) of the block that `render` returns on which its text begins."""
+    """Yield for each item the number of the line, in the block of `render`, on which its text begins.
+
+    Lines are counted from 1.
+    """
     line = len(_OPENING) + 2
     for item in items:
         yield line

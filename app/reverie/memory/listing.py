@@ -176,9 +176,9 @@ def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
 def mark_old(files: MutableSequence[MemoryFile], root: ScopeRoot) -> None:
     """Set `unseen_reason` of notes that are too old to be read, as the agent reads only the newest.
 
-    Works in place, and clears it for the others. Of two notes with the same time the first in order counts as
-    newer. A file that the agent does not see for another reason keeps that reason, and does not count against
-    the limit.
+    Works in place; the reason of notes that are new enough is cleared. Of two notes with the same time the
+    first in order counts as newer. A file that the agent does not see for another reason keeps that reason,
+    and does not count against the limit.
     """
     if not root.newest:
         return

@@ -370,7 +370,7 @@ _log = logging.getLogger("reverie.memory")
 
 
 class DiskChangeListener:
-    """The effects of one actor's changes on one home on disk: locks, attribution, usage, history.
+    """Carries out the effects of one actor's changes in a home on disk: locks, author, usage, history.
 
     Usage is counted as in formats/mux.md section 8: with the memory commands, a read by an agent and any
     write count as one use; a read by a person does not (the commands do not report it). A write in the window

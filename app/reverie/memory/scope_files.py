@@ -47,9 +47,9 @@ def sha256_of_bytes(data: bytes | None) -> str | None:
 
 
 class ScopeFiles(Protocol):
-    """Files below one root.
+    """The interface to the files below one root: on disk, in an overlay, or records of a file.
 
-    `rel` is `/`-separated, `""` is the root. Raises the `UserError` family only.
+    `rel` is `/`-separated, `""` is the root. Only `UserError`s are raised.
     """
 
     def entry(self, rel: str) -> DirectoryEntry | None:

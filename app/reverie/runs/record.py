@@ -229,7 +229,10 @@ class RunStore:
         return self._directory / run_id
 
     def begin(self, record: RunRecord) -> RunRecord:
-        """Write the record durably and mark the run as open; must come before the run's first effect."""
+        """Write the record durably, mark the run as open, and return the record.
+
+        Must come before the run's first effect.
+        """
         ensure_private(self.directory_of(record.id))
         make_mark(self._open_mark(record.id))
         self.save(record)

@@ -90,7 +90,7 @@ def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return scope name -> the number of its lines that have words and are not noise of an inbox."""
+    """Return scope name -> the number of its lines that have words and are not `is_inbox_noise`."""
     total: dict[str, int] = {}
     for path, text in texts.items():
         scope = scope_name(path)
@@ -131,7 +131,7 @@ def is_inbox_noise(path: str, line: str) -> bool:
 
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """Return (number, folded words) of each line that has words and is not noise of an inbox.
+    """Return (number, folded words) of each line that has words and is not `is_inbox_noise`.
 
     Lines that are in `but` are left out.
     """

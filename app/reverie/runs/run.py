@@ -552,7 +552,7 @@ class Run(Generic[Thought]):
         )
 
     def _observe(self, plan: Plan) -> None:
-        """Record the files that are about to be written in the history, with their content before the run."""
+        """Record in the history the files that are about to be written, with their content before the run."""
         source, snapshots = self._job.before, self._parts.snapshots
         dirty = []
         for change in plan.changes:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 class _Engines:
-    """The choice of engines for one home.
+    """The base of the classes that choose an engine for a run in one home.
 
     `by_hand`: the user started the run and chose its engine, by option or in the settings, so that a remote
     engine needs no further consent.
@@ -82,7 +82,7 @@ class _Engines:
 
 
 class BackgroundJobs(_Engines):
-    """Background runs of one home.
+    """Builds engines, extractors and triggers for consolidations and harvests of one home.
 
     `requested`: the engine that the user named on the command line.
     """

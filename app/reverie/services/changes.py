@@ -485,7 +485,7 @@ class ChangeSet:
     def _put_back(
         self, undone: Recovered | None, changes: Sequence[FileChange], error: BaseException
     ) -> None:
-        """Record the files that were restored after a failure in the history; remove the journal if possible.
+        """Record in the history the files that were restored after a failure; remove the journal if possible.
 
         `undone`: the result of the restoration; None if nothing had been changed. The journal stays if files
         could not be restored yet. Raises `Conflict` in place of `error` if some files were left as they are

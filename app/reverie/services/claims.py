@@ -49,7 +49,7 @@ AGAIN_S = 600.0
 
 
 class _Project:
-    """One project, with the process that reads its repository. Hold `lock` while calling it."""
+    """One project, with the process that reads its repository. Hold `lock` while calling a method."""
 
     def __init__(self, path: Path, silent_s: float) -> None:
         self.path = path
@@ -173,7 +173,7 @@ class ClaimService:
         return report
 
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
-        """Replace these stale tokens in their memories, as one change; return its `Undo`.
+        """Replace the stale tokens of these claims in their memories, as one change; return its `Undo`.
 
         Raises `StoreError` if none has a replacement, `Conflict` if a memory has changed.
         """
@@ -294,7 +294,10 @@ class ClaimService:
             _log.warning("When lines were written could not be kept: %s", error)
 
     def _line_times(self, context: ScopeContext, path: str, earliest: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the time at which each line was added to a memory, for the lines whose time is known."""
+        """Return the time at which each line was added to a memory, in UTC seconds, by the text of the line.
+
+        `earliest`: the earliest times known so far; the history may show an earlier one.
+        """
         timeline = self._timeline()
         try:
             view = timeline.blame(timeline.target(context, path))

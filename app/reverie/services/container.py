@@ -431,7 +431,7 @@ class HomeContainer:
 def rooted_files(root: ScopeRoot, *, even_protected: bool = False) -> RootedDirectory:
     """Return access to the files on disk below a root.
 
-    `even_protected`: including files that Reverie otherwise protects.
+    `even_protected`: write-protected files are written, too (see `files.atomic`).
     """
     return RootedDirectory(
         root.directory, without=root.without, private=root.private, even_protected=even_protected

@@ -369,11 +369,11 @@ class CompanionFiles:
         return replace(text, read_only=read_only, note=companion.note)
 
     def save(self, companion: Companion, content: str, expected_sha256: str | None) -> FileText:
-        """Write a companion by compare-and-swap.
+        """Write a companion by compare-and-swap; return its new state.
 
-        If the file is missing, it is created; `expected_sha256` is then None or the hash of the empty text.
-
-        A file that is not valid UTF-8 or is read-only is never rewritten.
+        `expected_sha256`: the hash of the content that was edited. If the file is missing, it is created;
+        `expected_sha256` is then None or the hash of the empty text. Raises `Conflict` if the file has a
+        different hash. A file that is not valid UTF-8 or is read-only is never rewritten.
         """
         data = _encoded(companion, content)
         expected = sha256_of_text("") if expected_sha256 is None else expected_sha256

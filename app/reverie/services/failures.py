@@ -270,7 +270,7 @@ class FailureService:
         )
 
     def resolve(self, view: LessonView, text: str) -> Undo:
-        """Write the resolution of an error.
+        """Write `text` as the resolution of the error that the lesson in `view` is about; return the `Undo`.
 
         Raises `Conflict` if the error differs from the one in `view`.
         """

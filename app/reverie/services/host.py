@@ -444,7 +444,7 @@ def services_wanted(parts: HomeContainer) -> bool:
 
 
 class Host:
-    """Hosts one home in this process.
+    """Runs the background services of one home in this process while it holds the home's lease.
 
     `purpose` describes this process to others that wait for the lease.
     """

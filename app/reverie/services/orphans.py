@@ -54,7 +54,7 @@ _MOST_REMEMBERED = 2_000
 
 
 class IdentityLog:
-    """A record of the repository that was last seen in each project of one home."""
+    """The file that stores which repository was last seen in each project of one home."""
 
     def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)

@@ -31,7 +31,7 @@ VIEWS_FIRST_S = 0.1
 
 
 class HistoryRecorder:
-    """A recorder of the outside changes of one home in its history.
+    """Records in the history of one home the changes that other programs make, on a thread of its own.
 
     `recorded` is called once changes are in the history, with the number of pins and use counts that were
     restored and not reported before; the marks of seen memories may have changed. `overwritten` is called if
@@ -69,7 +69,7 @@ class HistoryRecorder:
                 self._thread.start()
 
     def note(self, changes: Changes) -> None:
-        """Record these changes in the history, after a short delay."""
+        """Record these changes in the history, after a short delay; returns at once."""
         with self._wake:
             self._noted = changes if self._noted is None else self._noted.merged(changes)
             self._wake.notify()

@@ -39,7 +39,7 @@ _Line = tuple[Literal[" ", "-", "+"], str]
 
 
 class ReviewService:
-    """The reviews of the runs of one home, and applying the parts that a person chose."""
+    """The service that shows the changes of a run for review, and applies the parts that a person chose."""
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts

@@ -380,9 +380,9 @@ class TimelineService:
     def changes(
         self, plan: RestorePlan, *, remove_newer: bool = False
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
-        """Convert a plan; return the changes by hand, and the pins that they restore (path -> True).
+        """Convert a plan to changes by hand; return them, and the pins that they restore (path -> True).
 
-        `remove_newer`: delete files that were created since.
+        `remove_newer`: also delete files that were created since the restored state.
         """
         made = [
             HandChange(file.path, self._bytes(file), file.expected_sha256, file.mode) for file in plan.files

@@ -305,8 +305,8 @@ class TraceService:
     def open(self, trace_id: str) -> TraceDetail:
         """Read one trace in full.
 
-        `trace_id` is the id in the list, or a unique prefix of it. Raises `StoreError` and `Ambiguous`, and
-        `UserError` if the trace cannot be read.
+        `trace_id`: the id in the list, or a unique prefix of it. Raises `StoreError` if there is no such
+        trace, `Ambiguous` if there are several, and `UserError` if the trace cannot be read.
         """
         entry = self.find(trace_id)
         read = self._read(entry)
@@ -382,8 +382,8 @@ class TraceService:
     def find(self, trace_id: str) -> TraceEntry:
         """Return the entry of a trace.
 
-        `trace_id` is its id, a unique prefix of it, or the path of its file. Raises `StoreError`,
-        `Ambiguous`.
+        `trace_id`: its id, a unique prefix of it, or the path of its file. Raises `StoreError` if there is no
+        such trace, `Ambiguous` if there are several.
         """
         entries = self.entries()
         exact = [entry for entry in entries if trace_id in (entry.id, str(entry.path))]
@@ -511,9 +511,9 @@ _VALUE_CHARS = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """Return a diff between the existing memory and the memory after the run's writes that fit it.
+    """Return a diff of the changes that the run's writes would make in the existing memory.
 
-    Empty if nothing changed.
+    Writes that do not fit the memory are left out. Empty if nothing would change.
     """
     if facts.kind != WRITER:
         return "".join(_call_diff(call) for call in _tried(facts))
@@ -883,14 +883,17 @@ class TranscriptService:
         check: Callable[[], None] = no_check,
         client: Hashable = None,
     ) -> Page:
-        """Return a page that contains message `number`, with some earlier ones unless they are too long."""
+        """Return a page that contains message `number`, with some earlier ones unless they are too long.
+
+        For `client` see `page`.
+        """
         with self._reading(client, source) as transcript:
             return _page_with(transcript, number, check)
 
     def last(
         self, source: TranscriptSource, *, check: Callable[[], None] = no_check, client: Hashable = None
     ) -> Page:
-        """Return the last page of a transcript's messages."""
+        """Return the last page of a transcript's messages. For `client` see `page`."""
         with self._reading(client, source) as transcript:
             return transcript.last(check)
 

@@ -201,7 +201,7 @@ class SeenLog:
         return None
 
     def _versions(self, root: ScopeRoot, rel: str, until: str = "") -> Iterator[LogEntry]:
-        """Yield the history entries of a memory, newest first, down to the commit `until`.
+        """Yield the history entries of a memory, newest first, down to the commit `until` (empty: all).
 
         At most about 200.
         """

@@ -234,7 +234,7 @@ class Workbench(HomeServices):
 
     @property
     def facts(self) -> HomeFacts:
-        """The abilities of the agent of this home.
+        """The features that the agent of this home has.
 
         Reads no file.
         """
@@ -315,7 +315,7 @@ class Workbench(HomeServices):
         return self._history_started.is_set()
 
     def observe(self, changes: Changes) -> UsageRestored:
-        """Record the changes that a watcher saw in the history; return the restored pins and usage.
+        """Record in the history the changes that a watcher saw; return the restored pins and usage.
 
         Pins and usage that the agent overwrote are noted or restored; while some are `pending`, the caller
         must call `keep_usage` a second later.
@@ -342,7 +342,10 @@ class Workbench(HomeServices):
         return self.parts.saves.check(None if changes.rescan else changes.paths)
 
     def mark_opened(self, context: ScopeContext) -> None:
-        """Mark all present memories as seen."""
+        """Mark all present memories of the home as seen; do nothing before `start_history` has finished.
+
+        `context` has no effect.
+        """
         if self._history_started.is_set():
             self._seen.mark_all()
 

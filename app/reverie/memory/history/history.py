@@ -67,9 +67,9 @@ from reverie.values import Struct, field, replace
 class SnapshotSource(Struct, frozen=True, dict=True):
     """One root to store in a snapshot.
 
-    `key`: `ScopeRoot.key` or "companions". `files`: exactly these (relative, `/`), or None for every file
-    below `directory`, except those that `without` matches (see `agents.scopes.ScopeRoot`). `metadata`: any
-    JSON by file; replaces the metadata of the previous snapshot.
+    `key`: `ScopeRoot.key` or "companions". `files`: the relative paths (with `/`) of the only files to store;
+    None for every file below `directory`, except those that `without` matches (see
+    `agents.scopes.ScopeRoot`). `metadata`: any JSON by file; replaces the metadata of the previous snapshot.
     """
 
     key: str

@@ -256,7 +256,7 @@ def git_errors_as_os(repository: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """Sync a directory, so that changes of its names are durable; do nothing on Windows."""
+    """Sync a directory, so that added, renamed and removed entries are durable; do nothing on Windows."""
     if os.name == "nt":
         return
     fd = os.open(directory, os.O_RDONLY)
@@ -330,7 +330,7 @@ class Folder:
             del self._changing_parent(names)[names[-1]]
 
     def leaves(self, prefix: Names = ()) -> Iterator[tuple[Names, Leaf]]:
-        """Yield the path (after `prefix`) and the file of every file below this folder."""
+        """Yield the path and the file of every file below this folder; each path begins with `prefix`."""
         stack: list[tuple[Names, Leaf | Folder]] = [(prefix, self)]
         while stack:
             names, node = stack.pop()

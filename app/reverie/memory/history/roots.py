@@ -78,7 +78,7 @@ class Scan(Struct):
 
 
 class HistoryScanner:
-    """A reader of one root into the history.
+    """Reads the files of one root from disk and stores their contents in the history.
 
     Files are those of `files.rooted.walk`: regular files in real directories, no symlinks, no hidden names.
     Directories are held open while they are read, so a symlink that is swapped in meanwhile is not followed,
@@ -275,9 +275,9 @@ class FileVersion(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class VersionChange:
-    """The difference of one file between two commits in content, mode or metadata; None: no such file.
+    """The difference of one file between two commits in content, mode or metadata.
 
-    `before` and `after` are read from the history on demand.
+    `before` and `after`, the two contents (None: no such file), are read from the history on demand.
     """
 
     key: str
@@ -336,7 +336,7 @@ class StoredRoot:
         return cls(folder.folder((FILES,)), facts, data)
 
     def put(self, rel: str, found: ScannedFile) -> None:
-        """Store a file: its blob in the tree, and attributes that a tree cannot have in `facts`."""
+        """Store a file: its blob in the tree, and in `facts` the attributes that a tree cannot hold."""
         git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
         self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
         facts: dict[str, Any] = {}

@@ -83,7 +83,7 @@ class SearchLimits(Struct, frozen=True):
 
 
 def find(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> tuple[tuple[Doc, ...], bool]:
-    """Return the results of a query, best first, and whether the catalogue covers all its homes completely.
+    """Return the results of a query, best first, and whether the catalogue covers all homes of `limits`.
 
     For a query with a regular expression, the results are the files in which to search for it, newest first.
     Raises `CatalogueDamaged`, `Unavailable`.

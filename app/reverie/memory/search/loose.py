@@ -239,7 +239,7 @@ class Vocabulary:
         }
 
     def _others(self, word: str) -> dict[str, int]:
-        """Return the forms of the word's synonyms in the notes, with the number of notes for each."""
+        """Return a word's synonyms in every form that occurs in the notes, as form -> number of notes."""
         found: dict[str, int] = {}
         for other in _alike().get(stem(word, "en"), ()):
             found.update(self._forms(other, "en"))
