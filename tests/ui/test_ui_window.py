@@ -291,6 +291,14 @@ def _cut_off(tab: QWidget, width: int) -> list[str]:
     ]
 
 
+def test_a_window_that_is_shut_down_is_no_longer_shown(windows: Windows, home: Path) -> None:
+    """Qt would lay it out while Python destroys it part by part."""
+    driver = windows.begin(home)
+    assert driver.window.isVisible()
+    driver.window.shut_down()
+    assert not driver.window.isVisible()
+
+
 def test_at_any_width_nothing_is_cut_off(windows: Windows, home: Path) -> None:
     driver = windows.open(home, SEVERAL)
     driver.open("/memories/workspace/cross-repo-checklist.md")

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QStackedWidget,
     QVBoxLayout,
     QWidget,
+    QWidgetItem,
 )
 
 from reverie.ui.appearance import GAP, MARGIN, UNIT
@@ -205,6 +206,11 @@ class FlowLayout(QLayout):
         self.setContentsMargins(QMargins(0, 0, 0, 0))
         for widget in widgets:
             self.addWidget(widget)
+
+    def addWidget(self, widget: QWidget) -> None:
+        # Not Qt's own items: Python loses them before the layout when it collects a window as garbage.
+        self.addChildWidget(widget)
+        self.addItem(QWidgetItem(widget))
 
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)

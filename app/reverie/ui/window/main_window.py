@@ -18,7 +18,6 @@ from reverie.clock import Clock
 from reverie.errors import UserError
 from reverie.profile import Profile
 from reverie.resources import DEMO_FILE
-from reverie.services import models as _models  # noqa: F401 - the footer asks it with its first status
 from reverie.services.machines import MachineAddress
 from reverie.ui import dialogs
 from reverie.ui.display_text import loaded_next_words, visible
@@ -664,18 +663,12 @@ class MainWindow(QMainWindow):
         if self._closed:
             return
         self._closed = True
+        # Python may destroy parts of a window before the whole, and Qt would lay out a shown one meanwhile.
+        self.hide()
         self.homes.close()
-        for part in (
-            self.dialogs,
-            self.lazy_tabs,
-            self.tab.keeper,
-            self.tab.search,
-            self.tab.lint,
-            self.tab.stale,
-            self.tab.worth,
-            self.tab.duplicates,
-            self.tab.orphans,
-        ):
+        tab = self.tab
+        parts = (tab.keeper, tab.search, tab.lint, tab.stale, tab.worth, tab.duplicates, tab.orphans)
+        for part in (self.dialogs, self.lazy_tabs, *parts):
             part.stop()
         self.homes.disconnect_machines()
         self.engine.stop()
