@@ -471,7 +471,7 @@ class LostStore(Struct, frozen=True):
 
 
 class Sidecars(Struct, frozen=True):
-    """The agent's own data files beside its memories; Reverie writes them, too."""
+    """The agent's own data files beside its memories, which Reverie also writes."""
 
     usage: Path
     """The file with the pins and use counts of memories."""

@@ -116,7 +116,7 @@ class HomeRegistry:
     def adopt(self, root: Path, known_id: str) -> HomeIdentity:
         """Record that the home at `root` is the known home `known_id`.
 
-        From now on the home has that id, with its history and runs. The id that it had meanwhile is kept in
+        From now on the home has that id, with its history and runs. The id that it had until now is kept in
         the registry, marked as replaced. Raises `StoreError` if the known home is not `adoptable` there.
         """
         place = _place(root)

@@ -572,10 +572,10 @@ def follow(change: RootChange) -> Mapping[str, str]:
     """Return `rel` -> new text for the texts that must change so that indexes and links match a change.
 
     The line and the links of a renamed memory are updated. Links to a merged memory are changed to the memory
-    into which it was merged; its line, too, unless that memory has a line already. The line of a deleted
-    memory is removed; a line for a new memory is added. Only list items are removed, because prose that names
-    a memory must be reworded by a person. Nothing is added if there is no index; each folder with an index of
-    its own is handled separately.
+    into which it was merged. So is its line, but if that memory has a line already, the line is removed. The
+    line of a deleted memory is removed; a line for a new memory is added. Only list items are removed,
+    because prose that names a memory must be reworded by a person. Nothing is added if there is no index;
+    each folder with an index of its own is handled separately.
     """
     folders = {posixpath.dirname(rel) for rel in change.files if _is_index(rel)}
     return {

@@ -188,7 +188,8 @@ def _compressed(
 def rows_of(path: Path, reading: ReadStatistics, *, end: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield every row in order and count the lines in `reading`.
 
-    Broken, too long and half-written lines are counted as well. `end`: read only the first bytes of the file.
+    Broken, too long and half-written lines are also counted. `end`: read only this number of bytes from the
+    start of the file; None: all.
     Raises `FileNotFoundError`, `Unavailable`.
     """
 

@@ -718,7 +718,7 @@ class ProjectRepository:
         return self.commit_of(str(parents[0]))
 
     def followed(self, path: str) -> tuple[str, HistoryCommit | None]:
-        """Return the present path of the file that was at `path`, and the commit that deleted it there.
+        """Return the present path of the file that was at `path`, and the commit that removed it from `path`.
 
         Renames are followed. The returned path is empty if the file no longer exists; the commit is None if
         no commit deleted or renamed `path`.

@@ -128,8 +128,8 @@ def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
 def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
     """Return the part with the instructions message; empty without any companion.
 
-    It has the first non-empty file of the home, trimmed, and every file of the project that counts,
-    unchanged.
+    The message has the first non-empty file of the home, trimmed, and the files of the project that Codex
+    loads, unchanged.
     """
     settings = facts.prompt or PromptSettings()
     home, project, others = _sorted(facts)

@@ -109,8 +109,8 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 def _give_back(fd: int, target: Path) -> None:
     """Unlock the open file `fd` explicitly, because closing it may not be enough.
 
-    A child process that was forked meanwhile holds a copy of the descriptor. A failure is only logged: the
-    work under the lock is done, and closing every copy frees the lock too.
+    A child process that was forked while the lock was held has a copy of the descriptor. A failure is only
+    logged: the work under the lock is done, and closing every copy frees the lock too.
     """
     try:
         _unlock(fd)

@@ -288,7 +288,8 @@ def _refuse_undeletable(directory: Directory, name: str) -> int:
 def _give_back(source: Directory, name: str, target: Directory, new_name: str) -> None:
     """Move the entry `name` in `source` back to `new_name` in `target`.
 
-    If a folder called `new_name` has been created meanwhile, the entries that it lacks are moved into it.
+    If another program has created a folder called `new_name` since, the entries that it lacks are moved into
+    it.
     """
     with contextlib.suppress(FileExistsError):
         source.rename_new(name, target, new_name)

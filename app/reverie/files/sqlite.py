@@ -99,8 +99,9 @@ def set_aside(database: Path) -> Path:
 def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None = None) -> tuple[str, str]:
     """Return the cause and the next step to show for an error of SQLite.
 
-    If a person can fix the cause (a full disk, missing permissions), these are about it; otherwise they are
-    `cause` and `next_step` as given. `database`: the file whose permissions are checked; None: no check.
+    If the cause is one that a person can fix (a full disk, missing permissions), both texts describe it;
+    otherwise they are the arguments `cause` and `next_step`. `database`: the file whose permissions are
+    checked; None: no check.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _FULL_CODES:

@@ -260,7 +260,7 @@ def parse_record(data: bytes) -> Any:
 def parse_to_write(data: bytes) -> Any:
     """Parse a record that is to be written again, as `parse_record` does.
 
-    Raises `ValueError` for two equal keys as well, because one would be lost.
+    Raises `ValueError` also for an object with two equal keys, because one of their values would be lost.
     """
     document = parse_record(data)
     json.loads(data, object_pairs_hook=_each_key_once)

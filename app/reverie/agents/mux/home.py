@@ -248,8 +248,8 @@ class MuxHome(Home):
     def dream_config(self, workspace_id: str | None) -> AgentDreamConfig:
         """Return the model and the prompt with which mux would consolidate (formats/mux.md section 10).
 
-        Definitions of a project do not count for a consolidation. `workspace_id` None: only the defaults of
-        the home count.
+        Agent definitions in a project are ignored, because mux does not use them for a consolidation.
+        `workspace_id` None: only the defaults of the home are used.
         """
         from reverie.agents.capabilities import AgentDreamConfig
 
