@@ -4,8 +4,8 @@ Every kind of run that uses a model is this loop with a prompt, tools and a guar
 memory text never leave this machine: the model gets placeholders instead (`llm.vault`). Invariants, each
 enforced here: exactly one outcome; every tool call gets exactly one result, in order; no text is sent that
 has not been through the vault, and no placeholder reaches a tool; nothing continues past the deadline, the
-steps, the allowed output or a cancel, which is checked every 50 ms beside the model's task and ends that task
-at once.
+limits of steps and output, or a cancellation. Cancellation is checked every 50 ms beside the model's task,
+and ends that task at once.
 
 Threading: one event loop, in which the tools run too. Failure: a model's mistakes (broken JSON, unknown
 tools, wrong arguments, too many calls, a placeholder that cannot be restored) are reported to the model as

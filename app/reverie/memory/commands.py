@@ -2,8 +2,7 @@
 
 `execute` never raises for a bad request but returns `{"success": False, "error": ...}`, so that a model can
 recover. Argument aliases, required fields and their order are those of the format sheet; the wording is ours.
-`MUTATING` lists the commands that change something, so that the guard and the journal agree with the
-dispatcher.
+`MUTATING` lists the commands that change something; the guard and the journal of a run use it too.
 
 Threading and failure: as `memory.store`. Bugs (anything but `UserError`) propagate.
 """

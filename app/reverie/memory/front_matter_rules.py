@@ -1,8 +1,8 @@
 """The rules by which agents find and parse front matter; a home's `Caps` name its agent's rules.
 
 `mux`: a block begins with `---` at the first byte and ends at a line `---` within a bounded prefix; it is
-strict YAML 1.2 (formats/mux.md section 7). `claude-code`: up to two byte order marks and all white space
-behind the opening fence are skipped, the block ends at the first `---` anywhere, and only the first 30 lines
+strict YAML 1.2 (formats/mux.md section 7). `claude-code`: up to two byte order marks are skipped, and all
+white space after the opening fence; the block ends at the first `---` anywhere, and only the first 30 lines
 count. A key may occur twice. A block that does not parse is read once more with two spaces for each tab at
 the beginning of a line, and with quotes around values that need them (measured with Claude Code 2.1.331,
 tests/campaign/agents/claude_front_matter.py).

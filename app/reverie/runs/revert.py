@@ -2,10 +2,10 @@
 
 Per file, the merge base is the content after the run, "ours" is the present content, and "theirs" the content
 before the run. An untouched file gets its old bytes back. If the file was edited since and the changes do not
-overlap, both are preserved; otherwise the file stays as it is and is reported as a conflict, and the run
-keeps the earlier version. Pins and usage are restored in the same way, field by field, so that a sweep never
-mistakes a revert for a new write. The coverage record stays, because the consolidation did take place. A
-revert is a run of its own and can be reverted.
+overlap, both are preserved; otherwise the file stays as it is and is reported as a conflict, and the earlier
+version stays in the run's images. Pins and usage are restored in the same way, field by field, so that a
+sweep never mistakes a revert for a new write. The coverage record stays, because the consolidation did take
+place. A revert is a run of its own and can be reverted.
 
 A part (`runs.parts`: files, or hunks of an edited file) is undone in the same way, but all or nothing: if
 there is one conflict, or if lines fit in more than one place, nothing is undone. Parts that were undone

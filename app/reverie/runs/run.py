@@ -1,8 +1,8 @@
 """`Run`: the steps that all jobs which may change memories have in common.
 
 Order (design.md section 3.4): lease; recovery of runs that were killed; the job's own conditions; history
-before; the agent's own lock; durable record; `think`; `accept` (the rails); journal; compare-and-swap of each
-file; usage; `commit`; `applied` mark; the job's state; record finished; trace; history after.
+before; the agent's own lock; durable record; `think`; `accept` (applies the rails); journal; compare-and-swap
+of each file; usage; `commit`; `applied` mark; the job's state; record finished; trace; history after.
 
 A job that holds the lease throughout (`lease = "whole"`) is refused while another one runs. A job that thinks
 for minutes about a few files (`lease = "write"`) takes the lease only for writing, and waits for it.

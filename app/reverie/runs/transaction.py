@@ -21,7 +21,8 @@ before the first check until after the `applied` mark. Recovery therefore never 
 only suspended, and a run that resumes without its lease restores its own files. The agent's own write lock,
 if it has one, is held while files change.
 
-Checkpoints for the kill campaign: `journal`, `temp`, `fsync`, `replace`, `usage`, `coverage`, `applied`.
+Checkpoints, at which tests kill the process: `journal`, `temp`, `fsync`, `replace`, `usage`, `coverage`,
+`applied`.
 
 Failure: `Conflict` if a file is not as the run saw it; files that were already written are restored first
 (`undone`).

@@ -2,7 +2,7 @@
 
 A change is a tuple of `FileChange`, carried out by the transaction of the runs (`runs.transaction`) with a
 journal of its own, and undone like a run (`runs.revert.taken_back`). It is not a run: it has no lease, no
-model, no record and no number, and a person waits for it; `reverie runs` never lists it. The journal exists
+model, no record and no run id, and a person waits for it; `reverie runs` never lists it. The journal exists
 while the change is made, so that a change that a killed process left unfinished can be rolled back
 (`settle`); it is removed when the change ends. A value, `FilesChanged`, describes how to undo the change; the
 earlier bytes are in the history.

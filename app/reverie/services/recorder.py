@@ -1,4 +1,4 @@
-"""The recorder of changes of a home that come from outside, as its watcher reports them.
+"""The recorder of outside changes in the history of a home, as the watcher of the home reports them.
 
 It first records everything that changed since the home was last watched, then one batch of changes at a time;
 pins and use counts that the agent overwrote are restored. After a failure the next change tries again; no

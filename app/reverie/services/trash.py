@@ -1,4 +1,4 @@
-"""The files that were deleted from a home's memories, with the author of each deletion, and restoring them.
+"""Deleted memories of a home: the list of them, with the author of each deletion, and their restoration.
 
 The history is the trash: whatever a person, a run, an agent or another program deleted, a snapshot had
 recorded it before, so the last version is in the history. Listing reads only the history. Restoring goes

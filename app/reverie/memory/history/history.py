@@ -4,8 +4,8 @@ Memory bytes are stored verbatim, names escaped and reversible (`history.reposit
 and usage are in a blob beside each root's tree (`history.roots`). A commit is made only if something differs
 from the last one; its trailers `Actor:`, `Run:` and `Source:` record author and origin. All writing happens
 under one lock between processes and threads (`files.locks`): objects first, durable, then the branch. So a
-kill at any point (checkpoints "history-objects", "history-ref", "history-pack") leaves a valid repository
-with the old or the new version.
+kill at any point leaves a valid repository with the old or the new version. Tests kill the process at the
+checkpoints "history-objects", "history-ref" and "history-pack".
 
 A file that could not be read does not count as deleted: it keeps its last version and is named in the commit.
 The tree of a root that is not passed is kept. For a file over 64 MiB only the hash is stored. A damaged
