@@ -216,7 +216,12 @@ class CoTypists:
                 self.tally.problems.append(f"{where}a conflict without a banner")
         elif file.buffer.banner == "" and disk is not None and file.buffer.base != disk:
             self.tally.problems.append(f"{where}no conflict, and the text grew from another version")
-        if not file.buffer.modified and disk is not None and not file.cut and file.content != disk.content:
+        if (
+            not file.buffer.modified
+            and disk is not None
+            and file.display != "cut"
+            and file.content != disk.content
+        ):
             self.tally.problems.append(f"{where}called unmodified, and is not what is on disk")
 
     # The person

@@ -137,11 +137,11 @@ def test_a_byte_order_mark_is_not_shown_and_not_lost(qapp: object) -> None:
 
 def test_a_huge_file_is_cut_only_where_it_cannot_be_written(qapp: object) -> None:
     file, _owner = opened(LONG_LINE * (SHOWN_CHARS // len(LONG_LINE) + 1), cap=100)
-    assert file.cut
+    assert file.display == "cut"
     assert file.read_only
     assert len(file.text) == SHOWN_CHARS
     whole, _other = opened("x" * 1000)
-    assert not whole.cut
+    assert whole.display == ""
 
 
 def test_colouring_leaves_the_text_unmodified_in_every_state(qtbot: Any, qapp: object) -> None:

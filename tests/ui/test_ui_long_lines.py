@@ -1,5 +1,5 @@
-"""What agents dump (base64, minified JSON, logs) never blocks the window: a line too long to be broken is
-shown cut, for reading only, until a person asks for all of it; bars, tables and quotes are bounded.
+"""What agents dump (base64, minified JSON, logs) never blocks the window: a text with a line that is too long
+is shown cut, for reading only, and nothing makes such a line here; bars, tables and quotes are bounded.
 
 Times are a tenth and less of what the same text took before, on any machine.
 """
@@ -14,18 +14,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QObject
-from PySide6.QtGui import QFont, QPalette, QTextCursor, QTextDocument
-from PySide6.QtWidgets import QPlainTextDocumentLayout
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QMimeData, QObject, Qt
+from PySide6.QtGui import QFont, QInputMethodEvent, QPalette, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QApplication, QPlainTextDocumentLayout
 from test_ui_documents import follow, found, opened
 from ui_windows import Windows
 
+from helpers.profiles import examples
 from reverie.agents.scopes import Scope
 from reverie.ui.appearance import theme_of
-from reverie.ui.display_text import LONGEST_LINE, LONGEST_SENTENCE, MOST_LINES, as_tooltip
+from reverie.ui.display_text import (
+    LONGEST_LINE,
+    LONGEST_SENTENCE,
+    MOST_LINES,
+    SHOWN_OF_LINE,
+    as_tooltip,
+    has_long_line,
+)
+from reverie.ui.editor import buffer as state
 from reverie.ui.editor.documents import PART_LINES
+from reverie.ui.editor.find_bar import FindBar
+from reverie.ui.editor.line_breaks import widget_text
 from reverie.ui.editor.rendered import MOST_CELLS, MOST_COLUMNS, rendered
 from reverie.ui.editor.source_view import SourceView
+from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 
 LONG = "QUJD" * 25_000
@@ -44,8 +58,8 @@ def test_a_long_line_is_shown_cut_and_read_only_and_what_would_be_written_is_who
     assert (file.shortened, file.read_only) == (True, True)
     lines = file.text.split("\n")
     assert (lines[0], lines[2]) == ("# Dump", "end")
-    assert len(lines[1]) == LONGEST_LINE
-    assert LONG.startswith(lines[1].removesuffix("…"))
+    shown, _, more = lines[1].partition("…")
+    assert (LONG[:SHOWN_OF_LINE], f" {len(LONG) - SHOWN_OF_LINE:,} more characters") == (shown, more[:23])
     assert file.content == f"# Dump\n{LONG}\nend\n"
     assert not file.differs
 
@@ -55,24 +69,27 @@ def test_a_line_of_just_the_limit_is_edited_as_any_other(qapp: object) -> None:
     assert (file.shortened, file.read_only) == (False, False)
 
 
-def test_shown_in_full_it_can_be_edited_and_is_not_edited_by_that(qtbot: Any) -> None:
-    file, _owner = opened(f"{LONG}\r\nend\r\n")
+def test_a_long_line_is_never_shown_in_full(qtbot: Any) -> None:
+    content = "word\r\n" * 9_000 + LONG
+    file, _owner = opened(content)
     file.show_whole()
-    qtbot.waitUntil(lambda: file.whole)
-    assert (file.shortened, file.read_only, file.document.isModified()) == (False, False, False)
-    assert file.content == f"{LONG}\r\nend\r\n"
+    qtbot.wait(20)
+    assert (file.shortened, file.read_only, file.content) == (True, True, content)
+    file.retype("other\n")
+    assert (file.read_only, file.content) == (False, "other\r\n")
     file.document.undo()
-    assert file.content == f"{LONG}\r\nend\r\n"
+    assert file.content == "other\r\n", "what was shown cut is no text to go back to"
 
 
 def test_what_is_being_edited_is_not_cut_by_its_own_save(qapp: object) -> None:
     file, _owner = opened("short\n")
-    file.retype(f"short\n{LONG}\n")
+    lines = "short\n" * 2 * MOST_LINES
+    file.retype(lines)
     follow(file, file.content)
-    assert (file.shortened, file.content) == (False, f"short\n{LONG}\n")
+    assert (file.shortened, file.content) == (False, lines)
 
 
-@pytest.mark.parametrize("content", ["\n" * 30_000, "word\r\n" * 9_000 + LONG, "a\u2028b\u2029\n" * 9_000])
+@pytest.mark.parametrize("content", ["\n" * 30_000, "word\r\n" * 9_000, "a\u2028b\u2029\n" * 9_000])
 def test_a_text_of_many_lines_is_shown_in_parts_and_is_no_other_file_meanwhile(
     qtbot: Any, content: str
 ) -> None:
@@ -127,14 +144,16 @@ def test_an_undo_of_what_others_wrote_asks_also_where_their_text_is_shown_cut(qa
     follow(file, content)
     assert (file.shortened, file.buffer.banner) == (True, "")
     file.document.undo()
-    assert file.text == "mine\n"
+    assert (file.text, file.content, file.read_only) == ("mine\n", "mine\n", False)
     assert (file.buffer.banner, file.buffer.base) == ("conflict", before.base)
+    file.document.redo()
+    assert (file.content, file.read_only, file.buffer.banner) == (content, True, "")
 
 
 def test_typing_into_a_text_shown_in_full_undoes_nothing_that_others_wrote_before(qtbot: Any) -> None:
     """Showing it in full empties the undo stack."""
     file, _owner = opened("mine\n")
-    for content in ("mine\ntheirs\n", f"mine\ntheirs\n{LONG}\n"):
+    for content in ("mine\ntheirs\n", "mine\ntheirs\n" * MOST_LINES):
         follow(file, content)
     file.show_whole()
     qtbot.waitUntil(lambda: not file.shortened)
@@ -142,25 +161,160 @@ def test_typing_into_a_text_shown_in_full_undoes_nothing_that_others_wrote_befor
     assert (file.buffer.banner, file.buffer.base) == ("", found(content))
 
 
-def test_a_draft_of_a_long_line_is_taken_whole(qapp: object) -> None:
-    file, _owner = opened(f"{LONG}\n")
-    file.retype(f"{LONG}more\n")
-    assert (file.shortened, file.read_only, file.content) == (False, False, f"{LONG}more\n")
+def test_typed_text_stays_when_another_program_writes_a_long_line(qapp: object) -> None:
+    file, _owner = opened("old\n")
+    QTextCursor(file.document).insertText("mine ")
+    file.buffer, disk = state.typed(file.buffer, True), found(f"theirs\n{LONG}")
+
+    def theirs_arrive() -> None:
+        after, effect = state.seen_on_disk(file.buffer, disk, file.content_like(disk))
+        assert effect == "merge"
+        file.merge(after, "outside", lambda: None)
+
+    theirs_arrive()
+    assert (file.buffer.banner, file.conflicts, file.text) == ("conflict", (), "mine old\n")
+    assert not file.read_only
+    file.follow(state.taken_theirs(file.buffer)[0], "", lambda: None)
+    assert (file.read_only, file.content) == (True, f"theirs\n{LONG}")
+    file.document.undo()
+    assert (file.read_only, file.content, file.buffer.banner) == (False, "mine old\n", "conflict")
+    file.buffer = state.kept_mine(file.buffer)
+    assert (file.differs, file.read_only, file.content) == (True, False, "mine old\n")
 
 
-def test_a_long_line_that_is_pasted_is_not_wrapped_and_the_wish_stays(qtbot: Any) -> None:
-    view = SourceView()
-    qtbot.addWidget(view)
-    view.resize(600, 400)
-    view.show()
-    view.setPlainText("# Notes\n")
-    assert view.lineWrapMode() == SourceView.LineWrapMode.WidgetWidth
-    assert took(lambda: (view.insertPlainText(LONG), view.grab())) < FAST_S
-    assert (view.lineWrapMode(), view.wraps) == (SourceView.LineWrapMode.NoWrap, True)
-    short = QTextDocument("# Other", view)
-    short.setDocumentLayout(QPlainTextDocumentLayout(short))
-    view.setDocument(short)
-    assert view.lineWrapMode() == SourceView.LineWrapMode.WidgetWidth
+@pytest.fixture
+def view(qtbot: Any) -> SourceView:
+    made = SourceView()
+    qtbot.addWidget(made)
+    made.setPlainText("x" * LONGEST_LINE + "\nshort\n" + "y" * LONGEST_LINE)
+    made.blank = QTextDocument(made)
+    made.blank.setDocumentLayout(QPlainTextDocumentLayout(made.blank))
+    made.refusals = []
+    made.refused.connect(lambda: made.refusals.append(True))
+    return made
+
+
+@pytest.mark.parametrize("text", [LONG, f"a\r\n{LONG}\r\nb", "x" + "y" * (LONGEST_LINE - 2)])
+def test_a_paste_that_makes_a_line_too_long_is_refused(view: SourceView, text: str) -> None:
+    view.setPlainText("# Notes")
+    data = QMimeData()
+    data.setText(text)
+    view.insertFromMimeData(data)
+    assert (view.content, view.refusals) == ("# Notes", [True])
+    view.selectAll()
+    data.setText("\n".join(["y" * LONGEST_LINE] * 3))
+    view.insertFromMimeData(data)
+    assert (len(view.content), view.refusals) == (3 * LONGEST_LINE + 2, [True])
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_X, Qt.Key.Key_Delete])
+def test_a_key_that_makes_a_line_too_long_is_refused_and_earlier_typing_stays(
+    view: SourceView, key: Qt.Key, qtbot: Any
+) -> None:
+    view.go_to_line(2)
+    for letter in "abc":
+        qtbot.keyClick(view, letter)
+    before = view.content
+    view.go_to_line(1)
+    view.moveCursor(QTextCursor.MoveOperation.EndOfLine)
+    qtbot.keyClick(view, key)
+    assert (view.content, view.refusals) == (before, [True])
+    qtbot.keyClick(view, Qt.Key.Key_Return)
+    assert view.content == before.replace("\nabc", "\n\nabc")
+    view.undo()
+    view.undo()
+    assert view.content == before.replace("abc", "")
+    assert not view.document().isRedoAvailable() or view.refusals == [True]
+
+
+def test_what_is_committed_by_an_input_method_and_replaced_is_checked_too(
+    view: SourceView, qtbot: Any
+) -> None:
+    before = view.content
+    event = QInputMethodEvent()
+    event.setCommitString("\u6f22")
+    view.inputMethodEvent(event)
+    assert (view.content, view.refusals) == (before, [True])
+    finder = FindBar(view, Icons())
+    qtbot.addWidget(finder)
+    finder.field.setText("x" * 5_000)
+    finder.other.setText("z" * 5_001)
+    finder.replace_all()
+    assert (view.content, view.refusals) == (before, [True, True])
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["type", "paste", "write", "keep", "discard", "undo", "redo", "whole", "save"]),
+        st.sampled_from(
+            ["", "a\n", "b\r\nc\r\n", "\rd", LONG[:10_500], f"e\n{LONG[:20_000]}\r\n", "f\n" * 4_100]
+        ),
+    ),
+    max_size=12,
+)
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None
+)
+@given(st.sampled_from(["a\n", "b\r\nb\rb\n", f"c\n{LONG[:11_000]}\r\n", "d\n" * 4_200]), STEPS)
+def test_no_byte_of_a_long_line_changes_whatever_is_done(
+    view: SourceView, first: str, steps: list[tuple[str, str]]
+) -> None:
+    """`disk` is the file: only a save may change it, and only to a text that was typed here."""
+    file, _owner = opened(first)
+    disk = first
+    view.setDocument(file.document)
+
+    def noticed() -> None:
+        """Do what the open files do when a text has changed."""
+        file.buffer = state.typed(file.buffer, file.document.isModified() or file.differs)
+
+    def read() -> None:
+        now = found(disk)
+        after, effect = state.seen_on_disk(file.buffer, now, file.content_like(now))
+        if effect == "follow":
+            file.follow(after, "", lambda: None)
+        elif effect == "merge":
+            file.merge(after, "outside", lambda: None)
+        else:
+            file.buffer = after
+
+    for kind, text in steps:
+        view.setReadOnly(file.read_only)
+        if kind == "write":
+            disk = text or disk
+            read()
+        elif kind in ("type", "paste") and not file.read_only:
+            data = QMimeData()
+            data.setText(text)
+            view.insertFromMimeData(data)
+            noticed()
+        elif kind in ("undo", "redo"):
+            getattr(file.document, kind)()
+            noticed()
+        elif kind == "whole" and not file.buffer.modified:
+            file.show_whole()
+            while file.shortened and file.display != "long":
+                QApplication.processEvents()
+        elif kind == "keep" and file.buffer.banner == "conflict":
+            file.buffer = state.kept_mine(file.buffer)
+        elif kind == "discard" and file.buffer.banner == "conflict":
+            file.follow(state.taken_theirs(file.buffer)[0], "", lambda: None)
+        elif kind == "save" and file.buffer.modified and not file.read_only and not file.buffer.banner:
+            assert file.buffer.expected_sha256 == found(disk).sha256
+            disk = file.content
+            assert widget_text(disk) == file.text
+            file.buffer = state.saved(file.buffer, found(disk), False)
+            file.document.setModified(False)
+        assert not has_long_line(file.text)
+        if not file.buffer.modified:
+            assert file.content == disk
+        if file.shortened:
+            assert file.read_only
+            assert file.buffer.base is not None
+            assert file.content == file.buffer.base.content
+    view.setDocument(view.blank)
 
 
 @pytest.mark.parametrize(
@@ -196,25 +350,48 @@ def test_no_file_holds_the_window_up(
     assert took(use) < FAST_S
     assert driver.pane.file is not None
     assert driver.pane.file.shortened
-    assert "of each line, are shown" in driver.pane.reason.text
-    assert driver.pane.reason.keys == ("whole",)
+    assert "Edit it in another program" in driver.pane.reason.text
+    assert driver.pane.reason.keys == ("copy",)
 
 
-def test_the_button_shows_all_of_it(windows: Windows, home: Path) -> None:
-    (home / "memory" / "global" / "zz-dump.md").write_text(LONG[:90_000])
+def test_the_button_shows_all_lines(windows: Windows, home: Path) -> None:
+    lines = "line\n" * 9_000
+    (home / "memory" / "global" / "zz-dump.md").write_text(lines)
     driver = windows.open(home)
     driver.tree.select_path("/memories/global/zz-dump.md")
     driver.until(lambda: driver.pane.file is not None)
     driver.pane.reason.button("whole").click()
     assert driver.pane.file is not None
     driver.until(lambda: driver.pane.reason.keys == ())
-    assert driver.pane.file.text == LONG[:90_000]
+    assert driver.pane.file.text == lines
     assert not driver.pane.text.isReadOnly()
     assert driver.pane.reason.keys == ()
     driver.pane.text.insertPlainText("typed ")
     driver.tab.editor.save()
     driver.until(lambda: not driver.tab.buffers.unsaved())
-    assert (home / "memory" / "global" / "zz-dump.md").read_text() == "typed " + LONG[:90_000]
+    assert (home / "memory" / "global" / "zz-dump.md").read_text() == "typed " + lines
+
+
+def test_a_long_line_is_copied_whole_and_refused_in_the_text_and_in_the_form(
+    windows: Windows, home: Path, qtbot: Any
+) -> None:
+    folder = home / "memory" / "global"
+    (folder / "zz-dump.md").write_text(f"one\n{LONG}\r\n", newline="")
+    (folder / "zz-short.md").write_text("---\ndescription: about\n---\ntext\n")
+    driver = windows.open(home)
+    driver.tree.select_path("/memories/global/zz-dump.md")
+    driver.until(lambda: driver.pane.reason.keys == ("copy",))
+    driver.pane.reason.button("copy").click()
+    assert QApplication.clipboard().text() == f"one\n{LONG}\r\n"
+    driver.tree.select_path("/memories/global/zz-short.md")
+    driver.until(lambda: driver.pane.file is not None and driver.pane.file.text.endswith("text\n"))
+    file, before = driver.pane.file, driver.pane.text.content
+    driver.pane.text.paste()
+    assert "cannot be edited here" in driver.pane.error.text
+    driver.pane.error.clear()
+    driver.pane.view._take_text(before.replace("about", LONG))
+    assert "cannot be edited here" in driver.pane.error.text
+    assert (driver.pane.text.content, file.buffer.modified) == (before, False)
 
 
 def test_a_wide_table_and_deep_quotes_are_shown_as_they_are_written(qapp: object) -> None:

@@ -71,10 +71,12 @@ _HARMLESS = frozenset("\u200c\u200d")
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _KIB = 1024
 LONGEST_LINE = 10_000
-"""The longest line, in characters, to give to a widget.
+"""The longest line, in characters, that can be edited; a text with a longer one is only shown.
 
-Breaking a line without a space takes time that grows with the square of its length, on the GUI thread.
+Qt lays out a line as a whole, on the GUI thread, in time that may grow with the square of its length.
 """
+SHOWN_OF_LINE = 2_000
+"""The number of characters that are shown of a line of more than `LONGEST_LINE` characters."""
 MOST_LINES = 4_000
 """The maximum number of lines to give to a widget in one event."""
 LONGEST_SENTENCE = 5_000
@@ -113,13 +115,31 @@ def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def has_long_line(text: str) -> bool:
+    r"""Return whether a line of `text`, which has only the line break `\n`, exceeds `LONGEST_LINE`."""
+    at = 0
+    while at + LONGEST_LINE < len(text):
+        end = text.rfind("\n", at, at + LONGEST_LINE + 1)
+        if end < 0:
+            return True
+        at = end + 1
+    return False
+
+
 def lines_shortened(text: str) -> str:
     r"""Return the beginning of `text`, short enough for a widget to show it without delay.
 
-    It has at most `MOST_LINES` lines, separated by `\n`, each cut after `LONGEST_LINE` characters.
+    It has at most `MOST_LINES` lines, separated by `\n`. A line of more than `LONGEST_LINE`
+    characters is cut after `SHOWN_OF_LINE`, followed by the number of characters that are not shown.
     """
     lines = text.split("\n", MOST_LINES)[:MOST_LINES]
-    return "\n".join(shortened(line, LONGEST_LINE) for line in lines)
+    more = tr("… {n} more characters of this line are not shown")
+    return "\n".join(
+        line
+        if len(line) <= LONGEST_LINE
+        else line[:SHOWN_OF_LINE] + more.format(n=f"{len(line) - SHOWN_OF_LINE:,}")
+        for line in lines
+    )
 
 
 def as_tooltip(*lines: str) -> str:

@@ -22,6 +22,14 @@ Banner = Literal["", "conflict", "deleted", "gone"]
 Effect = Literal["none", "follow", "merge"]
 
 
+Display = Literal["", "cut", "lines", "long"]
+"""What the editor leaves out of a version, which is then read-only.
+
+`cut`: the end of a file that is too large; `lines`: lines beyond those that are shown at once; `long`: the
+rest of lines that are too long to be shown. Empty: nothing.
+"""
+
+
 class FileRef(Struct, frozen=True):
     """The identity of a file of a home; it is the same from whichever workspace the file is opened."""
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QGuiApplication, QTextCursor
 
 from reverie.engine.asking import ask
 from reverie.errors import UserError
@@ -234,6 +234,8 @@ class EditorControl(QObject):
             file.show_whole()
             self.pane.text.moveCursor(QTextCursor.MoveOperation.Start)
             self.pane.refresh()
+        elif key == "copy":
+            QGuiApplication.clipboard().setText(file.content)
         elif key == "close":
             self.buffers.discard(file)
             self.close()

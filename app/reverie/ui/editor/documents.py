@@ -1,7 +1,8 @@
 """An open file: its text in a text document, such that every byte that is not edited stays the same.
 
 The document holds the text without byte order mark and with the widget's line breaks; `content` restores
-both. A text that would not come back unchanged (checked when it is loaded) is read-only.
+both. A text that would not come back unchanged (checked when it is loaded) is read-only,
+and so is a text with a line of more than `LONGEST_LINE` characters, of which only the beginning is shown.
 
 Changes by others replace the text or are merged into it (`text_merge`); `arrived` records which lines others
 wrote, until the file is saved. The conflicts are always computed from three texts (base, typed, and on disk),
@@ -23,7 +24,7 @@ from PySide6.QtWidgets import QPlainTextDocumentLayout
 
 from reverie.services.views import BY_A_PERSON
 from reverie.ui.appearance import GAP, Theme, monospace
-from reverie.ui.display_text import lines_shortened
+from reverie.ui.display_text import has_long_line, lines_shortened
 from reverie.ui.editor import merge_steps as steps
 from reverie.ui.editor.line_breaks import body, widget_text, written
 from reverie.ui.editor.text_merge import MERGE_CHARS, MergeConflict, Region, Side
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from reverie.services.views import FileText
-from reverie.ui.editor.buffer import Buffer, merged, reopened
-from reverie.ui.editor.foreign_edits import ForeignEdits, become
+from reverie.ui.editor.buffer import Buffer, Display, merged, reopened
+from reverie.ui.editor.foreign_edits import ForeignEdits, Version, become
 from reverie.ui.editor.highlighter import LIMIT, MarkdownHighlighter
 from reverie.ui.jobs import single_shot
 
@@ -87,11 +88,9 @@ class OpenFile(QObject):
         self.waiting = ""
         """A sentence about why the save waits; it is retried automatically. Empty if no save waits."""
         self.lossless = True
-        self.cut = False
+        self.display: Display = ""
         self.whole = False
-        """Whether the text is shown in full, however long, because the user edits it or asked for it."""
-        self.shortened = False
-        """Whether the text is read-only because it is too long to show in full, or not all shown yet."""
+        """Whether all lines are shown, however many, because the user edits the text or asked for it."""
         self._parts: Iterator[str] = iter(())
         self._next = single_shot(self, 0, self._add_part)
         self.arrived = Arrived()
@@ -107,7 +106,7 @@ class OpenFile(QObject):
         self._following = False
         self._foreign = ForeignEdits(self.document)
         if buffer.base is not None:
-            self._load(self._shown(buffer.base.content))
+            self._show(buffer.base.content)
         self.document.contentsChanged.connect(self._on_changed)
         # Attached after the text was set, so that the first colouring is one pass.
         self._highlighter: MarkdownHighlighter | None = None
@@ -122,6 +121,11 @@ class OpenFile(QObject):
             self.document.setModified(modified)
 
     @property
+    def shortened(self) -> bool:
+        """Whether lines are cut or left out, or are not shown yet."""
+        return self.display in ("lines", "long")
+
+    @property
     def text(self) -> str:
         r"""The text of the widget, with line breaks `\n`."""
         return text_of(self.document)
@@ -129,7 +133,7 @@ class OpenFile(QObject):
     @property
     def content(self) -> str:
         """The text as it would be written; the text on disk if not all of it is shown, or not exactly."""
-        if self.buffer.base is not None and (self.cut or self.shortened or not self.lossless):
+        if self.buffer.base is not None and (self.display or not self.lossless):
             return self.buffer.base.content
         return written(self.buffer.base or self.buffer.style, self.text)
 
@@ -146,17 +150,20 @@ class OpenFile(QObject):
         The document's own flag cannot be used: the base can change while the text stays ("keep mine").
         """
         base = self.buffer.base
-        return base is None or (not self.shortened and self.text != self._shown(base.content))
+        return base is None or (not self.shortened and self.text != _whole(self.buffer, base.content))
 
     @property
     def read_only(self) -> bool:
         return bool(self.buffer.read_only) or not self.lossless or self.shortened
 
     def show_whole(self) -> None:
-        """Show all of the text, adding parts between events; it is read-only until the last part is added."""
-        if self.buffer.base is not None:
-            self._parts = _parts(self._full(self.buffer.base.content))
-            self.shortened = True
+        """Show all lines, adding parts between events; the text is read-only until the last part is added.
+
+        Does nothing if a line is too long.
+        """
+        if self.buffer.base is not None and self.display != "long":
+            self._parts = _parts(_whole(self.buffer, self.buffer.base.content))
+            self.display = "lines"
             self._load("")
             self._add_part()
 
@@ -168,7 +175,8 @@ class OpenFile(QObject):
             self._next.start()
         elif self.buffer.base is not None:
             self.whole = True
-            self.lossless = self.text == self._shown(self.buffer.base.content)
+            shown, self.display = self._fitting(self.buffer, self.buffer.base.content)
+            self.lossless = self.text == shown
             self.renewed.emit()
 
     def follow(self, after: Buffer, author: str, again: Callable[[], None], group: str = "") -> None:
@@ -180,11 +188,12 @@ class OpenFile(QObject):
         base, before, old = after.base, self.buffer, self.text
         if base is None:
             return
-        wanted, cut, shortened = self._fitting(after, base.content)
+        wanted, display = self._fitting(after, base.content)
 
         def done(step: steps.MergeStep) -> None:
             self._next.stop()
-            self.buffer, self.cut, self.shortened = after, cut, shortened
+            version = before, self.display
+            self.buffer, self.display = after, display
             if not before.modified:
                 self._foreign.make_room()
             if self._before_others is None:
@@ -192,7 +201,7 @@ class OpenFile(QObject):
             self.arrived = Arrived()
             self.conflicts = ()
             # If the text is as before the others wrote (a run was undone), there is nothing to mark.
-            self._become(step, before)
+            self._become(step, version)
             if step.edits and step.text != self._before_others and author not in BY_A_PERSON:
                 self._mark(step.taken, author)
             self.lossless = self.text == step.text
@@ -250,7 +259,7 @@ class OpenFile(QObject):
                 self._settle(after, step, before)
             else:
                 self.buffer, self.conflicts = after, ()
-                self._become(step, before)
+                self._become(step, (before, self.display))
 
         self._step(texts, partial(steps.taking_back, before=below), done, self.take_back, "")
 
@@ -271,7 +280,7 @@ class OpenFile(QObject):
     def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
         """Show the result of a merge with `after.disk`; the buffer was `before`."""
         self.buffer = merged(after, step.base, step.modified)
-        self._become(step, before)
+        self._become(step, (before, self.display))
         self.conflicts = step.conflicts if self.buffer.banner == "conflict" else ()
         self.document.setModified(self.buffer.modified)
 
@@ -307,12 +316,18 @@ class OpenFile(QObject):
         self.arrived = Arrived()
 
     def retype(self, content: str) -> None:
-        """Change the text to `content` with a small edit, as if the user had typed the change."""
+        """Change the text to `content` with a small edit, as if the user had typed the change.
+
+        The edit cannot be undone if the text before had a line that is too long to show.
+        """
         self.whole = True
+        wanted = widget_text(body(content))
         if self.shortened and self.buffer.base is not None:
             self._next.stop()
-            self._load(self._shown(self.buffer.base.content))
-        wanted = widget_text(body(content))
+            self._show(self.buffer.base.content)
+            if self.display == "long":
+                self.display = ""
+                self._load(wanted)
         self._become(steps.MergeStep(wanted, None, ((0, self.text, wanted),)))
         self.document.setModified(True)
 
@@ -322,12 +337,14 @@ class OpenFile(QObject):
         if disk is None or disk.read_only or self.read_only:
             return None
         texts = steps.Texts(widget_text(body(base.content)) if base is not None else "", self.text, disk)
-        return None if max(len(texts.base), len(texts.mine), len(disk.content)) > MERGE_CHARS else texts
+        all_three = texts.base, texts.mine, texts.theirs
+        too_long = max(map(len, all_three)) > MERGE_CHARS or any(map(has_long_line, all_three))
+        return None if too_long else texts
 
-    def _become(self, step: steps.MergeStep, before: Buffer | None = None) -> None:
+    def _become(self, step: steps.MergeStep, before: Version | None = None) -> None:
         """Edit the text without treating it as typing.
 
-        `before` is the buffer before a foreign edit; None for an edit of the user.
+        `before` is the version before a foreign edit; None for an edit of the user.
         """
         if not step.edits:
             return
@@ -367,8 +384,8 @@ class OpenFile(QObject):
         # or what others wrote is undone.
         self.whole |= self.document.isUndoAvailable() and not self.shortened
         self._before_others = None
-        while (found := self._foreign.changed(self.buffer)) is not None:
-            undone, buffer = found
+        while (found := self._foreign.changed((self.buffer, self.display))) is not None:
+            undone, (buffer, self.display) = found
             if undone:
                 self.buffer = reopened(self.buffer, buffer.base)
                 self.arrived = Arrived()
@@ -393,20 +410,25 @@ class OpenFile(QObject):
         self._following = False
         self.lossless = behind or self.text == text
 
-    def _full(self, content: str) -> str:
-        self.cut = bool(self.buffer.read_only) and len(content) > SHOWN_CHARS
-        return widget_text(body(content[:SHOWN_CHARS] if self.cut else content))
+    def _show(self, content: str) -> None:
+        """Show as much of a content as the window can show at once, without an undo step."""
+        shown, self.display = self._fitting(self.buffer, content)
+        self._load(shown)
 
-    def _shown(self, content: str) -> str:
-        shown, self.cut, self.shortened = self._fitting(self.buffer, content)
-        return shown
-
-    def _fitting(self, buffer: Buffer, content: str) -> tuple[str, bool, bool]:
-        """Return how a content is shown: the text, and whether it is cut and shortened for that."""
-        cut = bool(buffer.read_only) and len(content) > SHOWN_CHARS
-        text = widget_text(body(content[:SHOWN_CHARS] if cut else content))
+    def _fitting(self, buffer: Buffer, content: str) -> tuple[str, Display]:
+        """Return how a content is shown: the text, and how much of the content it is."""
+        text = _whole(buffer, content)
+        if has_long_line(text):
+            return lines_shortened(text), "long"
         shown = text if self.whole else lines_shortened(text)
-        return shown, cut, len(shown) != len(text)
+        if len(shown) < len(text):
+            return shown, "lines"
+        return shown, "cut" if buffer.read_only and len(content) > SHOWN_CHARS else ""
+
+
+def _whole(buffer: Buffer, content: str) -> str:
+    """Return the text of a content as the widget shows it, without the end of a file that is too large."""
+    return widget_text(body(content[:SHOWN_CHARS] if buffer.read_only else content))
 
 
 def _parts(text: str) -> Iterator[str]:

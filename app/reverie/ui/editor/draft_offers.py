@@ -12,10 +12,11 @@ from PySide6.QtCore import QObject, Slot
 from reverie.engine.asking import ask
 from reverie.errors import UserError
 from reverie.services.views import file_text
-from reverie.ui.display_text import counted, exact_time
+from reverie.ui.display_text import counted, exact_time, has_long_line
 from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.buffers import Buffers
+from reverie.ui.editor.line_breaks import widget_text
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
@@ -273,9 +274,12 @@ class DraftOffers(QObject):
         self._keeper.lane.submit("restore a draft", work, done=done, failed=self._on_failed)
 
     def _bring_back(self, session: HomeSession, offer: Offer, style: FileText | None) -> None:
-        if offer.gap:
+        gap = offer.gap
+        if has_long_line(widget_text(offer.draft.content)):
+            gap = self.tr("A line is too long to edit here. You can copy the text.")
+        if gap:
             self._offers[offer.name] = offer
-            self._on_failed(UserError(self.tr("This draft cannot be restored to its file."), cause=offer.gap))
+            self._on_failed(UserError(self.tr("This draft cannot be restored to its file."), cause=gap))
             return
         draft, ref = offer.draft, self._ref(offer)
         base = style if draft.base_sha256 is not None else None

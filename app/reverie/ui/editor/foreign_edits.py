@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from PySide6.QtGui import QTextCursor, QTextDocument
 
 from reverie.text.summaries import utf16_length
-from reverie.ui.editor.buffer import Buffer
+from reverie.ui.editor.buffer import Buffer, Display
 from reverie.ui.editor.line_breaks import smallest_edit
 from reverie.ui.editor.merge_steps import Edit
 from reverie.ui.widgets.text_boxes import for_document, text_of
@@ -22,6 +22,10 @@ MOST_EDITS = 50
 MOST_STEPS = 20_000
 
 
+Version = tuple[Buffer, Display]
+"""The state of a file, and how much of its text the document shows."""
+
+
 class _Edit(Struct):
     """An edit of others in the undo stack."""
 
@@ -29,8 +33,8 @@ class _Edit(Struct):
     """The number of undo steps of the document right after the edit."""
     text: int
     """The hash of the text right after the edit."""
-    before: Buffer
-    after: Buffer | None = None
+    before: Version
+    after: Version | None = None
     undone: bool = False
 
 
@@ -46,8 +50,8 @@ class ForeignEdits:
         self._document = document
         self._edits: list[_Edit] = []
 
-    def made(self, before: Buffer) -> None:
-        """Record that the last undo step is a foreign edit; the buffer was `before`."""
+    def made(self, before: Version) -> None:
+        """Record that the last undo step is a foreign edit; `before` is the version before it."""
         self._forget_cut_off()
         self._edits.append(_Edit(self._document.availableUndoSteps(), self._hash(), before))
 
@@ -61,11 +65,11 @@ class ForeignEdits:
             self._document.clearUndoRedoStacks()
             self._edits = []
 
-    def changed(self, now: Buffer) -> tuple[bool, Buffer] | None:
-        """Return whether a foreign edit was undone (else redone), and the buffer that belongs to the text.
+    def changed(self, now: Version) -> tuple[bool, Version] | None:
+        """Return whether a foreign edit was undone (else redone), and the version that belongs to the text.
 
-        None if a change of the text did neither. After an undo, this is the buffer before the edit: the text
-        is based on its version again. After a redo, it is the buffer before the undo.
+        None if a change of the text did neither. After an undo, this is the version before the edit: the text
+        is based on it again. After a redo, it is the version before the undo.
 
         `now` is the buffer before the change. Call it again until it returns None.
         """

@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction, QTextCursor
 from PySide6.QtWidgets import QScrollBar, QSplitter, QVBoxLayout, QWidget
 
 from reverie.profile import Profile
+from reverie.ui.display_text import has_long_line
 from reverie.ui.editor.documents import OpenFile
 from reverie.ui.editor.find import FindQuery
 from reverie.ui.editor.find_bar import FindBar
@@ -128,7 +129,10 @@ class EditorView(QObject):
         file = self._file
         if file is None or file.read_only:
             return
-        replace_text(QTextCursor(file.document), 0, file.text, after)
+        if has_long_line(after):
+            self.text.refused.emit()
+        else:
+            replace_text(QTextCursor(file.document), 0, file.text, after)
 
     @property
     def mode(self) -> Mode:

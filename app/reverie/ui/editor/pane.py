@@ -79,6 +79,7 @@ class EditorPane(QWidget):
         self.text = SourceView()
         self.text.setAccessibleName(self.tr("Memory text"))
         self.text.textChanged.connect(self._on_text_changed)
+        self.text.refused.connect(self._on_refused)
         self.view = EditorView(self.text, icons, profile, self)
         self.view.failed.connect(self.show_error)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
@@ -144,9 +145,12 @@ class EditorPane(QWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        action = self._own_action(event)
+        action, file = self._own_action(event), self._file
         if action is not None:
             action.trigger()
+        elif file is not None and file.shortened and event.matches(QKeySequence.StandardKey.Undo):
+            # A read-only text box undoes nothing, but another version may have replaced the user's text.
+            file.document.undo()
         else:
             super().keyPressEvent(event)
 
@@ -202,6 +206,12 @@ class EditorPane(QWidget):
         self.came_forward.emit()
         self.view.focus()
 
+    @Slot()
+    def _on_refused(self) -> None:
+        why = self.tr("A line of more than {n} characters cannot be edited here.")
+        how = self.tr("Break the line, or edit the file in another program.")
+        self.show_error(UserError(why.format(n=f"{LONGEST_LINE:,}"), next_step=how))
+
     @Slot(object)
     def show_error(self, error: UserError) -> None:
         self.error.say_error(error)
@@ -221,17 +231,26 @@ class EditorPane(QWidget):
         self._show_size()
 
     def _say_reason(self, file: OpenFile) -> None:
-        if file.shortened:
+        if file.display == "long":
             sentence = self.tr(
-                "Only the first {lines} lines, and the first {n} characters of each line, are shown, "
-                "so the text cannot be edited."
-            ).format(lines=f"{MOST_LINES:,}", n=f"{LONGEST_LINE:,}")
-            tip = self.tr("Show the whole text without wrapping long lines; this can take a while")
+                "Lines of more than {n} characters are cut here, so you can only read this text. "
+                "Edit it in another program."
+            ).format(n=f"{LONGEST_LINE:,}")
+            tip = self.tr("Copy the whole text, with all of its lines in full")
+            self.reason.say(
+                f"{file.buffer.read_only} {sentence}".strip(),
+                buttons=[("copy", self.tr("Copy all"), tip)],
+            )
+        elif file.shortened:
+            sentence = self.tr(
+                "Only the first {lines} lines are shown, so the text cannot be edited."
+            ).format(lines=f"{MOST_LINES:,}")
+            tip = self.tr("Show the whole text; this can take a while")
             self.reason.say(
                 f"{file.buffer.read_only} {sentence}".strip(),
                 buttons=[("whole", self.tr("Show in full"), tip)],
             )
-        elif file.cut:
+        elif file.display == "cut":
             self.reason.say(
                 self.tr("{reason} Only the beginning of the file is shown.").format(
                     reason=file.buffer.read_only

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
     QHelpEvent,
+    QInputMethodEvent,
     QKeyEvent,
     QPainter,
     QPaintEvent,
@@ -26,7 +27,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, Theme, dimmed, mixed, monospace, readable, theme_of
-from reverie.ui.display_text import LONGEST_LINE, as_tooltip
+from reverie.ui.display_text import as_tooltip, has_long_line
+from reverie.ui.editor.line_breaks import widget_text
 from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text
 
 _STRIP = UNIT
@@ -55,16 +57,18 @@ class SourceView(PlainTextBox):
 
     Marks and highlights belong to the document that is shown: they are dropped when another document is
     shown, and typing moves them (a mark stays beside its line and disappears with it). The view does not know
-    what they mean; each has a kind, which selects its colour. A text with a line of more than `LONGEST_LINE`
-    characters is never wrapped, because breaking such a line would block the window.
+    what they mean; each has a kind, which selects its colour. An edit that would make a line of more than
+    `LONGEST_LINE` characters is refused, because laying out such a line would block the window.
 
     Signals:
+        refused(): An edit was refused, because it would have made a line too long.
         geometry_changed(): Lines have moved in the viewport.
         zoom_wanted(int): Ctrl+wheel was used: the number of steps.
     """
 
     geometry_changed = Signal()
     zoom_wanted = Signal(int)
+    refused = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,8 +82,7 @@ class SourceView(PlainTextBox):
         self._zoom = 0
         self._turned = 0
         self._numbered = True
-        self._wraps = True
-        self._long = False
+        self._edited = (0, 0)
         self.gutter = _Gutter(self)
         self.setFont(monospace())
         self.setTabChangesFocus(False)
@@ -87,6 +90,7 @@ class SourceView(PlainTextBox):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.updateRequest.connect(self._on_update)
         self.cursorPositionChanged.connect(self.gutter.update)
+        self.textChanged.connect(self._check_lines)
         self._take(self.document())
 
     def event(self, event: QEvent) -> bool:
@@ -99,8 +103,38 @@ class SourceView(PlainTextBox):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if _is_command(event):
             event.ignore()
-        else:
+        elif not self._refuses(event.text() if event.text().isprintable() else ""):
             super().keyPressEvent(event)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        if not self._refuses(event.commitString()):
+            super().inputMethodEvent(event)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Insert pasted or dropped text, unless a line would become too long."""
+        if not self._refuses(widget_text(source.text())):
+            super().insertFromMimeData(source)
+
+    def _refuses(self, text: str) -> bool:
+        """Return whether `text` in place of the selection would make a line too long; report it if so."""
+        before, after = self.textCursor(), self.textCursor()
+        before.setPosition(before.selectionStart())
+        before.movePosition(QTextCursor.MoveOperation.StartOfBlock, _KEEP)
+        after.setPosition(after.selectionEnd())
+        after.movePosition(QTextCursor.MoveOperation.EndOfBlock, _KEEP)
+        refuses = bool(text) and has_long_line(selected_text(before) + text + selected_text(after))
+        if refuses and not self.isReadOnly():
+            self.refused.emit()
+        return refuses
+
+    @Slot()
+    def _check_lines(self) -> None:
+        """Undo an edit that has joined lines to one that is too long."""
+        document = self.document()
+        if document.isUndoAvailable() and _has_long_line(document, *self._edited):
+            document.undo()
+            document.clearUndoRedoStacks(QTextDocument.Stacks.RedoStack)
+            self.refused.emit()
 
     def setDocument(self, document: QTextDocument) -> None:
         """Show another document and drop the marks and highlights of the previous one."""
@@ -109,8 +143,6 @@ class SourceView(PlainTextBox):
         self.document().contentsChange.disconnect(self._on_contents_change)
         self._marks, self._tips, self._highlights, self._unseen = {}, {}, {}, None
         self._text_tips = ()
-        self._long = _has_long_line(document)
-        self._fit_wrap()
         # Before the document is deleted, because Qt would access its cursors.
         self._show_highlights()
         super().setDocument(document)
@@ -127,10 +159,7 @@ class SourceView(PlainTextBox):
     @Slot(int, int, int)
     def _on_contents_change(self, position: int, _removed: int, added: int) -> None:
         document = self.document()
-        # Immediately, before the line has a layout.
-        if not self._long and _has_long_line(document, position, added):
-            self._long = True
-            self._fit_wrap()
+        self._edited = position, added
         more = document.blockCount() - self._blocks
         if not more:
             return
@@ -261,16 +290,11 @@ class SourceView(PlainTextBox):
 
     @property
     def wraps(self) -> bool:
-        """Whether the user wants long lines wrapped."""
-        return self._wraps
+        """Whether long lines are wrapped."""
+        return self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth
 
     def set_wrap(self, on: bool) -> None:
         """Wrap long lines if `on`, otherwise scroll horizontally."""
-        self._wraps = on
-        self._fit_wrap()
-
-    def _fit_wrap(self) -> None:
-        on = self._wraps and not self._long
         mode = QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap
         if mode != self.lineWrapMode():
             self.setLineWrapMode(mode)
@@ -430,17 +454,14 @@ class _Gutter(QWidget):
         return super().event(event)
 
 
-def _has_long_line(document: QTextDocument, position: int = 0, added: int | None = None) -> bool:
-    """Return whether any line is too long to be wrapped.
-
-    If `added` is given, only the lines of an edit are checked: `added` characters from `position` on.
-    """
+def _has_long_line(document: QTextDocument, position: int, added: int) -> bool:
+    """Return whether a line of an edit is too long: of the `added` characters from `position` on."""
     last = document.characterCount() - 1
     cursor = QTextCursor(document)
     cursor.setPosition(document.findBlock(min(position, last)).position())
-    cursor.setPosition(last if added is None else min(position + added, last), _KEEP)
+    cursor.setPosition(min(position + added, last), _KEEP)
     cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, _KEEP)
-    return max(map(len, selected_text(cursor).split("\n"))) > LONGEST_LINE
+    return has_long_line(selected_text(cursor))
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
