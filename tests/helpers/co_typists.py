@@ -271,7 +271,7 @@ class CoTypists:
             return
         index = self.random.randrange(len(self.file.conflicts))
         conflict, side = self.file.conflicts[index], self.random.choice(("mine", "theirs", "both"))
-        self.buffers.decide(self.file, index, side)  # type: ignore[arg-type]
+        self.file.decide(index, side)  # type: ignore[arg-type]
         self.settle()
         if side == "mine":
             self._dismiss(conflict.theirs)
@@ -279,7 +279,7 @@ class CoTypists:
             self._dismiss(conflict.mine)
 
     def take_back(self) -> None:
-        self.buffers.take_back(self.file)
+        self.file.take_back()
 
     def all_at_once(self) -> None:
         """The buttons of the banner."""
@@ -321,7 +321,7 @@ class CoTypists:
         """Wait for what was begun; here it is over at once."""
 
     def _typed(self) -> None:
-        self.buffers.recheck(self.file)
+        self.file.recheck()
 
     def _dismiss(self, lines: Any) -> None:
         gone = {word for line in lines for word in WORD.findall(line)}

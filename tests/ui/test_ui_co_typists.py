@@ -113,7 +113,7 @@ def test_a_draft_of_a_half_decided_text_asks_about_the_rest_again(qapp: object, 
     pair.path.write_bytes(b"1t\r\n2\r\n3t\r\n4\r\n5t\r\n")
     pair.look()
     assert file.text == "1m\n2\n3t\n4\n5m\n"
-    buffers.decide(file, 0, "theirs")
+    file.decide(0, "theirs")
     assert [conflict.theirs for conflict in file.conflicts] == [("5t",)]
     # What the keeper writes, and what the next start makes of it.
     base, content, disk = file.buffer.base, file.content, file.buffer.disk

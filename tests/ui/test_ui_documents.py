@@ -162,9 +162,9 @@ def test_colouring_leaves_the_text_unmodified_in_every_state(qtbot: Any, qapp: o
     assert file.text == text
 
 
-def test_the_line_breaks_of_a_text_are_compared_only_if_its_lines_are_those_on_disk(qapp: object) -> None:
+def test_a_text_is_like_one_on_disk_with_the_same_lines_whatever_its_line_breaks(qapp: object) -> None:
     file, _owner = opened("a\r\nb\n")
     assert file.content_like(found("a\r\nb\n")) == "a\r\nb\n"
-    assert file.content_like(found("a\nb\n")) == "a\r\nb\n"
+    assert file.content_like(found("a\nb\n")) == "a\nb\n"
     assert file.content_like(found("a\r\nc\n")) is None
     assert file.content_like(None) is None

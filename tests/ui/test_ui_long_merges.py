@@ -98,7 +98,7 @@ def test_a_long_conflict_is_merged_and_decided_in_jobs(qtbot: Any, opened: Opene
     opened.wait(qtbot)
     assert [(each.mine, each.theirs) for each in file.conflicts] == [(("mine " + LONG[3],), ("theirs",))]
     assert file.text.split("\n")[900] == "also theirs"
-    opened.pair.buffers.decide(file, 0, "theirs")
+    file.decide(0, "theirs")
     opened.wait(qtbot)
     assert (file.conflicts, file.buffer.banner) == ((), "")
     assert file.text.split("\n")[3] == "theirs"

@@ -11,11 +11,13 @@ Threading: GUI thread; `PaneReader` reads in jobs and drops outdated results.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QApplication, QCheckBox, QToolButton, QWidget
 
@@ -192,24 +194,24 @@ class HunkView(ReadOnlyText):
     @Slot()
     def _place(self) -> None:
         """Place the buttons beside the visible hunks."""
-        layout, height = self.document().documentLayout(), self.viewport().height()
+        layout, room = self.document().documentLayout(), self.viewport().size()
         top = self.verticalScrollBar().value()
-        for hunk in self.hunks:
-            key = hunk.path, hunk.index
+        first, last = (self.cursorForPosition(QPoint(0, y)).blockNumber() for y in (0, room.height()))
+        for bar in self._bars.values():
+            bar.hide()
+        for hunk in self.hunks[bisect_left(self.hunks, first, key=attrgetter("block")) :]:
+            if hunk.block > last:
+                break
             block = self.document().findBlockByNumber(hunk.block)
             y = round(layout.blockBoundingRect(block).top()) - top
             # The rectangle of a block does not include the extra height of its line.
             following = round(layout.blockBoundingRect(block.next()).top()) - top
-            in_sight = -_LEAST_BUTTON < y < height
-            bar = self._bars.get(key)
-            if bar is None and in_sight:
-                bar = self._bars[key] = self._bar(hunk)
-            if bar is not None:
-                bar.setVisible(in_sight)
-                size = bar.sizeHint()
-                room = self.viewport().width()
-                left, width = max(0, room - size.width() - UNIT), min(size.width(), room)
-                bar.setGeometry(left, max(y, following - size.height()), width, size.height())
+            key = hunk.path, hunk.index
+            bar = self._bars[key] = self._bars.get(key) or self._bar(hunk)
+            size = bar.sizeHint()
+            left, width = max(0, room.width() - size.width() - UNIT), min(size.width(), room.width())
+            bar.setGeometry(left, max(y, following - size.height()), width, size.height())
+            bar.show()
 
     def _bar(self, hunk: ShownHunk) -> QWidget:
         """Create the buttons of a hunk."""

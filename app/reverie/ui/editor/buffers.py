@@ -17,7 +17,6 @@ from reverie.ui.editor import buffer as state
 from reverie.ui.editor.buffer import Address, FileRef
 from reverie.ui.editor.documents import ARRIVING, OpenFile
 from reverie.ui.editor.merge_steps import MergeStep
-from reverie.ui.editor.text_merge import Side
 from reverie.ui.jobs import JobControl, Work
 from reverie.ui.session import HomeSession, TreeUpdate
 from reverie.ui.tree.memory_tree import FileData
@@ -202,15 +201,15 @@ class Buffers(QObject):
         session = self._sessions[file.buffer.ref.home]
         if file.saving or file.read_only:
             return
-        text, content, buffer = file.text, file.content, file.buffer
-        workbench, address = session.workbench, buffer.address
+        text, contents, buffer = file.text, file.contents(), file.buffer
+        workbench, address, before = session.workbench, buffer.address, buffer.expected_sha256
         file.saving = True
         self.changed.emit(file)
 
-        if address.companion is not None:
-            work = ask(workbench.companions.save, address.companion, content, buffer.expected_sha256)
-        else:
-            work = ask(workbench.save, address.context, address.path, content, buffer.expected_sha256)
+        async def work(_control: JobControl) -> FileText:
+            if address.companion is not None:
+                return await ask(workbench.companions.save, address.companion, contents(), before)
+            return await ask(workbench.save, address.context, address.path, contents(), before)
 
         def done(found: FileText) -> None:
             file.saving, file.waiting = False, ""
@@ -260,18 +259,6 @@ class Buffers(QObject):
         file.buffer = state.kept_mine(file.buffer)
         file.recheck()
         self.changed.emit(file)
-
-    def decide(self, file: OpenFile, index: int, side: Side) -> None:
-        """Resolve the file's conflict `index` with the lines of `side`."""
-        file.decide(index, side)
-
-    def take_back(self, file: OpenFile) -> None:
-        """Undo the changes of others that were merged into the text."""
-        file.take_back()
-
-    def recheck(self, file: OpenFile) -> None:
-        """Compute the conflicts of a file again after typing."""
-        file.recheck()
 
     def take_theirs(self, file: OpenFile) -> None:
         """Replace the text by the version on disk; one undo restores the user's text."""

@@ -49,7 +49,7 @@ class CompareDialog(QDialog):
 
     def _show_versions(self) -> None:
         """Compute and show the current difference."""
-        disk, mine = self._file.buffer.disk, self._file.content
+        disk, mine = self._file.buffer.disk, self._file.contents()
         path = self._file.buffer.address.label
         self.title.say(
             self.tr("{path}: lines with “-” are on disk, lines with “+” are yours").format(path=path)
@@ -60,9 +60,8 @@ class CompareDialog(QDialog):
         theirs, self._sha256 = disk.content, disk.sha256
 
         def work(_control: JobControl) -> str:
-            return unified(
-                theirs.encode("utf-8", "replace"), mine.encode("utf-8", "replace"), path.removeprefix("/")
-            )
+            old, new = theirs.encode("utf-8", "replace"), mine().encode("utf-8", "replace")
+            return unified(old, new, path.removeprefix("/"))
 
         self._lane.submit(
             "compare", work, done=self._on_diff, failed=self.message.say_error, group=self._group

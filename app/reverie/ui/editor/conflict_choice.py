@@ -21,7 +21,7 @@ from reverie.ui.widgets.text_views import read_only_text
 _MOST_LINES = 6
 
 
-_MOST_CHARS = 20_000
+_MOST_ROWS, _MOST_CHARS = 500, 20_000
 
 
 _WIDEST = 720
@@ -76,24 +76,16 @@ class ConflictChoice(QWidget):
     def _lay_out(self) -> None:
         head = row_of(self.title, self.previous, self.next, grows=self.title, gap=UNIT)
         row = FlowLayout()
+        mine = self.tr("Keep your lines and discard the lines on disk (F9)")
+        theirs = self.tr("Replace your lines with the lines on disk; Ctrl+Z undoes this (Shift+F9)")
+        both = self.tr("Keep your lines, followed by the lines on disk (Ctrl+F9)")
         for key, label, tip in (
-            ("mine", self.tr("Use &mine"), self.tr("Keep your lines and discard the lines on disk (F9)")),
-            (
-                "theirs",
-                self.tr("Use &theirs"),
-                self.tr("Replace your lines with the lines on disk; Ctrl+Z undoes this (Shift+F9)"),
-            ),
-            (
-                "both",
-                self.tr("Use &both"),
-                self.tr("Keep your lines, followed by the lines on disk (Ctrl+F9)"),
-            ),
+            ("mine", self.tr("Use &mine"), mine),
+            ("theirs", self.tr("Use &theirs"), theirs),
+            ("both", self.tr("Use &both"), both),
         ):
-            button = FitPushButton()
+            self.buttons[key] = button = FitPushButton(label, tip, clicked=self._on_button)
             button.setObjectName(key)
-            button.say(label, tip)
-            button.clicked.connect(self._on_button)
-            self.buttons[key] = button
             row.addWidget(button)
         column(self, head, self.theirs, row, margin=(GAP, UNIT + 2, GAP, GAP), gap=UNIT)
 
@@ -113,7 +105,7 @@ class ConflictChoice(QWidget):
             what = self.tr("You changed these lines. The version on disk is:")
         self._sentences = (f"{where} {what}", f"{where} {self.tr('Compare shows both sides.')}")
         self.title.say(self._sentences[0])
-        text = visible_lines("\n".join(conflict.theirs)[:_MOST_CHARS])
+        text = visible_lines("\n".join(conflict.theirs[:_MOST_ROWS])[:_MOST_CHARS])
         if self.theirs.content != text:
             self.theirs.setPlainText(text)
         for button in (self.previous, self.next):
@@ -195,10 +187,10 @@ class ConflictChoice(QWidget):
         return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
-        """Return the number of rows that the lines on disk take when wrapped at `width`."""
+        """Return how many rows the first lines on disk take when wrapped at `width`."""
         one = max(1, (width - 4 * GAP) // max(1, QFontMetrics(self.theirs.font()).horizontalAdvance("m")))
         conflict = self._conflict
-        return sum(1 + len(line) // one for line in (conflict.theirs if conflict is not None else ()))
+        return sum(1 + len(line) // one for line in (conflict.theirs[:_MOST_LINES] if conflict else ()))
 
     @Slot()
     def _on_button(self) -> None:

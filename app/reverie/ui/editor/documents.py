@@ -133,15 +133,20 @@ class OpenFile(QObject):
     @property
     def content(self) -> str:
         """The text as it would be written; the text on disk if not all of it is shown, or not exactly."""
-        if self.buffer.base is not None and (self.display or not self.lossless):
-            return self.buffer.base.content
-        return written(self.buffer.base or self.buffer.style, self.text)
+        return self.contents()()
+
+    def contents(self) -> Callable[[], str]:
+        """Return a function that computes `content` as it is now; a job may call it."""
+        base = self.buffer.base
+        if base is not None and (self.display or not self.lossless):
+            return partial(str, base.content)
+        return partial(written, base or self.buffer.style, self.text)
 
     def content_like(self, found: FileText | None) -> str | None:
-        """Return `content` if `found` may have the same; otherwise None, without a comparison of lines."""
-        if found is None or (self.lossless and widget_text(body(found.content)) != self.text):
+        """Return the content of `found` if it has the same text, whatever its line breaks; otherwise None."""
+        if found is None or self.display or not self.lossless:
             return None
-        return self.content
+        return found.content if widget_text(body(found.content)) == self.text else None
 
     @property
     def differs(self) -> bool:

@@ -172,23 +172,14 @@ class DraftOffers(QObject):
             if offer.draft.overwritten
             else self.tr("This file has unsaved text, last edited at {time}.")
         )
-        self._pane.draft.say(
-            told.format(time=exact_time(offer.draft.at_ms)),
-            tone="warn" if offer.draft.overwritten else "info",
-            buttons=[
-                (
-                    "restore",
-                    self.tr("Restore"),
-                    self.tr("Put the text back into the editor; nothing is saved yet"),
-                ),
-                (
-                    "compare",
-                    self.tr("Compare"),
-                    self.tr("Show the differences between the draft and the file"),
-                ),
-                ("later", self.tr("Keep for later"), self.tr("Ask again the next time Reverie starts")),
-            ],
-        )
+        tone: Tone = "warn" if offer.draft.overwritten else "info"
+        tip = self.tr("Put the text back into the editor; nothing is saved yet")
+        restore = ("restore", self.tr("Restore"), tip)
+        tip = self.tr("Show the differences between the draft and the file")
+        compare = ("compare", self.tr("Compare"), tip)
+        later = ("later", self.tr("Keep for later"), self.tr("Ask again the next time Reverie starts"))
+        told = told.format(time=exact_time(offer.draft.at_ms))
+        self._pane.draft.say(told, tone=tone, buttons=[restore, compare, later])
 
     def _of_shown(self) -> Offer | None:
         file = self._pane.file

@@ -5,6 +5,8 @@ Threading: GUI thread; `find` is bounded in time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QBoxLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
@@ -50,17 +52,18 @@ class FindBar(QWidget):
         self.case = self._option("Aa", self.tr("Match case"))
         self.word = self._option(self.tr("Word"), self.tr("Whole words only"))
         self.regex = self._option(".*", self.tr("Regular expression"))
-        self.back = self._button("↑", self.tr("Previous match (Shift+F3)"))
-        self.forth = self._button("↓", self.tr("Next match (F3)"))
-        self.close_button = self._button("", self.tr("Close (Esc)"))
-        self.replace_button = self._button(
-            self.tr("Replace"), self.tr("Replace this match and go to the next one")
-        )
-        self.all_button = self._button(self.tr("All"), self.tr("Replace all matches (one undo step)"))
+        self.back = self._button("↑", self.tr("Previous match (Shift+F3)"), self.previous)
+        self.forth = self._button("↓", self.tr("Next match (F3)"), self.next)
+        self.close_button = self._button("", self.tr("Close (Esc)"), self.put_away)
+        tip = self.tr("Replace this match and go to the next one")
+        self.replace_button = self._button(self.tr("Replace"), tip, self.replace)
+        tip = self.tr("Replace all matches (one undo step)")
+        self.all_button = self._button(self.tr("All"), tip, self.replace_all)
         self.trouble = WrapLabel()
         self._rest = single_shot(self, _REST_MS, self.look)
         self._lay_out()
-        self._connect()
+        self.field.textChanged.connect(self._rest.start)
+        view.textChanged.connect(self._on_text)
         self._tint()
         self.hide()
 
@@ -73,12 +76,14 @@ class FindBar(QWidget):
         made.installEventFilter(self)
         return made
 
-    def _button(self, text: str, tip: str) -> QToolButton:
+    def _button(self, text: str, tip: str, clicked: Callable[[], object] | None = None) -> QToolButton:
         made = QToolButton()
         made.setText(text)
         made.setToolTip(tip)
         made.setAccessibleName(tip.partition(" (")[0])
         made.setAutoRaise(True)
+        if clicked is not None:
+            made.clicked.connect(clicked)
         made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         made.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         return made
@@ -105,15 +110,6 @@ class FindBar(QWidget):
         column(self, self._line, self._second, self.trouble, margin=(GAP, 0, GAP, UNIT), gap=UNIT)
         self._second.hide()
         self.trouble.hide()
-
-    def _connect(self) -> None:
-        self.field.textChanged.connect(self._rest.start)
-        self._view.textChanged.connect(self._on_text)
-        self.back.clicked.connect(self.previous)
-        self.forth.clicked.connect(self.next)
-        self.close_button.clicked.connect(self.put_away)
-        self.replace_button.clicked.connect(self.replace)
-        self.all_button.clicked.connect(self.replace_all)
 
     @property
     def places(self) -> TextMatches:

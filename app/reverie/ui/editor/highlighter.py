@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtGui import QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
 from reverie.ui.appearance import Theme
 
@@ -198,14 +198,14 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _formats(theme: Theme) -> dict[str, QTextCharFormat]:
-    def made(**wish: object) -> QTextCharFormat:
+    def made(color: QColor | None = None, **style: bool) -> QTextCharFormat:
         found = QTextCharFormat()
-        if "color" in wish:
-            found.setForeground(wish["color"])  # type: ignore[arg-type]
-        if wish.get("bold"):
+        if color is not None:
+            found.setForeground(color)
+        if style.get("bold"):
             found.setFontWeight(QFont.Weight.Bold)
-        found.setFontItalic(bool(wish.get("italic")))
-        found.setFontStrikeOut(bool(wish.get("strike")))
+        found.setFontItalic(style.get("italic", False))
+        found.setFontStrikeOut(style.get("strike", False))
         return found
 
     return {

@@ -9,7 +9,8 @@ Threading: GUI thread. Failure: none of its own; saving reports its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
@@ -19,7 +20,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from reverie.services.views import SEVERAL
 from reverie.ui.display_text import counted, tr, translated
 from reverie.ui.editor.buffers import Buffers
-from reverie.ui.editor.documents import OpenFile
+from reverie.ui.editor.documents import MOST_MARKS, OpenFile
 from reverie.ui.editor.text_merge import MergeConflict, Region, Side
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
@@ -34,6 +35,8 @@ from reverie.ui.editor.conflict_choice import ConflictChoice
 # The conflicts are computed again this long after the last key.
 RECHECK_MS = 150
 _HIGHLIGHTS = "conflicts"
+MOST_MARKED = 4_000
+"""The most lines that are marked beside a text."""
 
 
 class CoEditing(QObject):
@@ -72,24 +75,26 @@ class CoEditing(QObject):
         self._show_card(conflicts)
 
     def _show_marks(self, file: OpenFile) -> None:
-        marks: dict[int, str] = {}
-        tips: dict[int, str] = {}
-        for cursor, author in file.arrived.spans:
-            first = file.document.findBlock(cursor.selectionStart()).blockNumber()
-            last = file.document.findBlock(cursor.selectionEnd()).blockNumber()
-            for block in range(first, last + 1):
-                marks[block] = "theirs"
-                tips[block] = self.tr("Changed {by}").format(by=by_whom([author]))
-                if author == "revert":
-                    tips[block] = self.tr("Undone by you")
-        for conflict in file.conflicts:
-            for block in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):
-                marks[block] = "conflict"
-                tips[block] = self.tr("Changed by you and on disk: choose which lines to keep (F8)")
-        if marks or self._pane.text.marks:
-            self._pane.text.set_marks(marks, tips)
-        spans = [(*self._span(file, conflict.at), "conflict") for conflict in file.conflicts]
+        marked = list(islice(self._marks(file), MOST_MARKED))[::-1]
+        if marked or self._pane.text.marks:
+            kinds = {line: kind for line, kind, _tip in marked}
+            self._pane.text.set_marks(kinds, {line: tip for line, _kind, tip in marked})
+        spans = [(*self._span(file, conflict.at), "conflict") for conflict in file.conflicts[:MOST_MARKS]]
         self._pane.text.set_highlights(_HIGHLIGHTS, spans)
+
+    def _marks(self, file: OpenFile) -> Iterator[tuple[int, str, str]]:
+        """Yield the line, kind and tool tip of each mark; of two marks of a line, the first counts."""
+        tip = self.tr("Changed by you and on disk: choose which lines to keep (F8)")
+        for conflict in file.conflicts:
+            for line in range(conflict.at.start, max(conflict.at.end, conflict.at.start + 1)):
+                yield line, "conflict", tip
+        for cursor, author in file.arrived.spans:
+            tip = self.tr("Changed {by}").format(by=by_whom([author]))
+            if author == "revert":
+                tip = self.tr("Undone by you")
+            first = file.document.findBlock(cursor.selectionStart()).blockNumber()
+            for line in range(first, file.document.findBlock(cursor.selectionEnd()).blockNumber() + 1):
+                yield line, "theirs", tip
 
     def _span(self, file: OpenFile, at: Region) -> tuple[int, int]:
         """Return the lines of a region as (start, end) in UTF-16 units."""
@@ -140,7 +145,7 @@ class CoEditing(QObject):
     @Slot()
     def _recheck(self) -> None:
         if self._pane.file is not None:
-            self._buffers.recheck(self._pane.file)
+            self._pane.file.recheck()
 
     @Slot()
     def _on_caret(self) -> None:
@@ -197,7 +202,7 @@ class CoEditing(QObject):
             return
         sides: dict[str, Side] = {"mine": "mine", "theirs": "theirs", "both": "both"}
         keyboard = self.card is not None and self.card.has_focus
-        self._buffers.decide(file, self._at, sides[key])
+        file.decide(self._at, sides[key])
         if file.conflicts and keyboard:
             self._go(file)
         elif not file.conflicts:
@@ -219,7 +224,7 @@ class CoEditing(QObject):
         if file is None:
             return
         if key == "back":
-            self._buffers.take_back(file)
+            file.take_back()
         elif file.arrived.spans:
             cursor = QTextCursor(file.document)
             cursor.setPosition(min(span.selectionStart() for span, _ in file.arrived.spans))

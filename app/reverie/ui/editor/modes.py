@@ -366,11 +366,7 @@ class EditorView(QObject):
         if session is None:
             return
         profile = self._profile
-        update = {
-            "editor_wrap": wanted.wrap,
-            "editor_line_numbers": wanted.line_numbers,
-            "editor_zoom": wanted.zoom,
-        }
+        update = {f"editor_{name}": value for name, value in wanted._asdict().items()}
 
         def change(settings: Settings) -> Settings:
             return settings.model_copy(update={"window": settings.window.model_copy(update=update)})

@@ -27,7 +27,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
 from reverie.ui.widgets.layouts import column, row_of
-from reverie.ui.widgets.messages import MessageBar
+from reverie.ui.widgets.messages import MessageBar, Tone
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import Caps
@@ -99,23 +99,9 @@ class EditorPane(QWidget):
         )
         self._notices = column(None, margin=0, gap=UNIT)
         page = QWidget()
-        column(
-            page,
-            head,
-            self.reason,
-            self.banner,
-            self.unseen,
-            self.merged,
-            self.draft,
-            self.error,
-            self._notices,
-            self.limit,
-            self.view.above,
-            self.view.body,
-            grows=self.view.body,
-            margin=(0, UNIT, 0, 0),
-            gap=UNIT,
-        )
+        above = self.reason, self.banner, self.unseen, self.merged, self.draft, self.error, self._notices
+        below = self.limit, self.view.above, self.view.body
+        column(page, head, *above, *below, grows=self.view.body, margin=(0, UNIT, 0, 0), gap=UNIT)
         self.view.body.setMinimumHeight(_LEAST_TEXT)
         blank = QWidget()
         column(blank, self.gone, self.nothing, grows=self.nothing)
@@ -231,51 +217,41 @@ class EditorPane(QWidget):
         self._show_size()
 
     def _say_reason(self, file: OpenFile) -> None:
+        """Say why the text is read-only, or what is unusual about the file."""
+        tone: Tone = "info"
+        sentence, buttons = file.buffer.read_only, list[tuple[str, str, str]]()
         if file.display == "long":
-            sentence = self.tr(
+            more = self.tr(
                 "Lines of more than {n} characters are cut here, so you can only read this text. "
                 "Edit it in another program."
-            ).format(n=f"{LONGEST_LINE:,}")
+            )
+            sentence = f"{sentence} {more.format(n=f'{LONGEST_LINE:,}')}".strip()
             tip = self.tr("Copy the whole text, with all of its lines in full")
-            self.reason.say(
-                f"{file.buffer.read_only} {sentence}".strip(),
-                buttons=[("copy", self.tr("Copy all"), tip)],
-            )
+            buttons = [("copy", self.tr("Copy all"), tip)]
         elif file.shortened:
-            sentence = self.tr(
-                "Only the first {lines} lines are shown, so the text cannot be edited."
-            ).format(lines=f"{MOST_LINES:,}")
+            more = self.tr("Only the first {lines} lines are shown, so the text cannot be edited.")
+            sentence = f"{sentence} {more.format(lines=f'{MOST_LINES:,}')}".strip()
             tip = self.tr("Show the whole text; this can take a while")
-            self.reason.say(
-                f"{file.buffer.read_only} {sentence}".strip(),
-                buttons=[("whole", self.tr("Show in full"), tip)],
-            )
-        elif file.display == "cut":
-            self.reason.say(
-                self.tr("{reason} Only the beginning of the file is shown.").format(
-                    reason=file.buffer.read_only
-                )
-            )
+            buttons = [("whole", self.tr("Show in full"), tip)]
+        elif file.display:
+            sentence = self.tr("{reason} Only the beginning of the file is shown.").format(reason=sentence)
         elif file.buffer.refusal is not None:
             tip = self.tr(
                 "Allow Reverie to edit these memories even though it does not recognize their format"
             )
-            self.reason.say(
-                file.buffer.read_only, tone="warn", buttons=[("permit", self.tr("Write anyway…"), tip)]
-            )
+            tone, buttons = "warn", [("permit", self.tr("Write anyway…"), tip)]
         elif file.buffer.convertible:
             tip = self.tr(
                 "Save the same text as UTF-8 so that you can edit it here; Undo restores the original file"
             )
-            self.reason.say(file.buffer.read_only, buttons=[("convert", self.tr("Convert to UTF-8"), tip)])
-        elif file.buffer.read_only:
-            self.reason.say(file.buffer.read_only)
-        elif not file.lossless:
-            self.reason.say(
-                self.tr("This file contains characters that an editor would change, so it is read-only here.")
+            buttons = [("convert", self.tr("Convert to UTF-8"), tip)]
+        elif not sentence and not file.lossless:
+            sentence = self.tr(
+                "This file contains characters that an editor would change, so it is read-only here."
             )
-        elif file.buffer.note:
-            self.reason.say(file.buffer.note)
+        sentence = sentence or file.buffer.note
+        if sentence:
+            self.reason.say(sentence, tone=tone, buttons=buttons)
         else:
             self.reason.clear()
 
@@ -289,17 +265,14 @@ class EditorPane(QWidget):
             self.banner.clear()
             return
         close = ("close", self.tr("Close"), self.tr("Close this file"))
-        sentence, buttons = {
-            "conflict": self._conflict(file),
-            "deleted": (
-                self.tr("This file was deleted on disk. Your text is still here."),
-                [("save", self.tr("Save again"), self.tr("Create the file with your text")), close],
-            ),
-            "gone": (
-                self.tr("This file was deleted on disk."),
-                [("save", self.tr("Save again"), self.tr("Create the file with this text")), close],
-            ),
-        }[banner]
+        if banner == "conflict":
+            sentence, buttons = self._conflict(file)
+        elif banner == "deleted":
+            sentence = self.tr("This file was deleted on disk. Your text is still here.")
+            buttons = [("save", self.tr("Save again"), self.tr("Create the file with your text")), close]
+        else:
+            sentence = self.tr("This file was deleted on disk.")
+            buttons = [("save", self.tr("Save again"), self.tr("Create the file with this text")), close]
         self.banner.say(sentence, tone="warn", buttons=buttons)
 
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
@@ -308,16 +281,10 @@ class EditorPane(QWidget):
         The conflict concerns single places if the texts could be merged, otherwise the whole file. Each
         button is a tuple of key, text and tool tip.
         """
-        reload = (
-            "reload",
-            self.tr("Discard mine"),
-            self.tr("Use the version on disk; Ctrl+Z restores your text"),
-        )
-        keep = (
-            "keep",
-            self.tr("Overwrite theirs"),
-            self.tr("Keep your text; the next save overwrites the version on disk"),
-        )
+        tip = self.tr("Use the version on disk; Ctrl+Z restores your text")
+        reload = ("reload", self.tr("Discard mine"), tip)
+        tip = self.tr("Keep your text; the next save overwrites the version on disk")
+        keep = ("keep", self.tr("Overwrite theirs"), tip)
         compare = ("compare", self.tr("Compare"), self.tr("Show both versions"))
         disk = file.buffer.disk
         if file.conflicts:
@@ -326,12 +293,8 @@ class EditorPane(QWidget):
                 "You and another program changed the same lines in %n places.",
                 len(file.conflicts),
             )
-            decide = (
-                "next",
-                self.tr("Resolve…"),
-                self.tr("Go to the conflict and choose which lines to keep"),
-            )
-            return sentence, [decide, reload, keep, compare]
+            tip = self.tr("Go to the conflict and choose which lines to keep")
+            return sentence, [("next", self.tr("Resolve…"), tip), reload, keep, compare]
         sentence = self.tr("This file changed on disk while you were editing it.")
         if disk is not None and disk.read_only:
             return f"{sentence} {disk.read_only}", [reload, compare]
@@ -358,10 +321,12 @@ class EditorPane(QWidget):
             return
         self._measured = state
         cap = self._caps.file_bytes if self._caps is not None else 0
-        content = file.content.encode("utf-8", "surrogatepass")
-        size = base.size if base is not None and not file.buffer.modified else len(content)
-        self.gauge.show_size(size, cap, estimate_tokens(file.text))
-        cut, tip = cut_position(content, cap), self.tr("The agent does not read beyond this point.")
+        # Without a cap nothing shows the size.
+        content = file.content if cap else ""
+        encoded = content.encode("utf-8", "surrogatepass")
+        size = base.size if base is not None and not file.buffer.modified else len(encoded)
+        self.gauge.show_size(size, cap, estimate_tokens(content))
+        cut, tip = cut_position(encoded, cap), self.tr("The agent does not read beyond this point.")
         if file.shortened:
             cut = None  # the position is not in the shown part
         self._say_limit(cut is not None)

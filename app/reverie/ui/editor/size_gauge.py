@@ -61,15 +61,8 @@ class SizeGauge(QWidget):
         about = self.tr("About {tokens} tokens, estimated at 4 characters per token.").format(
             tokens=f"{tokens:,}"
         )
-        self.setToolTip(
-            self.tr("{size} of the {cap} bytes that the agent reads.").format(
-                size=f"{size:,}", cap=f"{cap:,}"
-            )
-            + "\n"
-            + about
-            if cap
-            else self.tr("{size} bytes.").format(size=f"{size:,}") + "\n" + about
-        )
+        read = self.tr("{size} of the {cap} bytes that the agent reads.")
+        self.setToolTip(read.format(size=f"{size:,}", cap=f"{cap:,}") + "\n" + about)
         self._changed()
 
     def set_compact(self, on: bool) -> None:
@@ -88,8 +81,7 @@ class SizeGauge(QWidget):
         size = human_size(self._size)
         if self._compact:
             return size
-        if self._cap:
-            size = self.tr("{size} of {cap}").format(size=size, cap=human_size(self._cap))
+        size = self.tr("{size} of {cap}").format(size=size, cap=human_size(self._cap))
         return self.tr("{size} · {tokens} tokens").format(size=size, tokens=f"{self._tokens:,}")
 
     @property
@@ -115,8 +107,7 @@ class SizeGauge(QWidget):
 
     def _room_for(self, text: str) -> QSize:
         metrics = QFontMetrics(self.font())
-        bar = _BAR + GAP if self._cap else 0
-        return QSize(metrics.horizontalAdvance(text) + bar + 2, metrics.height() + UNIT)
+        return QSize(metrics.horizontalAdvance(text) + _BAR + GAP + 2, metrics.height() + UNIT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = theme_of(self.palette())
@@ -127,15 +118,12 @@ class SizeGauge(QWidget):
             colour = theme.warn_text
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left = 0
-        if self._cap:
-            groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.line)
-            painter.drawRoundedRect(groove, 3, 3)
-            painter.setBrush(theme.accent if colour == theme.dim_window else colour)
-            filled = max(3.0, _BAR * min(1.0, self.share))
-            painter.drawRoundedRect(QRectF(groove.left(), groove.top(), filled, 6), 3, 3)
-            left = _BAR + GAP
+        groove = QRectF(0.5, self.height() / 2 - 3, _BAR, 6)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.line)
+        painter.drawRoundedRect(groove, 3, 3)
+        painter.setBrush(theme.accent if colour == theme.dim_window else colour)
+        filled = max(3.0, _BAR * min(1.0, self.share))
+        painter.drawRoundedRect(QRectF(groove.left(), groove.top(), filled, 6), 3, 3)
         painter.setPen(colour)
-        painter.drawText(self.rect().adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
+        painter.drawText(self.rect().adjusted(_BAR + GAP, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text)
