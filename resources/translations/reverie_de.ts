@@ -609,6 +609,10 @@
         <translation>Der Text von 1 Datei war nicht gespeichert; er ist als Entwurf da.</translation>
     </message>
     <message>
+        <source>A line is too long to edit here. You can copy the text.</source>
+        <translation>Eine Zeile ist zu lang, um sie hier zu bearbeiten. Sie können den Text kopieren.</translation>
+    </message>
+    <message>
         <source>Another program overwrote 1 file that you had just saved. Reverie kept your version.</source>
         <translation>Ein anderes Programm hat 1 Datei überschrieben, die Sie gerade gespeichert hatten; Ihr Text ist noch da.</translation>
     </message>
@@ -806,8 +810,16 @@
 <context>
     <name>EditorPane</name>
     <message>
+        <source>A line of more than {n} characters cannot be edited here.</source>
+        <translation>Eine Zeile mit mehr als {n} Zeichen kann hier nicht bearbeitet werden.</translation>
+    </message>
+    <message>
         <source>Allow Reverie to edit these memories even though it does not recognize their format</source>
         <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
+    </message>
+    <message>
+        <source>Break the line, or edit the file in another program.</source>
+        <translation>Teilen Sie die Zeile, oder bearbeiten Sie die Datei in einem anderen Programm.</translation>
     </message>
     <message>
         <source>Close</source>
@@ -824,6 +836,14 @@
     <message>
         <source>Convert to UTF-8</source>
         <translation>In UTF-8 umwandeln</translation>
+    </message>
+    <message>
+        <source>Copy all</source>
+        <translation>Alles kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the whole text, with all of its lines in full</source>
+        <translation>Den ganzen Text mit allen Zeilen in voller Länge kopieren</translation>
     </message>
     <message>
         <source>Create the file with this text</source>
@@ -846,6 +866,10 @@
         <translation>Der eigene Text bleibt; das nächste Speichern ersetzt den anderen</translation>
     </message>
     <message>
+        <source>Lines of more than {n} characters are cut here, so you can only read this text. Edit it in another program.</source>
+        <translation>Zeilen mit mehr als {n} Zeichen sind hier gekürzt, deshalb können Sie diesen Text nur lesen. Bearbeiten Sie ihn in einem anderen Programm.</translation>
+    </message>
+    <message>
         <source>Memory text</source>
         <translation>Text der Notiz</translation>
     </message>
@@ -854,8 +878,8 @@
         <translation>Noch nicht gespeichert</translation>
     </message>
     <message>
-        <source>Only the first {lines} lines, and the first {n} characters of each line, are shown, so the text cannot be edited.</source>
-        <translation>Zeilen nach den ersten {lines} und Zeichen nach {n} einer Zeile sind hier abgeschnitten, deshalb kann der Text nicht bearbeitet werden.</translation>
+        <source>Only the first {lines} lines are shown, so the text cannot be edited.</source>
+        <translation>Nur die ersten {lines} Zeilen werden gezeigt, deshalb kann der Text nicht bearbeitet werden.</translation>
     </message>
     <message>
         <source>Only {size} left before this file reaches the size that the agent reads.</source>
@@ -890,8 +914,8 @@
         <translation>Ganz zeigen</translation>
     </message>
     <message>
-        <source>Show the whole text without wrapping long lines; this can take a while</source>
-        <translation>Den ganzen Text zeigen; lange Zeilen werden nicht umbrochen, und das kann eine Weile dauern</translation>
+        <source>Show the whole text; this can take a while</source>
+        <translation>Den ganzen Text zeigen; das kann etwas dauern</translation>
     </message>
     <message>
         <source>The agent does not read beyond this point.</source>
@@ -3290,10 +3314,6 @@
     <message>
         <source>About {tokens} tokens, estimated at 4 characters per token.</source>
         <translation>Etwa {tokens} Tokens, ein Viertel der Zeichen.</translation>
-    </message>
-    <message>
-        <source>{size} bytes.</source>
-        <translation>{size} Bytes.</translation>
     </message>
     <message>
         <source>{size} of the {cap} bytes that the agent reads.</source>
@@ -9628,6 +9648,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>… the rest is too long to show here.</source>
         <translation>… der Rest ist zu lang, um ihn hier zu zeigen.</translation>
+    </message>
+    <message>
+        <source>… {n} more characters of this line are not shown</source>
+        <translation>… {n} weitere Zeichen dieser Zeile werden nicht gezeigt</translation>
     </message>
     <message numerus="yes">
         <source>−%n tokens</source>
