@@ -163,9 +163,9 @@ class Home(ABC):
 
     @abstractmethod
     def scope_root(self, context: ScopeContext, scope: Scope) -> ScopeRoot:
-        """Return the root of a scope; its directory need not exist.
+        """Return the root of a scope in `context`; its directory need not exist.
 
-        Raises `ScopeUnavailable`.
+        Raises `ScopeUnavailable` if the context has no such scope.
         """
 
     @abstractmethod
@@ -633,7 +633,7 @@ class AgentJobs(Protocol):
     """Access to the state of an agent's own background jobs."""
 
     def agent_status(self, context: ScopeContext) -> tuple[StatusLine, ...]:
-        """Return the state of the jobs in a few lines, for a footer."""
+        """Return the state of the jobs in a few lines, for the footer of the window."""
 
     def agent_jobs(self) -> tuple[AgentJob, ...]:
         """Return the agent's own list of background jobs, newest first."""

@@ -9,8 +9,8 @@ sections 4, 5 and 12, formats/loki.md sections 3 to 9.
 Evidence is a sentence that names the file, the value found in it and the values that Reverie knows. It is
 stable, because a permission covers exactly that text (`memory.store`).
 
-SQLite and TOML are imported where they are needed, because an agent waits for its hook, which runs the other
-checks.
+SQLite and TOML are imported where they are needed, because a hook of an agent runs the other checks, and the
+agent waits for it.
 
 Nothing is written. The module reads the few files named here, up to a limit, lists few directories, and reads
 databases through a copy. Threading: any thread but the GUI's. Failure: nothing is raised; data that cannot be

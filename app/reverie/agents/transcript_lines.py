@@ -1,7 +1,7 @@
 """Lines and rows of transcript files, one at a time.
 
-Never more than one line is in memory, and none is longer than 16 MiB. Files are never locked: the agent may
-be writing.
+Never more than one line is in memory, and no line is longer than 16 MiB. Files are read without a lock,
+because the agent may be writing to them.
 
 Threading, failure: as in `agents.transcripts`.
 """

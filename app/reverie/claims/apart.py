@@ -2,9 +2,9 @@
 
 A repository may lie on a network share that hangs, have a pipe in place of a file of git, crash libgit2, or
 expand to more than fits into memory; and libgit2 holds the GIL while it waits. A thread that opens such a
-repository may never return, so only the process of `main` opens repositories. `ProjectClaims` is one project,
-and `RepositoryIdentities` identifies the repository at a path. Both start the process at the first request
-and leave it running, so that after a commit only new objects are read.
+repository may never return, so repositories are opened only in the separate process, which runs `main`.
+`ProjectClaims` is one project, and `RepositoryIdentities` identifies the repository at a path. Both start the
+process at the first request and leave it running, so that after a commit only new objects are read.
 
 The process sends a sign of life at least every second. If it is silent for `SILENT_S`, or has no answer after
 `TOTAL_S`, it is killed, and the repository counts as not responding. It may use at most `MOST_MEMORY` (on

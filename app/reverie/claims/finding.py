@@ -1,9 +1,9 @@
 """Statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
 
 They are found in code spans, fences, directory trees and prose, whatever the language of the prose. The
-search is liberal, because a token that was never true of the repository causes no alarm later. A statement
-about the past, the future or something absent (plans, logs, negations, "A -> B") is found too and marked as
-muted: it may hold, but it is never stale.
+search also accepts doubtful tokens, because a token that never matched the repository is not reported later.
+A statement about the past, the future or something absent (plans, logs, negations, "A -> B") is found too and
+marked as muted: it may hold, but it is never stale.
 
 Pure. Failure: none; any text has zero or more claims.
 """

@@ -1,9 +1,9 @@
 """Atomic, durable writes: a file has its old or its new content, never a mix.
 
-A write creates a temporary file in the same directory, syncs it, gives it the name and syncs the directory.
+A write creates a temporary file in the same directory, syncs it, renames it and syncs the directory.
 `replace_file` is the one implementation; `atomic_write` (a plain path), `files.rooted` and `files.sidecar`
 use it. Checkpoints, in order: "temp" (the new bytes are in a temporary file), "fsync" (they are durable),
-"replace" (they have the name). A kill before "replace" leaves the old file and a hidden temporary file that
+"replace" (the file is renamed). A kill before "replace" leaves the old file and a hidden temporary file that
 `sweep_temporaries` removes; a kill after "replace" leaves the new file.
 
 With a `check` the replace is a compare-and-swap. The check gets the bytes that are about to be replaced and
@@ -15,11 +15,12 @@ never overwritten unseen. On other systems this gap remains.
 The new file keeps the permission bits of the old file, and its owner and group as far as this process may set
 them. If the process may not set them and the owner or the group would have fewer rights on the new file, the
 write is refused. Known limits: a hard link elsewhere keeps the old bytes; access lists and extended
-attributes are not copied. A write waits for a program that has the file open for writing, and a program that
-opens it meanwhile waits in turn (Linux leases, for files of our own); elsewhere its changes to the old file
-are lost.
+attributes are not copied. On Linux, if the file belongs to this user, a write waits until no other program
+has the file open for writing; a program that opens it during the write waits for the write (leases). On other
+systems, the changes of such a program to the old file are lost.
 
-Callable from any thread. System errors become `UserError` here; exceptions of `check` pass through.
+Threading: any thread. Failure: system errors become `UserError` in the functions that take a path;
+exceptions of `check` pass through.
 """
 
 from __future__ import annotations

@@ -310,7 +310,10 @@ class WatchSession:
             return frozenset()
 
     def _fall_back(self, error: OSError) -> None:
-        """Poll from now on; if the settings forbid polling, keep the watches and request a full scan."""
+        """Poll from now on, because the system refuses watches with `error`.
+
+        If the settings forbid polling, keep the existing watches and request a full scan.
+        """
         never = self._options.polling == "never"
         if self._announce("refused", refusal_message(error, poll_s=None if never else self._options.poll_s)):
             self.request_rescan("refused")

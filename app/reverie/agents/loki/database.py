@@ -2,7 +2,7 @@
 
 Its contents are shown as text, merged by id with the files. Patterns and skills may be only in the database;
 episodes are in the files, too. The database is read through a copy (`files.sqlite`) and never written. Any
-table may be missing, and a row may be malformed: an entry that is no record is shown like a record.
+table may be missing. A row with invalid data is shown as text.
 
 Threading: blocking. Failure: `Unavailable`, or a sentence in `problems` or in the text.
 """
@@ -65,9 +65,9 @@ def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> 
 
 
 def rendered_database(path: Path, cache: Path | None) -> str:
-    """Render the contents of the database as Markdown; without `cache`, a sentence that it cannot be read.
+    """Return the contents of the database as Markdown.
 
-    `cache`: the directory for copies of databases.
+    `cache`: the directory for copies of databases; None: the text says that the database cannot be read.
     """
     if path.name in _BESIDE_DATABASE:
         return f"# {path.name}\n\nThis file is part of {DATABASE}. Open that to see its contents.\n"
@@ -84,7 +84,7 @@ _COLUMNS = ("data", "id", "timestamp", "type", "action", "description", "outcome
 
 
 def _record(row: Any) -> Any:
-    """Return the record in a row: its `data` if valid, otherwise a record of its columns."""
+    """Return the record in a row: its `data`, as text if invalid; without `data`, a record of its columns."""
     data = row.get("data")
     if isinstance(data, str | bytes):
         try:

@@ -51,7 +51,10 @@ class MuxConfig(Struct, frozen=True):
 
 
 def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
-    """Return the projects of a decoded `config.json`."""
+    """Return the projects in `data`, a decoded `config.json`.
+
+    `metadata_id` returns the id of an old workspace, given the name of its directory.
+    """
     problems: list[str] = []
     taken: set[str] = set()
     projects = tuple(
@@ -64,13 +67,19 @@ def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
 
 
 def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
-    """Return the workspace that `parse_config` lists under this id, without building the others, or None."""
+    """Return the workspace that `parse_config` lists under this id, without building the others, or None.
+
+    `data`, `metadata_id`: see `parse_config`.
+    """
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else _workspace(workspace_id, *found)
 
 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
-    """Return the raw entry of the workspace that `find_workspace` finds; None if there is none."""
+    """Return the entry in `config.json` of the workspace that `find_workspace` finds; None if there is none.
+
+    `data`, `metadata_id`: see `parse_config`.
+    """
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else found[0]
 

@@ -143,7 +143,7 @@ class _FormerPaths:
         self._dumps: dict[str, tuple[str, str]] | None = None
 
     def of_store(self, name: str) -> tuple[str, str]:
-        """Return the path after which a store directory was named, and the file with that path.
+        """Return the project path from which a store directory got its name, and the file that contains it.
 
         Both are empty if the path is unknown.
         """

@@ -65,7 +65,10 @@ class MuxStores:
         return [name for name in names if name in owners or not name.startswith(".")]
 
     def sessions(self, listed: set[str], problems: list[str]) -> list[str]:
-        """Return the sorted names of the directories of sessions, without those of tools."""
+        """Return the sorted names of the directories of sessions.
+
+        A name with a leading dot that is not in `listed` belongs to a tool and is left out.
+        """
         names = directory_names(self._root / "sessions", problems)
         return [name for name in names if name in listed or not name.startswith(".")]
 

@@ -1,13 +1,14 @@
 """Transcripts of mux, `chat-archive.jsonl`, then `chat.jsonl` (formats/mux.md section 13).
 
-Read as a stream, a row at a time, since rows may carry whole files. A row that is in both files (after a
-crash of the agent) counts once. Lines that are no row, have no place in the order (`historySequence`), or are
-longer than 16 MiB are skipped and counted.
+The reader holds only one row at a time in memory, because a row may contain whole files. A row that is in
+both files (after a crash of the agent) is returned once. Lines that are no row, have no place in the order
+(`historySequence`), or are longer than 16 MiB are skipped and counted.
 
-Only read, never locked: the agent may be writing; a half line at the end is skipped like any other damage.
+The files are read without a lock, because the agent may be writing to them. A half-written last line is
+skipped like any other damaged line.
 
-Threading: any thread but the GUI's, one reader each. Failure: a missing file is an empty one; `Unavailable`
-for one that cannot be read.
+Threading: any thread but the GUI's, one reader each. Failure: a missing file counts as empty; `Unavailable`
+if a file cannot be read.
 """
 
 from __future__ import annotations
