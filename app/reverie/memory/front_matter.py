@@ -239,9 +239,9 @@ def set_description(
     """Return a text with `value` as its description; everything else stays byte for byte.
 
     If the text has a block, only the lines of that key change, or one line is added. If it has none, a block
-    is put before the text. A block that the agent cannot read is repaired first. For `prefix_bytes` see
-    `split`. Raises `FrontError` if there is a block that cannot be repaired, because no block may be added
-    above it.
+    is put before the text. A block that the agent cannot read is repaired first. For `prefix_bytes` (None: no
+    limit) see `split`. Raises `FrontError` if there is a block that cannot be repaired, because no block may
+    be added above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text

@@ -116,7 +116,8 @@ class HotSet(Struct, frozen=True):
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
     """Return the number of uses, halved for every seven days since the last one.
 
-    Times are in UTC ms. Without a last use the score is 0; a last use after `now` counts as a use at `now`.
+    Times are in UTC ms. If there was no use (`last_accessed_at` is None), the score is 0; a last use after
+    `now` counts as a use at `now`.
     """
     if access_count <= 0 or last_accessed_at is None:
         return 0.0

@@ -791,9 +791,10 @@ def scan_scope(
     """Scan a scope; return its listing.
 
     `usage` is by logical key; `key_of` returns the key of a relative path, `rules_of` the rule and role of
-    one. Without `dirty` every file is examined, and read again if its size, mtime or inode differ from those
-    in `previous`; with `dirty` only these absolute paths are examined. `available` returns whether the home
-    exists: if it does not and the root is missing, `Unavailable` is raised.
+    one. `previous`: an earlier listing, whose files are read again only if their size, mtime or inode differ;
+    None: every file is read. `dirty`: with `previous`, the only absolute paths to examine; None: every file
+    is examined. `available` returns whether the home exists: if it does not and the root is missing,
+    `Unavailable` is raised.
     """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None

@@ -56,9 +56,9 @@ class ScopeFiles(Protocol):
         """Return the file or folder at `rel`; None if there is none."""
 
     def listed(self, rel: str) -> str:
-        """Return `rel` with the upper and lower case of its names as the directories list them.
+        """Return `rel` with its names as the directories list them, on a file system that ignores case.
 
-        On a file system that distinguishes case, `rel` is returned unchanged.
+        On any other file system, and from the first missing name on, `rel` is unchanged.
         """
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:

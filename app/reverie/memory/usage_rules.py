@@ -141,8 +141,8 @@ def merge(
 ) -> None:
     """Apply the change from `before` to `after` to each field that still has its value in `before`.
 
-    Fields that were changed meanwhile stay. A count is only regarded as unchanged if its time is unchanged
-    too, because the count alone may be equal by chance.
+    Both map keys to entries; None: no entry. Fields that were changed meanwhile stay. A count is only
+    regarded as unchanged if its time is unchanged too, because the count alone may be equal by chance.
     """
     for key in {**before, **after}:
         base, target = before.get(key) or UNUSED, after.get(key) or UNUSED

@@ -168,7 +168,11 @@ def _unknown(reported: Iterable[Refusal]) -> tuple[Refusal, ...]:
 
 
 def rule_under(refusal: Refusal | None, rule: FileRule) -> FileRule:
-    """Return the rule of a file in a store that `refusal` makes read-only; else return `rule`."""
+    """Return the rule of a file in a store that may have a `refusal`; None: the store may be written.
+
+    With a refusal, an editable file becomes read-only for the reason of the refusal. In any other case the
+    result is `rule`.
+    """
     if refusal is None or rule.kind != "editable":
         return rule
     return FileRule("read-only", str(ReadOnlyStore(refusal)))

@@ -443,7 +443,7 @@ class Transaction:
         files.write(intent.rel, data, create_only=expected is None, mode=mode, before_replace=compare)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
-        """Delete one file by compare-and-swap; raise `Conflict` if its hash is not `expected`.
+        """Delete one file by compare-and-swap; raise `Conflict` if the hash of its content is not `expected`.
 
         The file is renamed first, then its content is checked, and only then it is removed.
         """

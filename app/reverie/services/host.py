@@ -232,7 +232,10 @@ class HostSession:
         return not any(thread.is_alive() for thread in self._threads)
 
     def deliver(self, changes: Changes) -> None:
-        """Mark the workspaces whose transcripts are among `changes`, so that a worker reads them."""
+        """Handle changes on disk: mark each workspace whose transcript changed, so that a worker reads it.
+
+        If the settings, the usage sidecar or other watched paths changed, they are read again too.
+        """
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
         if usage is not None and (changes.rescan or usage in changes.paths):

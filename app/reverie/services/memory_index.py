@@ -135,9 +135,9 @@ class IndexService:
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
     def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """Make one fix of the index; return the `Undo`.
+        """Make the fix `kind` for a finding of an index check; return the `Undo`.
 
-        Raises `Conflict` if the index changed since `look`.
+        `look`: the result of the check. Raises `Conflict` if the index changed since the check.
         """
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))

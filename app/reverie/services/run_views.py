@@ -28,8 +28,8 @@ RECENT_RUNS = 100
 def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
     """Read the footer of a context from the coverage sidecar, never from the return value of a run.
 
-    `paid` is a cache that the caller passes again in the next call: run id -> cost, for the finished runs of
-    this month. A home may have thousands of runs.
+    `paid` is a cache that the caller passes again in the next call: run id -> cost (None: the run used no
+    model), for the finished runs of this month. It avoids reading thousands of run records each time.
     """
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())

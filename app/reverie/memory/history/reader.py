@@ -396,8 +396,9 @@ class HistoryReader:
     def commits(self, *, key: str | None = None, rel: str | None = None, limit: int = 1000) -> list[Commit]:
         """Return at most `limit` commits, newest first.
 
-        With `key`, only commits that changed this root; with `rel` too, only commits that changed the content
-        of this file, or of a file below this directory. Raises StoreError, Unavailable.
+        `key`: only commits that changed this root; None: all commits. `rel`, with `key`: only commits that
+        changed the content of this file, or of a file below this directory; None: any file. Raises
+        StoreError, Unavailable.
         """
         names: tuple[bytes, ...] = ()
         if key is not None:
