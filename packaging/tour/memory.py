@@ -248,19 +248,20 @@ def show_repairs(camera: Camera) -> None:
 
 def _duplicates(camera: Camera) -> None:
     window = camera.window
-    control = window.tab.duplicates
+    control = window.tab.worth
+
+    def is_shown() -> bool:
+        return control.is_settled and bool(control.page.list.values) and not control.page.pair.isHidden()
+
     window.actions_["memory.duplicates"].trigger()
-    shown = control.page
-    if shown is None:
-        return
-    camera.wait("the duplicates", lambda: shown.is_found and shown.list.count() > 0)
+    camera.wait("the duplicates", is_shown)
     camera.picture("27-duplicates")
     with dark_colours():
         camera.picture("28-duplicates-dark")
-    shown.merge.click()
+    control.page.merge.click()
+    camera.wait("the merge", lambda: control.dialog is not None and control.dialog.is_checked)
     dialog = control.dialog
     if dialog is not None:
-        camera.wait("the merge", lambda: dialog.is_checked)
         dialog.text.setPlainText(
             dialog.text.toPlainText().replace("- Tag the release after the deploy\n", "")
         )
@@ -269,7 +270,7 @@ def _duplicates(camera: Camera) -> None:
         dialog.reject()
     with camera.narrow():
         window.actions_["memory.duplicates"].trigger()
-        camera.wait("the duplicates", lambda: shown.is_found)
+        camera.wait("the duplicates", is_shown)
         camera.picture("30-duplicates-narrow")
     window.tab.show_beside(None)
 

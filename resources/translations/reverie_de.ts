@@ -713,101 +713,6 @@
     </message>
 </context>
 <context>
-    <name>DuplicatesPage</name>
-    <message>
-        <source>&amp;Find</source>
-        <translation>&amp;Suchen</translation>
-    </message>
-    <message>
-        <source>&amp;Merge by hand…</source>
-        <translation>Von Hand &amp;zusammenführen…</translation>
-    </message>
-    <message>
-        <source>&amp;Stop</source>
-        <translation>&amp;Anhalten</translation>
-    </message>
-    <message>
-        <source>All groups</source>
-        <translation>Alle Gruppen</translation>
-    </message>
-    <message>
-        <source>Choosing memories to compare…</source>
-        <translation>Auswahl, was verglichen wird…</translation>
-    </message>
-    <message>
-        <source>Comparing… {share}</source>
-        <translation>Vergleich… {share}</translation>
-    </message>
-    <message>
-        <source>Duplicate memories in {home}</source>
-        <translation>Doppelte Notizen in {home}</translation>
-    </message>
-    <message>
-        <source>Duplicates</source>
-        <translation>Dubletten</translation>
-    </message>
-    <message>
-        <source>Groups of duplicates</source>
-        <translation>Gruppen von Dubletten</translation>
-    </message>
-    <message>
-        <source>Groups to show</source>
-        <translation>Welche Gruppen</translation>
-    </message>
-    <message>
-        <source>Memory on the left</source>
-        <translation>Die linke Notiz</translation>
-    </message>
-    <message>
-        <source>Memory on the right</source>
-        <translation>Die rechte Notiz</translation>
-    </message>
-    <message>
-        <source>Reading… {share}</source>
-        <translation>Wird gelesen… {share}</translation>
-    </message>
-    <message>
-        <source>Same content</source>
-        <translation>Sagen dasselbe</translation>
-    </message>
-    <message>
-        <source>Same text</source>
-        <translation>Gleicher Text</translation>
-    </message>
-    <message>
-        <source>Search for duplicates again</source>
-        <translation>Noch einmal nach Dubletten suchen</translation>
-    </message>
-    <message>
-        <source>Search in</source>
-        <translation>Wo gesucht wird</translation>
-    </message>
-    <message>
-        <source>Searching…</source>
-        <translation>Suche…</translation>
-    </message>
-    <message>
-        <source>Shown scopes</source>
-        <translation>Die gezeigten Bereiche</translation>
-    </message>
-    <message>
-        <source>Similar, but different</source>
-        <translation>Ähnlich, aber verschieden</translation>
-    </message>
-    <message>
-        <source>Stop the search</source>
-        <translation>Die Suche anhalten</translation>
-    </message>
-    <message>
-        <source>The search was stopped.</source>
-        <translation>Die Suche wurde angehalten.</translation>
-    </message>
-    <message>
-        <source>Whole home</source>
-        <translation>Das ganze Home</translation>
-    </message>
-</context>
-<context>
     <name>EditorPane</name>
     <message>
         <source>A line of more than {n} characters cannot be edited here.</source>
@@ -1205,13 +1110,6 @@
     <message>
         <source>“{label}” is not valid.</source>
         <translation>„{label}“ ist nicht gültig.</translation>
-    </message>
-</context>
-<context>
-    <name>FilterChips</name>
-    <message>
-        <source>Filter for the memories shown</source>
-        <translation>Welche Notizen gezeigt werden</translation>
     </message>
 </context>
 <context>
@@ -1920,6 +1818,13 @@
     <message>
         <source>Top {n} results</source>
         <translation>Die besten {n} Treffer</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryTab</name>
+    <message>
+        <source>Filter for the memories shown</source>
+        <translation>Welche Notizen gezeigt werden</translation>
     </message>
 </context>
 <context>
@@ -3310,6 +3215,13 @@
     </message>
 </context>
 <context>
+    <name>SideHead</name>
+    <message>
+        <source>no lines of its own</source>
+        <translation>keine eigenen Zeilen</translation>
+    </message>
+</context>
+<context>
     <name>SizeGauge</name>
     <message>
         <source>About {tokens} tokens, estimated at 4 characters per token.</source>
@@ -4121,6 +4033,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Ö&amp;ffnen</translation>
     </message>
     <message>
+        <source>&amp;Show again</source>
+        <translation>Wieder &amp;zeigen</translation>
+    </message>
+    <message>
         <source>Do not show this finding again</source>
         <translation>Dies nicht mehr zeigen</translation>
     </message>
@@ -4133,12 +4049,16 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>&amp;Beide behalten</translation>
     </message>
     <message>
+        <source>Kinds of findings to show</source>
+        <translation>Welche Funde gezeigt werden</translation>
+    </message>
+    <message>
         <source>Leave both memories unchanged and do not show this pair again</source>
         <translation>Die beiden lassen, wie sie sind, und dieses Paar nicht mehr zeigen</translation>
     </message>
     <message>
-        <source>Merge the two memories into one by hand</source>
-        <translation>Aus beiden von Hand eine Notiz machen</translation>
+        <source>Merge the memories into one by hand</source>
+        <translation>Von Hand eine einzige Notiz daraus machen</translation>
     </message>
     <message>
         <source>Nothing is worth a look</source>
@@ -4161,6 +4081,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Suche…</translation>
     </message>
     <message>
+        <source>Show all dismissed findings again</source>
+        <translation>Alle verworfenen Funde wieder zeigen</translation>
+    </message>
+    <message>
         <source>Show the line in the editor</source>
         <translation>Die Zeile im Editor zeigen</translation>
     </message>
@@ -4171,6 +4095,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Show the next pair of lines on the same topic</source>
         <translation>Das nächste Paar von Zeilen über dasselbe zeigen</translation>
+    </message>
+    <message>
+        <source>The memories are checked again whenever one of them changes.</source>
+        <translation>Bei jeder Änderung einer Notiz wird neu geprüft.</translation>
     </message>
     <message>
         <source>Worth a look</source>
@@ -5158,6 +5086,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Alle Änderungen</translation>
     </message>
     <message>
+        <source>All findings</source>
+        <translation>Alle Funde</translation>
+    </message>
+    <message>
         <source>All memories</source>
         <translation>Alle Notizen</translation>
     </message>
@@ -5506,8 +5438,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Befehls&amp;palette…</translation>
     </message>
     <message>
-        <source>Compare memories with the same content side by side, and merge them by hand</source>
-        <translation>Notizen, die dasselbe sagen, nebeneinander, und wie sie von Hand zusammenkommen</translation>
+        <source>Compare memories with the same content side by side, and keep one or merge them</source>
+        <translation>Notizen mit demselben Inhalt nebeneinander vergleichen und eine behalten oder sie zusammenführen</translation>
     </message>
     <message>
         <source>Conflict not resolved</source>
@@ -5544,6 +5476,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Contradiction</source>
         <translation>Widersprechen sich</translation>
+    </message>
+    <message>
+        <source>Contradictions</source>
+        <translation>Widersprüche</translation>
     </message>
     <message>
         <source>Copy &amp;path</source>
@@ -5644,6 +5580,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Double the daily budget of this home</source>
         <translation>Budget dieses Homes verdoppeln</translation>
+    </message>
+    <message>
+        <source>Duplicates</source>
+        <translation>Dubletten</translation>
     </message>
     <message>
         <source>Duration</source>
@@ -5762,8 +5702,8 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>In der offenen Notiz suchen und ersetzen</translation>
     </message>
     <message>
-        <source>Find d&amp;uplicates…</source>
-        <translation>D&amp;ubletten suchen…</translation>
+        <source>Find d&amp;uplicates</source>
+        <translation>D&amp;ubletten suchen</translation>
     </message>
     <message>
         <source>Find text or a regular expression in the open memory</source>
@@ -6118,12 +6058,20 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was eine Konsolidierung nie löscht oder umbenennt</translation>
     </message>
     <message>
+        <source>Memories that contradict each other, or that a newer one has superseded</source>
+        <translation>Notizen, die einander widersprechen oder von einer neueren überholt sind</translation>
+    </message>
+    <message>
         <source>Memories that the agent loads in full when it starts</source>
         <translation>Was der Agent beim Start vollständig lädt</translation>
     </message>
     <message>
         <source>Memories with statements about the project that are no longer true</source>
         <translation>Was über das Projekt stimmte, als es geschrieben wurde, und nicht mehr stimmt</translation>
+    </message>
+    <message>
+        <source>Memories with the same or similar content</source>
+        <translation>Notizen mit gleichem oder ähnlichem Inhalt</translation>
     </message>
     <message>
         <source>Memories with warnings, such as secret-like text, hidden characters, or text that the agent does not see</source>
@@ -6269,10 +6217,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <source>No description</source>
         <translation>Keine Beschreibung</translation>
     </message>
-    <message numerus="yes">
-        <source>No duplicates among %n memories.</source>
-        <translation><numerusform>Keine Dubletten unter %n Notiz.</numerusform><numerusform>Keine Dubletten unter %n Notizen.</numerusform></translation>
-    </message>
     <message>
         <source>No longer true</source>
         <translation>Stimmt nicht mehr</translation>
@@ -6372,6 +6316,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Notes directly in memory/</source>
         <translation>Lose Notizen in memory/</translation>
+    </message>
+    <message numerus="yes">
+        <source>Nothing found in %n memories</source>
+        <translation><numerusform>In %n Notiz nichts gefunden</numerusform><numerusform>In %n Notizen nichts gefunden</numerusform></translation>
     </message>
     <message>
         <source>Nothing has failed here</source>
@@ -6786,6 +6734,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Text wie ein Geheimnis</translation>
     </message>
     <message>
+        <source>Secrets, hidden characters, instructions and damaged text</source>
+        <translation>Geheimnisse, unsichtbare Zeichen, Anweisungen und beschädigter Text</translation>
+    </message>
+    <message>
         <source>Select a memory first.</source>
         <translation>Zuerst eine Notiz auswählen.</translation>
     </message>
@@ -7072,6 +7024,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>Started</source>
         <translation>Begonnen</translation>
+    </message>
+    <message>
+        <source>Statements about the project that are no longer true</source>
+        <translation>Aussagen über das Projekt, die nicht mehr stimmen</translation>
     </message>
     <message>
         <source>Still &amp;true?</source>
@@ -7692,10 +7648,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The test sends a real request to the model, so it runs only when you ask for it.</source>
         <translation>Ein Test fragt das Modell wirklich, also nur auf Wunsch.</translation>
-    </message>
-    <message>
-        <source>The text is the same except for white space.</source>
-        <translation>Derselbe Text, bis auf Leerraum.</translation>
     </message>
     <message>
         <source>The theme of the window: light, dark, or the same as the system.</source>
@@ -8946,10 +8898,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>läuft</translation>
     </message>
     <message>
-        <source>same content</source>
-        <translation>sagen dasselbe</translation>
-    </message>
-    <message>
         <source>same first commit</source>
         <translation>derselbe erste Commit</translation>
     </message>
@@ -8960,10 +8908,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>same remote</source>
         <translation>dasselbe Remote</translation>
-    </message>
-    <message>
-        <source>same text</source>
-        <translation>gleicher Text</translation>
     </message>
     <message>
         <source>saved</source>
@@ -8988,10 +8932,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>shown from entry {number}</source>
         <translation>gezeigt ab Nummer {number}</translation>
-    </message>
-    <message>
-        <source>similar, but different</source>
-        <translation>ähnlich, aber nicht gleich</translation>
     </message>
     <message>
         <source>skipped</source>
@@ -9472,14 +9412,6 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>{purpose}, process {pid}, since {age}.</source>
         <translation>{purpose}, Prozess {pid}, seit {age}.</translation>
-    </message>
-    <message>
-        <source>{share} of the smaller memory is also in the other memory.</source>
-        <translation>{share} der kleineren stehen auch in der anderen.</translation>
-    </message>
-    <message>
-        <source>{share} of the words are the same, but these memories do not count as duplicates:</source>
-        <translation>{share} der Wörter sind gemeinsam, als dasselbe gelten sie aber nicht:</translation>
     </message>
     <message>
         <source>{signs}: found in versions that load one file per project.</source>

@@ -41,7 +41,7 @@ from reverie.ui.editor.rendered import MOST_LINES as PREVIEW_LINES
 from reverie.ui.editor.text_merge import MERGE_CHARS
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane
-from reverie.ui.memory.duplicates import SideBySide, aligned
+from reverie.ui.memory.side_by_side import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
 from reverie.ui.widgets.text_views import DiffView, LoadedText, TextView
 

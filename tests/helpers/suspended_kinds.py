@@ -38,8 +38,8 @@ from reverie.memory.store import MemoryStore
 from reverie.profile import Profile
 from reverie.services.background import open_notes, writer_dependencies
 from reverie.services.container import HomeContainer, HomeKey
-from reverie.services.duplicates import DuplicateFile, DuplicateService
 from reverie.services.edits import UserEdits
+from reverie.services.merges import FileToMerge, MergeService
 from reverie.services.moves import Moves
 from reverie.services.trash import TrashService
 from reverie.settings import Settings, load_settings
@@ -255,18 +255,18 @@ def _restore(parts: HomeContainer) -> str:
 
 
 def _merge(parts: HomeContainer) -> str:
-    desk, store = DuplicateService(parts), parts.store(_context(parts), actor="user")
+    desk, store = MergeService(parts), parts.store(_context(parts), actor="user")
     files = [_as_found(store, path) for path in (STYLE, TESTING)]
     desk.merge(files, desk.seed(files).result)
     return "completed"
 
 
-def _as_found(store: MemoryStore, path: str) -> DuplicateFile:
-    """One file of a group of duplicates."""
+def _as_found(store: MemoryStore, path: str) -> FileToMerge:
+    """One file as it is on disk."""
     parsed, root, files = store.resolve(path)
     data = files.read(parsed.rel)
     sha256 = sha256_of_bytes(data) or ""
-    return DuplicateFile(root.key, parsed.rel, parsed.scope, "", sha256, len(data), 0, False, 0)
+    return FileToMerge(root.key, parsed.rel, parsed.scope, sha256, len(data), False)
 
 
 MUX = Kind(_sample, _dream)

@@ -247,14 +247,16 @@ def _tool_states(driver: Driver, home: Path) -> Iterator[tuple[str, QWidget]]:
     yield "restore", control.dialog
     control.dialog.reject()
     window.actions_["memory.duplicates"].trigger()
-    duplicates = tab.duplicates.page
-    assert duplicates is not None
-    driver.until(lambda: duplicates.is_found and duplicates.list.count() > 0)
+    page = tab.worth.page
+    driver.until(lambda: tab.worth.is_settled and bool(page.list.values))
+    row = next(row for row, matter in enumerate(page.list.values) if "AGENTS.md" not in str(matter))
+    page.list.setCurrentIndex(page.list.rows.index(row, 0))
+    driver.until(lambda: not page.pair.isHidden())
     yield "duplicates", window
-    duplicates.merge.click()
-    merge = tab.duplicates.dialog
+    page.merge.click()
+    driver.until(lambda: tab.worth.dialog is not None and tab.worth.dialog.is_checked)
+    merge = tab.worth.dialog
     assert merge is not None
-    driver.until(lambda: merge.is_checked)
     yield "merge", merge
     merge.reject()
     tab.show_beside(None)

@@ -83,7 +83,7 @@ def opened(driver: Driver) -> tuple[QWidget | None, ...]:
     driver.tree.select_path("/memories/global")
     for name in ("memory.history", "memory.duplicates", "memory.trash", "dream.runs"):
         window.actions_[name].trigger()
-    return tab.duplicates.page, window
+    return tab.worth.page, window
 
 
 def test_every_model_keeps_qts_rules_while_the_home_changes(windows: Windows, home: Path) -> None:

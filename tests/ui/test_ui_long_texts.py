@@ -16,7 +16,7 @@ from reverie.ui.changes.review import Choices, ReviewPart
 from reverie.ui.display_text import rows_of
 from reverie.ui.editor.preview import PreviewPane
 from reverie.ui.editor.rendered import MOST_LINES as MOST_RENDERED
-from reverie.ui.memory.duplicates import SideBySide, aligned
+from reverie.ui.memory.side_by_side import SideBySide, aligned
 from reverie.ui.traces.detail import MissedView
 from reverie.ui.widgets import text_views
 from reverie.ui.widgets.read_only_text import AT_ONCE, CHARS_AT_ONCE, LONGEST_ROW

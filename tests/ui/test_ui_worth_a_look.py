@@ -15,7 +15,7 @@ from reverie.compose import open_parts
 from reverie.errors import Unavailable
 from reverie.jobs.consolidate.overlay import NoticedPair
 from reverie.services.findings import FindingService, MemoryFinding
-from reverie.ui.memory.duplicates import aligned
+from reverie.ui.memory.side_by_side import aligned
 from reverie.ui.memory.worth_a_look import FindingModel, only_here
 
 BODY = """# Releases
@@ -94,8 +94,23 @@ def test_what_is_dismissed_goes_and_comes_back_with_undo(windows: Windows, home:
     driver.qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     driver.until(lambda: "successor" not in kinds(driver))
     assert page.note.text() == "1 dismissed finding is hidden"
-    page.message.button("undo").click()
+    page.message.button("restore").click()
     driver.until(lambda: "successor" in kinds(driver))
+
+
+def test_all_that_was_dismissed_comes_back_on_demand(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    assert page.again.isHidden()
+    for kind in ("successor", "secret"):
+        choose(driver, kind)
+        driver.qtbot.keyClick(page.list, Qt.Key.Key_Delete)
+        driver.until(lambda kind=kind: kind not in kinds(driver))
+        driver.until(page.dismiss.isEnabled)
+    page.message.clear()
+    page.again.click()
+    driver.until(lambda: {"successor", "secret"} <= kinds(driver).keys())
+    assert page.again.isHidden()
 
 
 def test_a_second_click_does_not_decide_the_pair_that_comes_up_next(windows: Windows, home: Path) -> None:
@@ -130,8 +145,8 @@ def test_one_press_keeps_one_of_a_pair_and_undo_brings_the_other_back(
     driver.until(lambda: not before[goes].exists())
     assert before[stays].read_bytes() == data[stays]
     driver.until(lambda: "successor" not in kinds(driver))
-    assert f"Kept {stays.removeprefix('/memories/')}" in driver.tab.undo_bar.text
-    driver.tab.undo_bar.button("undo").click()
+    assert f"Kept {stays.removeprefix('/memories/')}" in page.message.text
+    page.message.button("undo").click()
     driver.until(lambda: before[goes].exists() and before[goes].read_bytes() == data[goes])
     driver.until(lambda: "successor" in kinds(driver))
 
@@ -203,7 +218,7 @@ def test_lines_that_both_say_elsewhere_do_not_count_as_only_on_one_side() -> Non
 
 def test_a_pair_is_merged_by_hand_into_the_newer_one_with_undo(windows: Windows, home: Path) -> None:
     driver = opened(windows, home)
-    page, control = driver.tab.worth.page, driver.tab.duplicates
+    page, control = driver.tab.worth.page, driver.tab.worth
     choose(driver, "successor")
     page.merge.click()
     driver.until(lambda: control.dialog is not None and control.dialog.is_checked)
@@ -341,7 +356,7 @@ def test_a_matter_is_dismissed_as_a_whole_and_comes_back_with_undo(windows: Wind
     page.dismiss.click()
     driver.until(lambda: "superseded" not in kinds(driver))
     assert page.note.text() == "1 dismissed finding is hidden"
-    page.message.button("undo").click()
+    page.message.button("restore").click()
     driver.until(lambda: "superseded" in kinds(driver))
     choose(driver, "superseded")
     assert len(page.matter) == 2
@@ -413,7 +428,7 @@ def test_the_page_looks_when_its_tab_comes_to_the_front_again(windows: Windows, 
 
 @pytest.mark.parametrize(
     ("action", "page"),
-    [("view.worth", "worth"), ("view.stale", "stale"), ("memory.duplicates", "duplicates")],
+    [("view.worth", "worth"), ("view.stale", "stale"), ("memory.duplicates", "worth")],
 )
 def test_a_page_beside_the_trees_is_seen_from_every_tab(
     windows: Windows, home: Path, action: str, page: str

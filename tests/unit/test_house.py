@@ -21,10 +21,10 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 94_031,
+    "code lines": 93_632,
     "banners": 0,
-    "value classes": 661,
-    "forwarders": 100,
+    "value classes": 656,
+    "forwarders": 98,
     "late imports": 195,
 }
 """Measures of the source tree that may only fall: lower them with the numbers.

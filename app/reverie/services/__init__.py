@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from reverie.services.commands import RunsByHand
     from reverie.services.container import HomeContainer
     from reverie.services.drafts import DraftService
-    from reverie.services.duplicates import DuplicateService
     from reverie.services.edits import CompanionFiles, UserEdits
     from reverie.services.failures import FailureService, RecordEdits
     from reverie.services.findings import FindingService
     from reverie.services.memory_index import IndexService
+    from reverie.services.merges import MergeService
     from reverie.services.models import Models
     from reverie.services.moves import Moves
     from reverie.services.orphans import OrphanService
@@ -139,11 +139,11 @@ class HomeServices:
         return module.SessionNotesService
 
     @service
-    def duplicates() -> type[DuplicateService]:
-        """Load the service that finds memories of this home with the same content."""
-        from reverie.services import duplicates as module
+    def merges() -> type[MergeService]:
+        """Load the service that merges memories of this home by hand."""
+        from reverie.services import merges as module
 
-        return module.DuplicateService
+        return module.MergeService
 
     @service
     def trash() -> type[TrashService]:

@@ -120,10 +120,12 @@ class FindingReport(Struct, frozen=True):
     dismissed: int = 0
     """The number of matters that a person has dismissed; they are not in `findings`."""
 
-    @property
-    def matters(self) -> list[tuple[MemoryFinding, ...]]:
-        """The findings as groups: each group is one matter that a person decides together."""
-        return matters_in(self.findings)
+    def matters(self, kinds: Collection[FindingKind] = ()) -> list[tuple[MemoryFinding, ...]]:
+        """Return the findings of these kinds as groups; without `kinds`, all of them.
+
+        Each group is one matter that a person decides together.
+        """
+        return matters_in(each for each in self.findings if not kinds or each.kind in kinds)
 
 
 def findings_of(
@@ -173,10 +175,13 @@ def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]
 def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
     """Return the two lines of a pair, as `(memory path, line)`.
 
+    Line 0 means the whole memory; two memories with the same content are grouped with their other copies
+    and versions.
     Empty for a finding about a single line; such a finding is never grouped.
     """
     pair = zip(finding.paths, finding.lines, strict=False) if len(finding.paths) == 2 else ()
-    return [(path, line) for path, line in pair if line]
+    whole = finding.paths if finding.kind in ("near-duplicate", "successor") else ()
+    return [*((path, line) for path, line in pair if line), *((path, 0) for path in whole)]
 
 
 def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterator[MemoryFinding]:

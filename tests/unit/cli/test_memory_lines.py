@@ -15,7 +15,8 @@ from reverie.compose import open_parts
 from reverie.errors import Unavailable
 from reverie.profile import Profile
 from reverie.resources import copy_demo_home
-from reverie.services.duplicates import DuplicateService
+from reverie.services.merges import MergeService
+from reverie.services.workbench import Workbench
 
 NOW = 1_800_000_000_000
 CREATE = json.dumps({"command": "create", "path": "/memories/workspace/new.md", "file_text": "x\n"})
@@ -101,15 +102,23 @@ def test_the_index_goes_on_without_pins_and_warns_where_these_cannot_be_read(tmp
     assert "Permission is denied." in warning
 
 
-def test_duplicates_are_found_without_pins_and_that_is_said(tmp_path: Path) -> None:
+def test_duplicates_are_found_and_compared_without_pins(tmp_path: Path) -> None:
     home = copy_demo_home(tmp_path)
+    names = ("deploy-notes.md", "deploy-notes-copy.md")
+    for name in names:
+        (home / "memory/global" / name).write_text(
+            "# Deploy\n\n- Tag the release after the deploy, not before\n"
+        )
     parts = open_parts(home, Profile.under(tmp_path / "profile"), lambda: NOW)
-    known = DuplicateService(parts).find(None)
+    context = parts.home.context(project_path=None, project_given=True)
+    known = Workbench(parts).worth_a_look.find(context)
     (home / "memory-meta.json").chmod(0)
-    report = without_power(lambda: DuplicateService(parts).find(None))
-    assert (report.looked_at, report.left_out) == (known.looked_at, known.left_out)
-    assert known.problem == ""
-    assert report.problem.startswith("Pins and use counts are unknown. ")
+    report = without_power(lambda: Workbench(parts).worth_a_look.find(context))
+    assert report == known
+    paths = [f"/memories/global/{name}" for name in names]
+    assert any(sorted(each.paths) == sorted(paths) for each in report.findings)
+    files = without_power(lambda: MergeService(parts).files(context, paths))
+    assert [(file.path, file.pinned) for file in files] == [(path, False) for path in paths]
 
 
 def test_what_was_done_and_answered_is_no_failure_where_the_history_cannot_note_it(tmp_path: Path) -> None:

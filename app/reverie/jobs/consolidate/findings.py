@@ -305,14 +305,16 @@ def _products(listed: str) -> re.Pattern[str]:
 def _alike(store: _Store) -> Iterator[RelatedNotes]:
     """Yield near-duplicates, successors and notes that differ."""
     found: list[tuple[float, RelatedKind, _Note, _Note, Relation]] = []
-    for one, other in store.index.related_pairs():
+    for one, other in (*store.index.related_pairs(), *_copies(store)):
         store.check()
         first, second = store.notes[one], store.notes[other]
         few = min(store.index.sizes[one], store.index.sizes[other]) < _LEAST_WORDS
-        if few or (first.is_past and second.is_past):
+        if (first.is_past and second.is_past) or (few and first.compared.body != second.compared.body):
             continue
         alike = store.index.similarity(one, other)
         relation = compare(first.compared, second.compared, store.check)
+        if few and relation.kind != "exact":
+            continue
         older, newer, is_version = _in_order(first, second)
         is_sibling = not is_version and _are_siblings(first, second)
         least = _SIBLINGS if is_sibling else _SUCCESSOR if is_version else _ALIKE
@@ -336,6 +338,15 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
             yield RelatedNotes(
                 kind, (older.path, newer.path), evidence, round(0.3 + 0.6 * min(1.0, score), 4)
             )
+
+
+def _copies(store: _Store) -> Iterator[tuple[int, int]]:
+    """Yield pairs of notes with the same body; those of a few words are not in `related_pairs`."""
+    first: dict[str, int] = {}
+    for number, note in enumerate(store.notes):
+        before = first.setdefault(note.compared.body, number)
+        if before != number and note.compared.body:
+            yield before, number
 
 
 def _first_of(family: Mapping[str, str], path: str) -> str:

@@ -18,20 +18,19 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QActionGroup
-from PySide6.QtWidgets import QButtonGroup, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from reverie.agents.base import loaded_next
 from reverie.engine.asking import ask
 from reverie.errors import UserError
-from reverie.ui.appearance import GAP, UNIT, tabular
 from reverie.ui.display_text import tr
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lane, single_shot
-from reverie.ui.tree.memory_tree import BY_NAME, SHOWS, SORT_KEYS, Arrangement, Show
+from reverie.ui.tree.memory_tree import BY_NAME, SORT_KEYS, Arrangement, Show
 from reverie.ui.tree.model import MemoryTreeModel
-from reverie.ui.widgets.layouts import FlowLayout
+from reverie.ui.widgets.chips import FilterChips
 
 if TYPE_CHECKING:
     from reverie.agents.base import LoadState
@@ -139,78 +138,22 @@ class TreeOrder(QObject):
             self._actions["view.only-changed"].setChecked(now.show == "changed")
 
 
-def chip_text(show: Show) -> str:
-    """Return the name to show for a filter."""
+def tree_filters() -> dict[str, tuple[str, str]]:
+    """Return the name and the tool tip of each filter of the trees."""
     return {
-        "all": tr("All"),
-        "loaded": tr("Loaded"),
-        "changed": tr("Changed"),
-        "pinned": tr("Pinned"),
-        "stale": tr("Stale"),
-        "warnings": tr("Warnings"),
-    }[show]
-
-
-def _meaning(show: Show) -> str:
-    """Return the tool tip of a filter."""
-    return {
-        "all": tr("All memories"),
-        "loaded": tr("Memories that the agent loads in full when it starts"),
-        "changed": tr("Memories changed by someone else since you last viewed them"),
-        "pinned": tr("Memories that a consolidation never deletes or renames"),
-        "stale": tr("Memories with statements about the project that are no longer true"),
-        "warnings": tr(
-            "Memories with warnings, such as secret-like text, hidden characters, or text that "
-            "the agent does not see"
+        "all": (tr("All"), tr("All memories")),
+        "loaded": (tr("Loaded"), tr("Memories that the agent loads in full when it starts")),
+        "changed": (tr("Changed"), tr("Memories changed by someone else since you last viewed them")),
+        "pinned": (tr("Pinned"), tr("Memories that a consolidation never deletes or renames")),
+        "stale": (tr("Stale"), tr("Memories with statements about the project that are no longer true")),
+        "warnings": (
+            tr("Warnings"),
+            tr(
+                "Memories with warnings, such as secret-like text, hidden characters, or text that "
+                "the agent does not see"
+            ),
         ),
-    }[show]
-
-
-class FilterChips(QWidget):
-    """A row of checkable buttons, one per filter."""
-
-    chosen = Signal(str)
-    """Emitted with one of `SHOWS` when the user clicks a filter."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(self.tr("Filter for the memories shown"))
-        row = FlowLayout(holder=self, gap=UNIT)
-        row.setContentsMargins(GAP, UNIT, GAP, UNIT)
-        group = QButtonGroup(self)
-        self.chips: dict[Show, QToolButton] = {}
-        for show in SHOWS:
-            chip = QToolButton()
-            chip.setCheckable(True)
-            chip.setAutoRaise(True)
-            chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-            chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            chip.setFont(tabular(chip.font()))
-            chip.setToolTip(_meaning(show))
-            chip.setProperty("show", show)
-            group.addButton(chip)
-            row.addWidget(chip)
-            self.chips[show] = chip
-        self.chips["all"].setChecked(True)
-        group.buttonClicked.connect(self._on_clicked)
-        self.say({})
-
-    def say(self, counts: Mapping[Show, int | None]) -> None:
-        """Show the count of each filter; a count of None hides the filter."""
-        for show, chip in self.chips.items():
-            count = counts.get(show, 0)
-            chip.setVisible(count is not None)
-            name = chip_text(show)
-            chip.setText(f"{name} {count:,}" if count else name)
-            chip.setAccessibleName(f"{name}, {count or 0:,}")
-
-    def choose(self, show: Show) -> None:
-        """Check the chip of this filter without emitting `chosen`."""
-        self.chips[show].setChecked(True)
-
-    @Slot(object)
-    def _on_clicked(self, chip: QToolButton) -> None:
-        self.chosen.emit(chip.property("show"))
+    }
 
 
 class FilterControl(QObject):

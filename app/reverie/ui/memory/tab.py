@@ -57,10 +57,9 @@ from reverie.ui.editor.merge_control import CoEditing
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import Lanes, single_shot
-from reverie.ui.memory.duplicates import DuplicatesControl
 from reverie.ui.memory.edits import Edits, HandControl, ShownPlace
 from reverie.ui.memory.extraction import ExtractControl
-from reverie.ui.memory.filters import FilterChips, FilterControl, TreeOrder
+from reverie.ui.memory.filters import FilterControl, TreeOrder, tree_filters
 from reverie.ui.memory.findings import IndexControl, LintControl
 from reverie.ui.memory.footer import Footer
 from reverie.ui.memory.footer_control import FooterControl
@@ -83,6 +82,7 @@ from reverie.ui.tree.memory_tree import (
 )
 from reverie.ui.tree.model import MemoryTreeModel
 from reverie.ui.tree.view import MemoryTreeView
+from reverie.ui.widgets.chips import FilterChips
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolling, split, stacked
 from reverie.ui.widgets.messages import MessageBar, Toast
@@ -484,7 +484,7 @@ class MemoryTab(QWidget):
         self.keeper = DraftKeeper(self.buffers, self.pane, now, self)
         self.drafts = DraftOffers(self.keeper, self.buffers, self.pane, icons, self)
         self.order = TreeOrder(icons, self)
-        self.chips = FilterChips()
+        self.chips = FilterChips(self.tr("Filter for the memories shown"), tree_filters())
         self.filters = FilterControl(self.chips, self.order, self.model, lanes.history, self)
         self.buffers.saved.connect(self.filters.expect_change)
         self.edits = Edits(self)
@@ -511,8 +511,7 @@ class MemoryTab(QWidget):
         for aging in (self.inspector.update_ages, self.unseen.update_ages):
             self.footer.aged.connect(aging)
         self.telling = TellControl(self.undo_bar, icons, self)
-        self.duplicates = DuplicatesControl(edits, icons, self)
-        self.worth = WorthControl(self._shown, edits, self.duplicates, self.stale, icons, self)
+        self.worth = WorthControl(self._shown, edits, self.stale, icons, self)
         self.orphans = OrphansControl(edits, icons, self)
 
     def _lay_out(self, icons: Icons) -> None:
@@ -554,7 +553,7 @@ class MemoryTab(QWidget):
             self.extraction.state_changed,
             self.notes.state_changed,
             self.hand.state_changed,
-            self.duplicates.changed,
+            self.worth.changed,
             self.stale.changed,
         ):
             changed.connect(self.situation_changed)
@@ -565,9 +564,7 @@ class MemoryTab(QWidget):
         self.stale.page_wanted.connect(self.show_beside)
         self.worth.page_wanted.connect(self.show_beside)
         self.worth.open_wanted.connect(self.open_line)
-        self.worth.kept.connect(self.hand.offer_undo)
-        self.duplicates.merged.connect(self.hand.offer_undo)
-        self.duplicates.page_wanted.connect(self.show_beside)
+        self.worth.decided.connect(self.hand.offer_undo)
         self.stale.open_wanted.connect(self.tree.reveal)
 
     def set_actions(self, actions: Actions) -> None:
@@ -616,7 +613,6 @@ class MemoryTab(QWidget):
         self.filters.set_session(session)
         self.index_care.set_session(session)
         self.notes.set_session(session)
-        self.duplicates.set_session(session)
         self.hand.forget()
         if session is not None:
             session.arrangement = self.order.arrangement

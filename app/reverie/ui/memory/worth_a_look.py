@@ -1,7 +1,8 @@
 """The page "Worth a look" beside the trees, with findings in the shown memories, the most useful first.
 
 A finding is something that a careful reader would notice, such as a contradiction or a near duplicate. The
-page shows both sides of a pair and can keep one or both, merge, fix, or dismiss.
+page can show one kind only, such as duplicates. It shows both sides of a pair and can keep one or both,
+merge, fix, or dismiss.
 
 The engine checks when the page is shown, and again a moment after the memories or the repository have changed
 while it is shown. Checking changes nothing; Undo restores a dismissed row.
@@ -11,7 +12,7 @@ Threading: GUI thread; the engine is called in jobs on a lane of their own. Fail
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -25,20 +26,22 @@ from reverie.ui.appearance import GAP, MARGIN, UNIT
 from reverie.ui.display_text import as_tooltip, counted, tr, translatable, translated, visible
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, single_shot
-from reverie.ui.memory.duplicates import NARROWEST, AlignedRow, AlignedSide, SideBySide, aligned
+from reverie.ui.memory.edits import TakeBack
+from reverie.ui.memory.merge_dialog import MergeMemoriesDialog
+from reverie.ui.memory.side_by_side import AlignedRow, AlignedSide, SideBySide, aligned
 from reverie.ui.metrics import scaled
+from reverie.ui.widgets.chips import FilterChips
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
-from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split
+from reverie.ui.widgets.layouts import FlowLayout, column, row_of, split, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines
-from reverie.ui.widgets.messages import MessageBar
-from reverie.ui.widgets.pages import TabPage
+from reverie.ui.widgets.messages import Toast
+from reverie.ui.widgets.pages import EmptyPage, TabPage
 
 if TYPE_CHECKING:
     from reverie.agents.scopes import ScopeContext
-    from reverie.services.duplicates import DuplicateFile
-    from reverie.services.findings import FindingReport, MemoryFinding
+    from reverie.services.findings import FindingKind, FindingReport, MemoryFinding
+    from reverie.services.merges import FileToMerge
     from reverie.services.views import Undo
-    from reverie.ui.memory.duplicates import DuplicatesControl
     from reverie.ui.memory.edits import Edits, ShownPlace
     from reverie.ui.memory.stale import StaleControl
     from reverie.ui.session import HomeSession, TreeUpdate
@@ -47,6 +50,8 @@ Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
 """A finding and the findings that share a line with it; the user makes one decision about all of them."""
 
+# Two texts cannot be compared in a narrower page, so the trees shrink instead.
+_NARROWEST = 320
 _LOWEST_PAIR = 170
 """The minimum height of a pair, in pixels at the default font size."""
 _QUIET_MS = 900
@@ -69,6 +74,29 @@ _KINDS: dict[str, str] = {
     "placeholder": translatable("Lost text"),
     "cut": translatable("Cut description"),
 }
+
+_FILTERS: Mapping[str, tuple[FindingKind, ...]] = {
+    "all": (),
+    "duplicates": ("near-duplicate", "successor", "differing"),
+    "contradictions": ("contradiction", "superseded"),
+    "stale": ("stale",),
+    "warnings": ("secret", "instruction", "hidden", "conflict", "placeholder", "cut"),
+}
+"""Filter of the page -> the kinds of findings that it shows; all kinds if it names none."""
+
+
+def _filters() -> dict[str, tuple[str, str]]:
+    """Return the name and the tool tip of each filter of the page."""
+    return {
+        "all": (tr("All"), tr("All findings")),
+        "duplicates": (tr("Duplicates"), tr("Memories with the same or similar content")),
+        "contradictions": (
+            tr("Contradictions"),
+            tr("Memories that contradict each other, or that a newer one has superseded"),
+        ),
+        "stale": (tr("Stale"), tr("Statements about the project that are no longer true")),
+        "warnings": (tr("Warnings"), tr("Secrets, hidden characters, instructions and damaged text")),
+    }
 
 
 def kind_words(finding: MemoryFinding) -> str:
@@ -93,7 +121,8 @@ class FindingModel(LineModel):
         kind = kind_words(first)
         if len(value) > 1:
             kind = f"{kind} ({counted('1 pair', '%n pairs', len(value))})"
-        return TwoLines(f"{kind}: {names}", said, sign="warning", cut="end", cut_below="end")
+        sign = "copy" if first.kind in _FILTERS["duplicates"] else "warning"
+        return TwoLines(f"{kind}: {names}", said, sign=sign, cut="end", cut_below="end")
 
     def spoken(self, value: Matter) -> str:
         look = self.look(value)
@@ -147,11 +176,10 @@ class SideHead(QWidget):
 
         `only_here` is None if both memories have to stay; the button to keep one is then hidden.
         """
-        only = (
-            counted("1 line only in this memory", "%n lines only in this memory", only_here)
-            if only_here
-            else ""
-        )
+        only = ""
+        if only_here is not None:
+            only = counted("1 line only in this memory", "%n lines only in this memory", only_here)
+            only = only if only_here else self.tr("no lines of its own")
         self.name.say(" · ".join(part for part in (visible(short_path(path)), only) if part))
         self.line.say(visible(line.strip())[:_LONGEST_QUOTE])
         self.keep.setVisible(only_here is not None)
@@ -198,7 +226,7 @@ class WorthPage(TabPage):
     keep_wanted = Signal(object, int)
     """Emitted with a finding and the index of the one of its two memories to keep."""
     merge_wanted = Signal(object)
-    """Emitted with the finding whose memories the user wants to merge."""
+    """Emitted with the paths of the memories that the user wants to merge; the one to keep is first."""
     fix_wanted = Signal(object)
     """Emitted with the stale finding that the user wants to fix."""
     dismiss_wanted = Signal(object)
@@ -212,7 +240,8 @@ class WorthPage(TabPage):
         self.title = WrapLabel()
         embolden(self.title, 1.15)
         self.note = WrapLabel()
-        self.message = MessageBar(icons, "trouble")
+        self.again = FitPushButton(self.tr("&Show again"), self.tr("Show all dismissed findings again"))
+        self.chips = FilterChips(self.tr("Kinds of findings to show"), _filters(), margin=0)
         self.list = LineList(FindingModel(), icons)
         self.list.setAccessibleName(self.tr("Findings worth a look"))
         self.pair = Pair()
@@ -223,7 +252,8 @@ class WorthPage(TabPage):
         )
         self.next = FitPushButton()
         self._at = 0
-        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Merge the two memories into one by hand"))
+        self._report: FindingReport | None = None
+        self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Merge the memories into one by hand"))
         self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
         self.both = FitPushButton(
             self.tr("Keep &both"), self.tr("Leave both memories unchanged and do not show this pair again")
@@ -231,6 +261,7 @@ class WorthPage(TabPage):
         self.dismiss = FitPushButton(self.tr("&Dismiss"), self.tr("Do not show this finding again"))
         self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
         self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
+        self.chips.chosen.connect(self._fill)
         self.list.opened.connect(self._on_open)
         self.list.picked.connect(self._on_picked)
         for button, slot in (
@@ -245,12 +276,26 @@ class WorthPage(TabPage):
             button.clicked.connect(slot)
         self.pair.keep_wanted.connect(self._on_keep)
         row = FlowLayout(self.next, self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
-        parts = split(self.list, self.pair, sizes=(220, 260), upright=True, grows=self.pair)
+        parts = split(self.list, self.pair, sizes=(180, 300), upright=True, grows=self.pair)
         # The parts shrink with the page, which scrolls only if not even their least sizes fit.
         parts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
-        inside = (self.title, self.note, self.message, self.why, row, parts)
-        column(self, *inside, grows=parts, margin=MARGIN, gap=GAP)
-        self.setMinimumWidth(scaled(self.font(), NARROWEST))
+        self.none = EmptyPage(icons, "check")
+        self.none.say("", self.tr("The memories are checked again whenever one of them changes."))
+        self._pages = stacked(parts, self.none)
+        self.message = Toast(icons, "trouble", self._pages)
+        column(
+            self,
+            self.title,
+            FlowLayout(self.note, self.again),
+            self.chips,
+            self.why,
+            row,
+            self._pages,
+            grows=self._pages,
+            margin=MARGIN,
+            gap=GAP,
+        )
+        self.setMinimumWidth(scaled(self.font(), _NARROWEST))
         self.show_report(None)
 
     @property
@@ -269,27 +314,46 @@ class WorthPage(TabPage):
         else:
             super().keyPressEvent(event)
 
+    def show_kind(self, kind: str) -> None:
+        """Show only the findings of a filter, such as "duplicates"; "all" for all of them."""
+        self.chips.choose(kind)
+        self._fill()
+
     def show_report(self, report: FindingReport | None) -> None:
-        """List the findings of a report; None means that there is no report yet.
+        """List the findings of a report; None means that there is no report yet."""
+        self._report = report
+        self._fill()
+        if report is None:
+            self.title.say(self.tr("Searching…"))
+
+    @Slot()
+    def _fill(self) -> None:
+        """List the findings of the chosen filter.
 
         If the selected matter still exists, the finding that is shown stays or, if it is gone, the next one
         is shown.
         """
-        matters = report.matters if report is not None else []
-        if report is None:
-            self.title.say(self.tr("Searching…"))
-        elif matters:
+        report, chosen = self._report, self.chips.current
+        matters = report.matters(_FILTERS[chosen]) if report is not None else []
+        if matters:
             self.title.say(counted("1 thing worth a look", "%n things worth a look", len(matters)))
-        else:
+        elif report is not None and chosen == "all":
             self.title.say(self.tr("Nothing is worth a look"))
+        elif report is not None:
+            self.title.say(counted("Nothing found in 1 memory", "Nothing found in %n memories", report.notes))
+        self.chips.say(
+            {key: len(report.matters(kinds)) for key, kinds in _FILTERS.items()} if report is not None else {}
+        )
         hidden = report.dismissed if report is not None else 0
         self.note.say(
             counted("1 dismissed finding is hidden", "%n dismissed findings are hidden", hidden)
             if hidden
             else ""
         )
-        self.note.setVisible(bool(hidden))
+        for shown in (self.note, self.again):
+            shown.setVisible(bool(hidden))
         was, known = self.current, {each.id for each in self.matter}
+        self._pages.setCurrentIndex(int(report is not None and not matters))
         self.list.set_values((matter[0].matter, matter) for matter in matters)
         if matters and not self.list.currentIndex().isValid():
             self.list.setCurrentIndex(self.list.rows.index(0, 0))
@@ -332,12 +396,12 @@ class WorthPage(TabPage):
         self.why.setVisible(bool(why))
         are_two = current is not None and len(current.paths) == 2
         may_keep_one = current is not None and _may_keep_one(current)
-        self.open.setEnabled(current is not None)
+        self.open.setVisible(current is not None)
         self.open_other.setVisible(are_two)
         self.merge.setVisible(may_keep_one)
         self.fix.setVisible(current is not None and current.kind == "stale")
         self.both.setVisible(may_keep_one)
-        self.dismiss.setVisible(not may_keep_one)
+        self.dismiss.setVisible(current is not None and not may_keep_one)
         for button in self._decisions:
             button.setEnabled(current is not None and not self._pause.isActive())
         if current is None or current != self.pair.finding:
@@ -369,7 +433,15 @@ class WorthPage(TabPage):
 
     @Slot()
     def _on_merge(self) -> None:
-        self.merge_wanted.emit(self.current)
+        """Ask to merge the memories of the finding and, if they have the same content, their other copies."""
+        current = self.current
+        if current is None:
+            return
+        same = ("near-duplicate", "successor")
+        copies = self.matter if current.kind in same else ()
+        pairs = (current, *(each for each in copies if each.kind in same and _may_keep_one(each)))
+        # The second memory of a pair is the newer one: it stays, and the older one is merged into it.
+        self.merge_wanted.emit(tuple(dict.fromkeys(path for each in pairs for path in each.paths[::-1])))
 
     @Slot()
     def _on_fix(self) -> None:
@@ -397,8 +469,10 @@ def _may_keep_one(finding: MemoryFinding) -> bool:
 class WorthControl(QObject):
     """Controller of the page: checks for findings while it is shown, and carries out the user's decisions."""
 
-    kept = Signal(object, str)
-    """Emitted with `Undo` and a sentence after one of two memories was kept and the other deleted."""
+    changed = Signal()
+    """Emitted after memories were merged or deleted."""
+    decided = Signal(object, str)
+    """Emitted with `Undo` and a sentence after that, if the page is hidden and cannot report it."""
     open_wanted = Signal(str, int)
     """Emitted with path and line, from 1, of a memory to open in the editor."""
     page_wanted = Signal(object)
@@ -408,18 +482,20 @@ class WorthControl(QObject):
         self,
         shown: ShownPlace,
         edits: Edits,
-        duplicates: DuplicatesControl,
         stale: StaleControl,
         icons: Icons,
-        parent: QObject,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._shown = shown
         self._edits = edits
-        self._duplicates = duplicates
+        self._owner = parent
+        self.dialog: MergeMemoriesDialog | None = None
+        """The dialog for merging memories; None if it is closed."""
         self._stale = stale
         self._icons = icons
         self._page: WorthPage | None = None
+        self._back: TakeBack | None = None
         self._session: HomeSession | None = None
         self._place: tuple[HomeSession, ScopeContext] | None = None
         """The home and context of the shown findings, in which decisions about them are carried out."""
@@ -438,8 +514,10 @@ class WorthControl(QObject):
             self._page.merge_wanted.connect(self._merge)
             self._page.fix_wanted.connect(self._fix)
             self._page.dismiss_wanted.connect(self._dismiss)
+            self._page.again.clicked.connect(self._restore_all)
             self._page.compare_wanted.connect(self._compare)
             self._page.message.chosen.connect(self._on_undo)
+            self._back = TakeBack(self._page.message, self._edits)
         return self._page
 
     @property
@@ -452,7 +530,9 @@ class WorthControl(QObject):
         return not self._quiet.isActive() and not self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the home to show; None means no home."""
+        """Set the home to show, and close the dialog of the previous one; None means no home."""
+        if self.dialog is not None:
+            self.dialog.reject()
         if self._session is not None:
             self._session.project_changed.disconnect(self._look_soon)
         self._session = session
@@ -471,7 +551,8 @@ class WorthControl(QObject):
         """Clear the findings; called when another home or context is shown."""
         self._lane.abandon("look")
         self._place = None
-        if self._page is not None:
+        if self._page is not None and self._back is not None:
+            self._back.forget()
             self._page.message.clear()
             self._page.show_report(None)
 
@@ -488,8 +569,14 @@ class WorthControl(QObject):
         else:
             self.show_page()
 
-    def show_page(self) -> None:
-        """Show the page beside the trees and move the focus into its list; this also starts a check."""
+    @Slot()
+    def show_duplicates(self) -> None:
+        """Show the page with the duplicates only."""
+        self.show_page("duplicates")
+
+    def show_page(self, kind: str = "all") -> None:
+        """Show the findings of a filter beside the trees and focus their list; this also starts a check."""
+        self.page.show_kind(kind)
         self.page_wanted.emit(self.page)
         self.page.list.setFocus()
 
@@ -558,34 +645,83 @@ class WorthControl(QObject):
         workbench = session.workbench
         stays, goes = finding.paths[number], finding.paths[1 - number]
 
-        def done(undo: Undo) -> None:
-            said = self.tr("Kept {path} and deleted {other}.")
-            self.kept.emit(
-                undo, said.format(path=visible(short_path(stays)), other=visible(short_path(goes)))
-            )
+        said = self.tr("Kept {path} and deleted {other}.").format(
+            path=visible(short_path(stays)), other=visible(short_path(goes))
+        )
 
-        def keep(files: tuple[DuplicateFile, ...]) -> None:
+        def keep(files: tuple[FileToMerge, ...]) -> None:
             if session is not self._session:
                 return
-            request = ask(workbench.duplicates.keep, files)
-            self._edits.apply(session, "keep one memory", request, done, self._on_failed)
+            request = ask(workbench.merges.keep, files)
+            self._edits.apply(
+                session,
+                "keep one memory",
+                request,
+                lambda undo: self._offer(session, undo, said),
+                self._on_failed,
+            )
 
-        request = ask(workbench.duplicates.files, context, (stays, goes))
+        request = ask(workbench.merges.files, context, (stays, goes))
         self._lane.submit("keep one memory", request, done=keep, failed=self._on_failed)
 
-    def _merge(self, finding: MemoryFinding) -> None:
-        """Open the dialog to merge the two memories of a finding."""
+    def _offer(self, session: HomeSession, undo: Undo, said: str) -> None:
+        """Report a change with a button to undo it, if the same home is still shown."""
+        self.changed.emit()
+        if session is not self._session:
+            return
+        if self.is_page_shown and self._back is not None:
+            self._back.offer(undo, said)
+        else:
+            self.decided.emit(undo, said)
+
+    def _merge(self, paths: tuple[str, ...]) -> None:
+        """Open the dialog to merge the memories at these paths."""
         if self._place is None:
             return
         session, context = self._place
 
-        def merge(files: tuple[DuplicateFile, ...]) -> None:
+        def merge(files: tuple[FileToMerge, ...]) -> None:
             if session is self._session:
-                self._duplicates.merge_by_hand(files)
+                self.merge_by_hand(files)
 
-        # The second path is the newer memory: it stays, and the older one is merged into it.
-        request = ask(session.workbench.duplicates.files, context, finding.paths[::-1])
-        self._lane.submit("merge two memories", request, done=merge, failed=self._on_failed)
+        request = ask(session.workbench.merges.files, context, paths)
+        self._lane.submit("merge memories", request, done=merge, failed=self._on_failed)
+
+    def merge_by_hand(self, files: tuple[FileToMerge, ...]) -> None:
+        """Open the dialog to merge `files` into the first one, and merge them when the user confirms."""
+        session = self._session
+        if session is None:
+            return
+        dialog = MergeMemoriesDialog(self._lane, session.workbench, files, self._icons, self._owner)
+
+        def merge(chosen: tuple[FileToMerge, ...], content: str) -> None:
+            request = ask(session.workbench.merges.merge, chosen, content)
+            self._edits.apply(session, "merge memories", request, merged, failed)
+
+        def merged(undo: Undo) -> None:
+            if self.dialog is dialog:
+                dialog.accept()
+            said = counted(
+                "Memories merged; 1 memory was deleted.",
+                "Memories merged; %n memories were deleted.",
+                len(undo.removed),
+            )
+            self._offer(session, undo, said)
+
+        def failed(error: UserError) -> None:
+            if self.dialog is dialog:
+                dialog.show_error(error)
+
+        dialog.merge.connect(merge)
+        dialog.finished.connect(self._on_dialog_gone)
+        self.dialog = dialog
+        dialog.open()
+
+    @Slot()
+    def _on_dialog_gone(self) -> None:
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+        self.dialog = None
 
     def _fix(self, finding: MemoryFinding) -> None:
         """Fix the stale statements on the line of a finding."""
@@ -602,7 +738,7 @@ class WorthControl(QObject):
 
         def done(_nothing: None) -> None:
             if place == self._place:
-                button = ("undo", tr("Undo"), tr("Show the finding again"))
+                button = ("restore", tr("Undo"), tr("Show the finding again"))
                 self.page.message.say(self.tr("This finding will not be shown again."), buttons=[button])
                 self._look()
 
@@ -610,9 +746,17 @@ class WorthControl(QObject):
         self._lane.submit("dismiss", request, done=done, failed=self._on_failed)
 
     @Slot(str)
-    def _on_undo(self, _key: str) -> None:
+    def _on_undo(self, key: str) -> None:
+        if key == "restore":
+            self._restore(self._dismissed)
+
+    @Slot()
+    def _restore_all(self) -> None:
+        self._restore(())
+
+    def _restore(self, ids: tuple[str, ...]) -> None:
+        """Show these dismissed findings again; without `ids`, all of them."""
         self.page.message.clear()
-        if self._place is None or not self._dismissed:
-            return
-        request = ask(self._place[0].workbench.worth_a_look.restore, self._dismissed)
-        self._lane.submit("restore", request, done=lambda _done: self._look(), failed=self._on_failed)
+        if self._place is not None:
+            request = ask(self._place[0].workbench.worth_a_look.restore, ids)
+            self._lane.submit("restore", request, done=lambda _done: self._look(), failed=self._on_failed)

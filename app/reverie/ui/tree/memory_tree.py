@@ -143,7 +143,6 @@ SORT_KEYS: tuple[SortKey, ...] = ("name", "recent", "use", "size")
 
 Show = Literal["all", "loaded", "changed", "pinned", "stale", "warnings"]
 """The filters of a tree; see `Arrangement.show`."""
-SHOWS: tuple[Show, ...] = ("all", "loaded", "changed", "pinned", "stale", "warnings")
 
 
 class Arrangement(NamedTuple):

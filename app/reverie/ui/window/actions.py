@@ -200,9 +200,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
                _("Update outdated paths, versions and commands in this line or, if it has none, in "
 "the whole memory"),
                lambda now: now.fixable),
-    ActionSpec("memory.duplicates", "memory", _("Find d&uplicates…"), "tab.duplicates.show",
+    ActionSpec("memory.duplicates", "memory", _("Find d&uplicates"), "tab.worth.show_duplicates",
                ("Ctrl+Shift+U",), "",
-               _("Compare memories with the same content side by side, and merge them by hand"),
+               _("Compare memories with the same content side by side, and keep one or merge them"),
                lambda now: now.context, separator=True),
     ActionSpec("memory.trash", "memory", _("&Deleted memories"), "lazy_tabs.show_deleted",
                ("Ctrl+Shift+T",), "trash",

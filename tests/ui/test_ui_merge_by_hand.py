@@ -1,5 +1,5 @@
-"""The duplicate finder beside the trees: groups, two memories side by side, and a merge by hand that loses no
-line without saying so."""
+"""Duplicates in the list of findings: two memories side by side, and a merge by hand that loses no line
+without saying so."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ui_windows import Held, Windows
 
 from helpers.samples import copy_sample
 from reverie.agents.scopes import Scope
-from reverie.ui.memory.duplicates import AlignedRow, AlignedSide, DuplicatesPage, aligned, percent, word_marks
+from reverie.ui.memory.side_by_side import AlignedRow, AlignedSide, aligned, word_marks
+from reverie.ui.memory.worth_a_look import WorthPage
 
 BODY = "# Deploy\n\n- Run the smoke tests before the deploy\n- Tag the release after the deploy\n"
+DUPLICATES = {"near-duplicate", "successor", "differing"}
 
 
 @pytest.fixture
@@ -29,45 +31,54 @@ def doubled(home: Path) -> Path:
     return home
 
 
-def shown(driver: Any) -> DuplicatesPage:
+def is_found(driver: Any) -> bool:
+    return driver.tab.worth.is_settled and bool(driver.tab.worth.page.list.values)
+
+
+def shown(driver: Any) -> WorthPage:
     driver.do("memory.duplicates")
-    page: DuplicatesPage = driver.tab.duplicates.page
-    driver.until(lambda: page.is_found)
+    driver.until(lambda: is_found(driver))
+    page: WorthPage = driver.tab.worth.page
     return page
 
 
-def has(page: DuplicatesPage, name: str) -> bool:
-    groups = [page.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(page.list.count())]
-    return any(name in {file.rel for file in group.files} for group in groups)
+def rows_with(page: WorthPage, name: str) -> list[int]:
+    path = f"/memories/global/{name}"
+    matters = enumerate(page.list.values)
+    return [row for row, matter in matters if any(path in each.paths for each in matter)]
 
 
-def pick(driver: Any, page: DuplicatesPage, name: str) -> None:
-    for row in range(page.list.count()):
-        page.list.setCurrentRow(row)
-        group = page.group
-        if group is not None and name in {file.rel for file in group.files}:
-            driver.until(lambda: page.is_found)
-            return
-    raise AssertionError(name)
+def pick(driver: Any, page: WorthPage, name: str) -> None:
+    driver.until(lambda: bool(rows_with(page, name)))
+    page.list.setCurrentIndex(page.list.rows.index(rows_with(page, name)[0], 0))
+    driver.until(lambda: not page.pair.isHidden() and page.pair.finding == page.current)
+
+
+def merging(driver: Any, page: WorthPage) -> Any:
+    """The dialog for merging the memories that are shown."""
+    page.merge.click()
+    driver.until(lambda: driver.tab.worth.dialog is not None and driver.tab.worth.dialog.is_checked)
+    return driver.tab.worth.dialog
 
 
 def test_a_group_is_compared_and_merged_by_hand(windows: Windows, doubled: Path) -> None:
     driver = windows.open(doubled)
     page = shown(driver)
     pick(driver, page, "dups/deploy.md")
-    assert page.list.currentItem().data(Qt.ItemDataRole.AccessibleTextRole).endswith(" %")
-    different = [row for row in page.sides.rows if not row.same]
+    spoken = page.list.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole)
+    assert all(f"global/dups/{name}.md" in spoken for name in ("deploy", "deploy-more"))
+    different = [row for row in page.pair.sides.rows if not row.same]
     assert [{row.left.text, row.right.text} for row in different] == [
         {"", "- Post the tag in the team channel"}
     ]
-    page.which.setCurrentIndex(page.which.findData("alike"))
-    assert all(page.list.item(row).data(256).kind == "alike" for row in range(page.list.count()))
-    page.which.setCurrentIndex(0)
+    assert {each.kind for matter in page.list.values for each in matter} <= DUPLICATES
+    assert page.chips.chips["duplicates"].text() == f"Duplicates {len(page.list.values)}"
+    page.chips.chips["contradictions"].click()
+    assert not any(each.kind in DUPLICATES for matter in page.list.values for each in matter)
+    page.chips.chips["duplicates"].click()
     pick(driver, page, "dups/deploy.md")
 
-    page.merge.click()
-    dialog = driver.tab.duplicates.dialog
-    driver.until(lambda: dialog.is_checked)
+    dialog = merging(driver, page)
     assert dialog.accept_button.isEnabled()
     assert not dialog.lost_list.isVisible()
     dialog.text.setPlainText(dialog.text.toPlainText().replace("- Tag the release after the deploy\n", ""))
@@ -84,17 +95,17 @@ def test_a_group_is_compared_and_merged_by_hand(windows: Windows, doubled: Path)
     driver.until(lambda: not (doubled / "memory/global" / gone).exists())
     driver.until(lambda: gone not in driver.paths(Scope.GLOBAL))
     assert "Tag the release" not in (doubled / "memory/global" / target).read_text()
-    driver.until(lambda: page.is_found and page.message.keys == ("undo",))
+    driver.until(lambda: page.message.keys == ("undo",))
     page.message.button("undo").click()
     driver.until(lambda: (doubled / "memory/global" / gone).exists())
     assert "Tag the release" in (doubled / "memory/global" / target).read_text()
-    driver.until(lambda: page.is_found and has(page, "dups/deploy.md"))
     pick(driver, page, "dups/deploy.md")
 
     driver.window.resize(360, 900)
     shown(driver)
     assert driver.window.width() == 360
-    for widget in (page.finder, page.where, page.merge, page.sides, page.first):
+    for widget in (page.chips, page.merge, page.both, page.pair.sides, page.pair.right.keep):
+        assert widget.isVisible()
         assert widget.mapTo(driver.window, widget.rect().topRight()).x() <= 360
     driver.settle()
 
@@ -112,9 +123,7 @@ def test_a_merge_by_hand_that_nobody_touched_loses_no_character(windows: Windows
     driver = windows.open(home)
     page = shown(driver)
     pick(driver, page, "prices/prices.md")
-    page.merge.click()
-    dialog = driver.tab.duplicates.dialog
-    driver.until(lambda: dialog.is_checked)
+    dialog = merging(driver, page)
     assert dialog.lost == ()
     assert set(lines) <= set(dialog.content.split("\n"))
     assert dialog.accept_button.isEnabled()
@@ -126,9 +135,8 @@ def test_a_member_can_stay_out_of_the_merge(windows: Windows, doubled: Path) -> 
     driver = windows.open(doubled)
     page = shown(driver)
     pick(driver, page, "dups/deploy.md")
-    page.merge.click()
-    dialog = driver.tab.duplicates.dialog
-    driver.until(lambda: dialog.is_checked)
+    assert page.next.text() == "&Next pair (1 of 2)", "three memories with one content are one row"
+    dialog = merging(driver, page)
     assert len(dialog.chosen) == 3
     target = dialog.chosen[0]
     row = next(row for row in range(3) if dialog._files[row] != target)
@@ -137,7 +145,7 @@ def test_a_member_can_stay_out_of_the_merge(windows: Windows, doubled: Path) -> 
     assert len(dialog.chosen) == 2
     left_out = dialog._files[row].rel
     dialog.accept_button.click()
-    driver.until(lambda: driver.tab.duplicates.dialog is None)
+    driver.until(lambda: driver.tab.worth.dialog is None)
     assert (doubled / "memory/global" / left_out).exists()
     assert len(list((doubled / "memory/global/dups").iterdir())) == 2
     driver.settle()
@@ -147,11 +155,6 @@ def test_words_that_differ_are_marked() -> None:
     left, right = "the pool holds 20 connections", "the pool holds 50 connections"
     assert word_marks(left, right) == (((15, 17),), ((15, 17),))
     assert word_marks("one two", "három négy öt") == (((0, 7),), ((0, 13),))
-
-
-@pytest.mark.parametrize(("share", "text"), [(1.0, "100 %"), (0.9999, "99 %"), (0.8, "80 %")])
-def test_only_what_is_equal_is_a_hundred_percent(share: float, text: str) -> None:
-    assert percent(share) == text
 
 
 def both(row: AlignedRow) -> tuple[AlignedSide, AlignedSide]:
@@ -177,11 +180,28 @@ def test_every_line_of_both_stands_on_its_side_in_order(left: str, right: str, a
         assert [row for row in rows if (row.left.number, row.right.number) == at]
 
 
+def test_without_duplicates_the_page_says_among_how_many_memories(windows: Windows, home: Path) -> None:
+    driver = windows.open(home)
+    page = shown(driver)
+    for matter in page.list.values:
+        driver.tab.worth.page.dismiss_wanted.emit(matter)
+        driver.until(lambda gone=matter: gone not in page.list.values)
+    driver.until(lambda: driver.tab.worth.is_settled)
+    notes = driver.session.workbench.worth_a_look.find(driver.tab._shown.update.context).notes
+    assert page.title.text() == f"Nothing found in {notes} memories"
+    assert page.none.isVisible()
+    assert not page.merge.isVisible()
+    assert not page.open.isVisible()
+    driver.do("view.worth")
+    driver.do("view.worth")
+    assert page.chips.current == "all"
+
+
 def test_the_page_stands_beside_the_trees_and_goes_with_escape_and_with_its_home(
     windows: Windows, doubled: Path
 ) -> None:
     driver = windows.open(doubled)
-    page, control = shown(driver), driver.tab.duplicates
+    page, control = shown(driver), driver.tab.worth
     assert page.window() is driver.window
     assert page.list.hasFocus()
     assert not driver.tree.isHidden()
@@ -192,7 +212,7 @@ def test_the_page_stands_beside_the_trees_and_goes_with_escape_and_with_its_home
     driver.until(lambda: not control.is_page_shown)
 
 
-def test_the_page_of_one_home_does_not_come_back_for_another(
+def test_the_page_of_one_home_shows_nothing_of_it_for_another(
     windows: Windows, doubled: Path, tmp_path: Path
 ) -> None:
     driver = windows.open(doubled)
@@ -202,9 +222,10 @@ def test_the_page_of_one_home_does_not_come_back_for_another(
     driver.window._open_wanted(other)
     driver.until(lambda: driver.session.info.root == other)
     driver.settle()
+    assert page.list.values == ()
     driver.do("view.memory")
-    assert driver.tab.beside is None
-    assert not page.isVisible()
+    driver.until(lambda: driver.tab.worth.is_settled and page.title.text() != "Searching…")
+    assert rows_with(page, "dups/deploy.md") == []
 
 
 def test_a_merge_that_ends_late_leaves_the_merge_of_another_home_alone(
@@ -213,18 +234,17 @@ def test_a_merge_that_ends_late_leaves_the_merge_of_another_home_alone(
     other = tmp_path / "other"
     shutil.copytree(doubled, other)
     driver = windows.open(other)
-    there, control = driver.session, driver.tab.duplicates
+    there, control = driver.session, driver.tab.worth
     page = shown(driver)
     pick(driver, page, "dups/deploy.md")
-    files = page.group.files
+    context = driver.tab._shown.update.context
+    files = there.workbench.merges.files(context, page.current.paths)
     driver.window._open_wanted(doubled)
     driver.until(lambda: driver.session is not there)
     driver.settle()
     page = shown(driver)
     pick(driver, page, "dups/deploy.md")
-    page.merge.click()
-    first = control.dialog
-    driver.until(lambda: first.is_checked)
+    first = merging(driver, page)
     gone = doubled / "memory/global" / first.chosen[1].rel
     held = Held(driver.window.lanes.scan)
     first.accept_button.click()
