@@ -27,7 +27,9 @@ class HomeWatcher(QObject):
     It does nothing if not `enabled`. The watcher is started by a job on the scan lane, after the first
     content is shown. If that fails, the next call of `start` tries again.
 
-    Signals: started(WatchState): The watcher runs. failed(UserError): The watcher could not be started.
+    Signals:
+        started(WatchState): The watcher runs.
+        failed(UserError): The watcher could not be started.
     """
 
     started = Signal(object)
@@ -91,8 +93,9 @@ class LeasePoll(QObject):
     This is necessary because the lease of a run is a file outside the home, which is not watched. Nothing is
     asked while the scan lane is busy.
 
-    Signals: status_read(StatusView): The status passed to `follow`, with the run that is active now.
-    failed(UserError): The lease could not be read.
+    Signals:
+        status_read(StatusView): The status passed to `follow`, with the run that is active now.
+        failed(UserError): The lease could not be read.
     """
 
     status_read = Signal(object)

@@ -227,8 +227,9 @@ class Lane(QObject):
 
     `own_thread`: the lane has its own thread; otherwise it shares one with other lanes.
 
-    Signals: busy_changed(bool): Whether there is a job that has not ended yet. unclaimed(UserError): A job
-    that has no `failed` handler failed.
+    Signals:
+        busy_changed(bool): Whether there is a job that has not ended yet.
+        unclaimed(UserError): A job that has no `failed` handler failed.
     """
 
     busy_changed = Signal(bool)

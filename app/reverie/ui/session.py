@@ -126,18 +126,25 @@ class _Refreshed(Struct, frozen=True):
 class HomeSession(QObject):
     """An open home in a window. Its signals carry frozen values.
 
-    Signals: arrived(WatchEvent): The watcher reported changes. info_changed(HomeInfo): Projects, workspaces
-    or titles of the home have changed. tree_changed(TreeUpdate): The trees have changed.
-    status_changed(StatusView): The status of the shown context has changed. runs_changed(): Runs were added
-    or changed. outside_changed(): Something outside the selected part of the home has changed.
-    activity_changed(): The activity of the background services has changed. traces_changed(): Traces were
-    added or changed. project_changed(): The repository of the shown project has changed. trouble(UserError |
-    None): A read failed; None once reading works again. watch_changed(WatchState): The state of the watcher
-    has changed. history_started(): The history has started recording. marks_changed(): The marks of memories
-    that the user has not seen may have changed. notified(str): There is a message for the user.
-    overwritten(object): Another program overwrote saves: a tuple of `LostSave`. host_changed(str,
-    HostStatus): The state of the background services of the home with this id has changed.
-    engine_replaced(str): Requests to the engine for the home with this id have to be repeated.
+    Signals:
+        arrived(WatchEvent): The watcher reported changes.
+        info_changed(HomeInfo): Projects, workspaces or titles of the home have changed.
+        tree_changed(TreeUpdate): The trees have changed.
+        status_changed(StatusView): The status of the shown context has changed.
+        runs_changed(): Runs were added or changed.
+        outside_changed(): Something outside the selected part of the home has changed.
+        activity_changed(): The activity of the background services has changed.
+        traces_changed(): Traces were added or changed.
+        project_changed(): The repository of the shown project has changed.
+        trouble(UserError | None): A read failed; None once reading works again.
+        watch_changed(WatchState): The state of the watcher has changed.
+        history_started(): The history has started recording.
+        marks_changed(): The marks of memories that the user has not seen may have changed.
+        notified(str): There is a message for the user.
+        overwritten(object): Another program overwrote saves: a tuple of `LostSave`.
+        host_changed(str, HostStatus): The state of the background services of the home with this id has
+            changed.
+        engine_replaced(str): Requests to the engine for the home with this id have to be repeated.
     """
 
     arrived = Signal(object)

@@ -77,7 +77,8 @@ class Instance(QObject):
     `is_first` is False if another instance holds the lock. Call `listen` once the window is painted, and
     `close` at the end.
 
-    Signals: asked(OpenRequest): Another instance of the program sent this request.
+    Signals:
+        asked(OpenRequest): Another instance of the program sent this request.
     """
 
     asked = Signal(object)

@@ -22,7 +22,8 @@ class StopSignals(QObject):
     Python runs signal handlers only between its own instructions, and there are none while Qt waits for
     events. So the interpreter writes the number of the signal to a socket, which wakes Qt up.
 
-    Signals: asked(): The process was asked to end.
+    Signals:
+        asked(): The process was asked to end.
     """
 
     asked = Signal()

@@ -1,1 +1,1 @@
-"""The editor of a memory: open files, drafts, live merge, find bar, front matter, preview."""
+"""The editor of a memory: open files, drafts, merging of changes by others, find bar, form and preview."""

@@ -1,4 +1,6 @@
-"""The state of an open file: pure functions that decide about saving, changes on disk and conflicts.
+"""The state of an open file, and functions that return the next state after an event.
+
+They decide about saving, changes on disk and conflicts, and change nothing themselves.
 
 Threading: any thread. Failure: none.
 """
@@ -31,7 +33,7 @@ rest of lines that are too long to be shown. Empty: nothing.
 
 
 class FileRef(Struct, frozen=True):
-    """The identity of a file of a home; it is the same from whichever workspace the file is opened."""
+    """The identity of a file in a home; it does not depend on the workspace from which the file is opened."""
 
     home: str
     store: str
@@ -44,12 +46,12 @@ class FileRef(Struct, frozen=True):
 
     @classmethod
     def companion(cls, home: str, path: Path) -> FileRef:
-        """Return the identity of a file that the agent loads beside its memories."""
+        """Return the identity of the companion at `path`: a file that the agent loads beside its memories."""
         return cls(home, "companion", str(path))
 
 
 class Address(Struct, frozen=True):
-    """The address of a file for the engine: a memory path in a context, or a companion."""
+    """The address by which the engine finds a file: a memory path in a context, or a companion."""
 
     context: ScopeContext
     path: str
@@ -65,13 +67,15 @@ class Address(Struct, frozen=True):
 
 
 class Buffer(Struct, frozen=True):
-    """The state of an open file: two versions, and whether the user has to decide.
+    """The state of an open file: two versions of it, and whether the user must decide about a conflict.
 
-    `base` is the version on which the text is based, `disk` the version last seen on disk. They differ only
-    while the user has to decide. Then `base` is not a version that ever existed: it is the version on disk,
-    but with the old lines at the undecided places, so that a save (compare-and-swap against `base`) cannot
-    succeed. No decision ever discards typed text: a file that changed on disk replaces the text if nothing
-    was typed and is merged otherwise, and replaced text stays in the undo stack.
+    `base` is the version on which the text in the editor is based, `disk` the version last seen on disk;
+    None: there is no such file. They differ only while the user has to decide. Then `base` may be a version
+    that never existed: the version on disk, but with the old lines in the places of the conflicts. So a save,
+    which compares the hash of `base` with the disk, cannot succeed before the decision.
+
+    Typed text is never discarded. If a file has changed on disk, the new version replaces the text if nothing
+    was typed, and otherwise is merged into it; a replaced text stays in the undo stack.
     """
 
     ref: FileRef
@@ -87,7 +91,7 @@ class Buffer(Struct, frozen=True):
 
     @property
     def expected_sha256(self) -> str | None:
-        """The hash that the file on disk must have for a save to succeed; None if no file must exist."""
+        """The hash that the file on disk must have for a save to succeed; None: there must be no file."""
         return self.base.sha256 if self.base is not None else None
 
     @property
@@ -96,13 +100,16 @@ class Buffer(Struct, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The reason why the whole store is read-only, if the user can permit writing to it; else None."""
+        """The reason why the whole store is read-only, if the user can permit writing to it.
+
+        None if the store is not read-only as a whole, or if writing cannot be permitted.
+        """
         refusal = self.base.refusal if self.base is not None else None
         return refusal if refusal is not None and refusal.permissible else None
 
     @property
     def convertible(self) -> bool:
-        """Whether the file is UTF-16 that can be rewritten as UTF-8 without loss."""
+        """Whether the file is UTF-16 text that can be converted to UTF-8 without loss."""
         return self.base is not None and self.base.convertible
 
     @property
@@ -111,14 +118,15 @@ class Buffer(Struct, frozen=True):
 
 
 def opened(ref: FileRef, address: Address, found: FileText) -> Buffer:
-    """Return the buffer of a file that was just read."""
+    """Return the state of a file that was just opened; `found` is the version that was read."""
     return Buffer(ref, address, found, found)
 
 
 def typed(buffer: Buffer, modified: bool) -> Buffer:
-    """Return the buffer after the text changed; `modified` is False if undo restored the text of `base`.
+    """Return the state after the text has changed.
 
-    An open conflict keeps the buffer modified.
+    `modified` is False if the text is that of `base` again, because the user undid the changes. During a
+    conflict the result is modified in any case.
     """
     if buffer.banner == "conflict":
         return replace(buffer, modified=True)
@@ -129,10 +137,11 @@ def typed(buffer: Buffer, modified: bool) -> Buffer:
 
 
 def seen_on_disk(buffer: Buffer, found: FileText | None, text: str | None) -> tuple[Buffer, Effect]:
-    """Return the buffer and the effect on the text after `found` was read from disk (None: no file).
+    """Return the state after the file was read again, and what to do with the text in the editor.
 
-    `text` is the content that the editor would write, None if it is surely another one. For the effect
-    `merge` the caller merges the text with `disk` and then calls `merged`.
+    `found` is the version on disk; None if the file does not exist. `text` is the content that a save would
+    write; None if it certainly differs from `found`. The second result is `none` (the text stays), `follow`
+    (replace the text by `base`) or `merge` (merge `disk` into the text, then call `merged`).
     """
     if found is None:
         return replace(buffer, disk=None, banner="deleted" if buffer.modified else "gone"), "none"
@@ -151,19 +160,19 @@ def seen_on_disk(buffer: Buffer, found: FileText | None, text: str | None) -> tu
 
 
 def merged(buffer: Buffer, base: FileText | None, modified: bool) -> Buffer:
-    """Return the buffer after a merge.
+    """Return the state after the version on disk was merged into the text.
 
-    If `base` is not the version on disk, the user has to decide. `modified`: whether the text differs
-    from the text on disk.
+    `base` is the version on which the merged text is based. If it is not the version on disk, the user must
+    decide about conflicts. `modified`: whether the text differs from the version on disk.
     """
     undecided = base is not buffer.disk
     return replace(buffer, base=base, modified=modified or undecided, banner="conflict" if undecided else "")
 
 
 def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
-    """Return the buffer after a merge was undone, so that the text is based on `base` again.
+    """Return the state after a merge was undone, so that the text is based on the earlier version `base`.
 
-    The user then decides about the newer version on disk.
+    The user must then decide about the newer version on disk.
     """
     same = base is not None and buffer.disk is not None and base.sha256 == buffer.disk.sha256
     if same or buffer.disk is None:
@@ -172,18 +181,18 @@ def reopened(buffer: Buffer, base: FileText | None) -> Buffer:
 
 
 def saved(buffer: Buffer, found: FileText, still_modified: bool) -> Buffer:
-    """Return the buffer after a save that left `found` on disk.
+    """Return the state after a save; `found` is the version that it wrote.
 
-    `still_modified`: whether the user typed meanwhile.
+    `still_modified`: whether the user has typed during the save.
     """
     return replace(buffer, base=found, disk=found, modified=still_modified, banner="")
 
 
 def kept_mine(buffer: Buffer) -> Buffer:
-    """Return the buffer after the user kept their text.
+    """Return the state after the user chose their own text in a conflict.
 
-    The next save replaces exactly the version that was shown, or creates the file. If the version on disk
-    cannot be overwritten (not text, or too large), the conflict stays.
+    The next save replaces only the version on disk that the user saw, or creates the file. If the version on
+    disk cannot be overwritten (because it is not text, or too large), the conflict stays.
     """
     if buffer.disk is not None and buffer.disk.read_only:
         return buffer
@@ -193,11 +202,11 @@ def kept_mine(buffer: Buffer) -> Buffer:
 def from_draft(
     buffer: Buffer, base: FileText | None, style: FileText | None, disk: FileText | None
 ) -> Buffer:
-    """Return the buffer of a restored draft whose text is based on `base` (None: there was no file).
+    """Return the state of a file whose text was restored from a draft.
 
-    `style` is the version from which byte order mark and line breaks are taken.
-
-    If `disk`, the current version, differs from `base`, there is a conflict.
+    `base`: the version on which the draft is based; None if there was no file. `style`: the version whose
+    byte order mark and line breaks a save uses if there is no `base`. `disk`: the current version; None if
+    there is no file. If `disk` differs from `base`, the user must decide.
     """
     same = (base.sha256 if base else None) == (disk.sha256 if disk else None)
     banner: Banner = "" if same else "conflict"
@@ -209,9 +218,10 @@ def from_draft(
 
 
 def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
-    """Return the buffer, and the effect on the text, after the user chose the version on disk.
+    """Return the state after the user chose the version on disk, and what to do with the text in the editor.
 
-    Without a version on disk nothing changes.
+    The second result is `follow` (replace the text), or `none` if there is no version on disk; the state then
+    stays the same.
     """
     if buffer.disk is None:
         return buffer, "none"
@@ -219,5 +229,5 @@ def taken_theirs(buffer: Buffer) -> tuple[Buffer, Effect]:
 
 
 def moved(buffer: Buffer, ref: FileRef, address: Address) -> Buffer:
-    """Return the buffer of a file that this window renamed, with its new identity and address."""
+    """Return the state with another identity and address, because this window renamed the file."""
     return replace(buffer, ref=ref, address=address)

@@ -1,4 +1,4 @@
-"""The open files of a window: opening, saving, and updating them when they change on disk.
+"""The open files of a window: opening and saving them, and updating them when they change on disk.
 
 Threading: GUI thread; reading and writing are jobs on the scan lane. Failure: reported by signals.
 """
@@ -35,18 +35,19 @@ RETRY_MS = 1_500
 
 
 class Buffers(QObject):
-    """The open files of a window: opens and saves them, and updates them when they change on disk.
+    """The open files of a window.
 
-    No typed text is lost: a file with unsaved text stays in memory, whatever is selected, renamed or deleted,
-    until it is saved or the user discards its text. The last `KEPT` files without unsaved text stay open, so
-    that their undo stacks are kept. Only the watcher's tree determines whether a file changed (size and time
-    differ from those when it was read), never our own saves.
+    No typed text is lost: whatever the user selects, renames or deletes, a file with unsaved text stays in
+    memory until it is saved or the user discards its text. The last `KEPT` files without unsaved text stay
+    open too, so that their undo stacks survive. A file is read again only if the tree that the watcher
+    reports shows another size or time for it than when it was read; this is also how our own saves are
+    noticed.
 
     Signals:
         opened(OpenFile): The requested file is open.
         changed(OpenFile): The state of a file has changed.
         typed(): The text of a file has changed; emitted after each keystroke.
-        failed(FileRef, UserError): A file cannot be shown.
+        failed(FileRef, UserError): The requested file cannot be shown.
         saved(): A text was written.
         save_failed(OpenFile, UserError): A text could not be written.
     """
@@ -70,21 +71,21 @@ class Buffers(QObject):
         return tuple(self._files.values())
 
     def unsaved(self) -> tuple[OpenFile, ...]:
-        """Return the files whose text is not saved."""
+        """Return the open files with unsaved text."""
         return tuple(file for file in self._files.values() if file.buffer.modified)
 
     def get(self, ref: FileRef) -> OpenFile | None:
-        """Return the file if it is open, else None."""
+        """Return the open file with this identity; None if it is not open."""
         return self._files.get(ref)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the open texts; undo steps and unsaved marks stay as they are."""
+        """Set the colours of all open texts; this adds no undo step and marks no text as edited."""
         self._theme = theme
         for file in self._files.values():
             file.set_theme(theme)
 
     def open(self, session: HomeSession, ref: FileRef, address: Address) -> None:
-        """Open a file; the result of an earlier request is dropped."""
+        """Open a file and then emit `opened`; an earlier request that is not finished is dropped."""
         self.wanted = ref
         self._sessions[ref.home] = session
         known = self._files.get(ref)
@@ -107,7 +108,7 @@ class Buffers(QObject):
         )
 
     def forget_wanted(self) -> None:
-        """Cancel the request to show a file."""
+        """Drop the request to open a file, because no file is to be shown."""
         self.wanted = None
 
     def _on_first_read(self, ref: FileRef, address: Address, found: FileText) -> None:
@@ -126,9 +127,10 @@ class Buffers(QObject):
         return file
 
     def bring_back(self, session: HomeSession, buffer: state.Buffer, content: str, cursor: int) -> bool:
-        """Open a file with the text of a draft; `buffer` has the current version on disk.
+        """Open a file with the text of a draft, `content`; return False if the file has other unsaved text.
 
-        Returns False and does nothing if the file is open with other unsaved text.
+        `buffer` is the state of the file, with the current version on disk. `cursor` is the position of the
+        caret. If the result is False, nothing was done.
         """
         ref = buffer.ref
         file = self._files.get(ref)
@@ -176,7 +178,10 @@ class Buffers(QObject):
     def _compute(
         self, file: OpenFile, group: str, work: Callable[[], MergeStep], done: Callable[[MergeStep], None]
     ) -> None:
-        """Compute a step of a long text in a job and pass it to `done`, if the file is still open then."""
+        """Run `work` in a job and pass its result to `done`, unless the file was closed meanwhile.
+
+        A newer job of the same non-empty `group` replaces an older one of this file.
+        """
 
         def ended(step: MergeStep) -> None:
             if self._files.get(file.buffer.ref) is file:
@@ -194,9 +199,10 @@ class Buffers(QObject):
             self._save_waiting(file)
 
     def save(self, file: OpenFile) -> None:
-        """Write the text if the file on disk is still the version on which the text is based.
+        """Write the text of a file if the version on disk is still the one on which the text is based.
 
-        Otherwise there is a conflict, and a banner asks the user what to do.
+        Otherwise the newer version is read and merged into the text; if that leads to conflicts, the editor
+        asks the user.
         """
         session = self._sessions[file.buffer.ref.home]
         if file.saving or file.read_only:
@@ -242,7 +248,10 @@ class Buffers(QObject):
         session.lanes.scan.submit("save", work, done=done, failed=failed, cancelled=cancelled)
 
     def _save_waiting(self, file: OpenFile) -> None:
-        """Save a file that waits for the agent, with all that was typed meanwhile."""
+        """Try again to save a file whose save had to wait because the agent was writing.
+
+        Everything that was typed meanwhile is saved too. Does nothing if the file is not waiting.
+        """
         if not file.waiting or self._files.get(file.buffer.ref) is not file or file.saving:
             return
         if file.buffer.banner or not file.buffer.modified:
@@ -252,24 +261,24 @@ class Buffers(QObject):
             self.save(file)
 
     def keep_mine(self, file: OpenFile) -> None:
-        """Resolve a conflict with the text of the editor.
+        """Resolve all conflicts of a file by the text in the editor.
 
-        The next save replaces the version on disk that was shown.
+        The next save replaces the version on disk that the user saw.
         """
         file.buffer = state.kept_mine(file.buffer)
         file.recheck()
         self.changed.emit(file)
 
     def take_theirs(self, file: OpenFile) -> None:
-        """Replace the text by the version on disk; one undo restores the user's text."""
+        """Replace the text by the version on disk; the user can undo this once to get the text back."""
         after, effect = state.taken_theirs(file.buffer)
         if effect == "follow":
             file.follow(after, "", lambda: self.take_theirs(file))
 
     def renamed(self, old: FileRef, new: FileRef, address: Address) -> None:
-        """Move the text of a file that this window renamed to its new name.
+        """Give the open file `old` its new identity and address, because this window renamed it.
 
-        If there is unsaved text under the new name, both files stay open.
+        If a file with unsaved text is open as `new`, nothing is done, so that both stay open.
         """
         taken = self._files.get(new)
         if taken is not None and taken.buffer.modified:
@@ -283,7 +292,7 @@ class Buffers(QObject):
             self.changed.emit(file)
 
     def follow(self, session: HomeSession, update: TreeUpdate) -> None:
-        """Compare every open file of this home with the new tree, and read those that changed."""
+        """Compare the open files of this home with its new trees, and read those that have changed."""
         if update.names_only:
             return
         stores = {
@@ -311,7 +320,10 @@ class Buffers(QObject):
             self._read(session, file)
 
     def reread(self, session: HomeSession) -> None:
-        """Read the shown file again, because the history has started and can now mark that file as seen."""
+        """Read the shown file again: its permissions may have changed, or the history has started.
+
+        Once the history has started, reading the file marks it as seen.
+        """
         file = self._files.get(self.wanted) if self.wanted is not None else None
         if file is not None and file.buffer.ref.home == session.info.id:
             self._read(session, file)
@@ -376,9 +388,9 @@ def _read_job(session: HomeSession, address: Address) -> Request[FileText]:
 
 
 def _authored(session: HomeSession, address: Address) -> Work[tuple[FileText, str]]:
-    """Return a job that reads a file and finds which of our actors wrote it.
+    """Return a job that reads a file and finds which of our actors wrote this version.
 
-    The actor is empty if none of ours wrote it.
+    An actor is, for example, the user, the agent or a kind of run; it is "" if it is unknown.
     """
     workbench, read = session.workbench, _read_job(session, address)
 

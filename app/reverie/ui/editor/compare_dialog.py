@@ -1,4 +1,4 @@
-"""A dialog that compares both sides of a conflict: the version on disk and the text in the editor."""
+"""A dialog that compares the version of a file on disk with the text in the editor, during a conflict."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from reverie.ui.widgets.text_views import DiffView
 
 
 class CompareDialog(QDialog):
-    """A comparison of the version on disk (lines with `-`) and the text in the editor (`+`).
+    """A dialog with the difference between the version on disk (lines with `-`) and the text (`+`).
 
     Signals:
-        chosen(str): "reload" or "keep"; applies to the version on disk that the dialog shows.
+        chosen(str): "reload" to use the version on disk that the dialog shows, "keep" to use the text.
     """
 
     chosen = Signal(str)
@@ -48,7 +48,7 @@ class CompareDialog(QDialog):
         self._show_versions()
 
     def _show_versions(self) -> None:
-        """Compute and show the current difference."""
+        """Compute the difference between the current versions, and show it."""
         disk, mine = self._file.buffer.disk, self._file.contents()
         path = self._file.buffer.address.label
         self.title.say(

@@ -1,6 +1,6 @@
-"""The card beside a conflict, with the lines on disk and the buttons to choose which lines to keep.
+"""The card beside a conflict, with the lines on disk and buttons to choose which lines to keep.
 
-Threading: GUI thread. It resolves nothing itself; the signal `chosen` reports the button that was clicked.
+Threading: GUI thread. The card changes no text; the signal `chosen` reports which button was clicked.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _WIDEST = 720
 class ConflictChoice(QWidget):
     """A card beside a conflict: the lines on disk ("theirs"), and buttons to keep mine, theirs or both.
 
-    It lies over the text below the conflict (above it if there is no room), so that both sides are visible
-    at once: mine in the text, theirs on the card. It moves when the text scrolls.
+    It lies below the lines of the conflict, over the text, or above them if there is no room below. So both
+    sides are visible at once: the user's lines in the text, the lines on disk on the card. It moves when the
+    text scrolls.
 
     Signals:
         chosen(str): A button was clicked: mine, theirs or both.
@@ -94,7 +95,7 @@ class ConflictChoice(QWidget):
         return self._conflict
 
     def show_conflict(self, conflict: MergeConflict, number: int, count: int) -> None:
-        """Show the `number`-th of `count` conflicts."""
+        """Show a conflict; it is number `number` of `count`, counted from 1."""
         self._conflict = conflict
         where = self.tr("Conflict {number} of {count}.").format(number=number, count=count)
         if not conflict.theirs:
@@ -122,19 +123,19 @@ class ConflictChoice(QWidget):
         return self.isAncestorOf(QApplication.focusWidget() or self._view)
 
     def clear(self) -> None:
-        """Hide the card; called when there is no conflict."""
+        """Hide the card, because there is no conflict."""
         if self.has_focus:
             self.left.emit()
         self._conflict = None
         self.hide()
 
     def focus_choice(self) -> None:
-        """Move the keyboard focus to the buttons."""
+        """Move the keyboard focus to the first button."""
         self.buttons["mine"].setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     @Slot()
     def place(self) -> None:
-        """Move the card below the lines, or above them; hide it while they are out of sight."""
+        """Move the card below or above the conflict's lines; hide it while they are scrolled out of view."""
         conflict, view = self._conflict, self._view
         if conflict is None or not view.viewport().width():
             return
@@ -154,7 +155,7 @@ class ConflictChoice(QWidget):
         self.raise_()
 
     def _bottom(self, conflict: MergeConflict) -> int:
-        """Return the y coordinate of the lower edge of the conflict's last line, in the viewport."""
+        """Return the y coordinate, in the viewport, of the bottom of the last line of a conflict."""
         if conflict.at.end < self._view.blockCount():
             return self._view.block_top(conflict.at.end)
         last = self._view.document().lastBlock()
@@ -162,9 +163,9 @@ class ConflictChoice(QWidget):
         return self._view.block_top(last.blockNumber()) + round(height)
 
     def _size(self, port: QSize) -> QSize:
-        """Return the size of the card, with as many of the lines on disk as fit into the viewport `port`.
+        """Return the size of the card, with as many of the lines on disk as fit into the viewport.
 
-        In the smallest windows no line fits.
+        `port` is the size of the viewport. In a very small window the card shows none of the lines.
         """
         width = min(_WIDEST, port.width() - 2 * UNIT)
         row = QFontMetrics(self.theirs.font()).lineSpacing()
@@ -187,7 +188,7 @@ class ConflictChoice(QWidget):
         return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
-        """Return how many rows the first lines on disk take when wrapped at `width`."""
+        """Return how many rows the first lines on disk need if they are wrapped at `width` pixels."""
         one = max(1, (width - 4 * GAP) // max(1, QFontMetrics(self.theirs.font()).horizontalAdvance("m")))
         conflict = self._conflict
         return sum(1 + len(line) // one for line in (conflict.theirs[:_MOST_LINES] if conflict else ()))

@@ -1,4 +1,4 @@
-"""The controller between the tree's selection, the open files and the editor pane.
+"""The controller that connects the tree's selection, the open files and the editor pane.
 
 Threading: GUI thread; reading and writing are jobs on the scan lane.
 """
@@ -33,14 +33,14 @@ PICK_MS = 60
 
 
 class EditorControl(QObject):
-    """The controller of the editor pane.
+    """The controller of the editor pane: opens, saves and closes files in it.
 
     Signals:
         state_changed(): The shown file, its unsaved state or the possible actions have changed.
         was_read(): The shown file was read.
-        undecided(): The user has to decide about conflicts before the shown file can be saved.
-        conversion_wanted(str, str): A UTF-16 memory should be rewritten as UTF-8: its path, and the hash of
-            the text that is shown.
+        undecided(): The user must decide about conflicts before the shown file can be saved.
+        conversion_wanted(str, str): Convert the UTF-16 memory at this path to UTF-8; the second argument is
+            the hash of the version that is shown.
     """
 
     state_changed = Signal()
@@ -72,13 +72,13 @@ class EditorControl(QObject):
         return self.pane.file
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Switch to another home (None: to no home) and show no file; unsaved text stays in memory."""
+        """Use another home (None: no home) and show no file; unsaved texts stay in memory."""
         self._session, self._update = session, None
         self.pane.view.set_session(session)
         self.close()
 
     def follow(self, update: TreeUpdate) -> None:
-        """Update the open files from the current trees."""
+        """Compare the open files with the new trees of the home, and read those that have changed."""
         self._update = update
         if self._session is not None:
             self._stores[self._session.info.id, update.context] = {
@@ -89,12 +89,12 @@ class EditorControl(QObject):
             self.buffers.follow(self._session, update)
 
     def read_again(self) -> None:
-        """Read the file that is shown from disk again."""
+        """Read the shown file from disk again."""
         if self._session is not None:
             self.buffers.reread(self._session)
 
     def focused(self) -> None:
-        """Read a read-only file again when the window gets the focus.
+        """Read the shown file again if it is read-only, because the window got the focus.
 
         The file may have become writable, which the watcher does not report.
         """
@@ -103,21 +103,21 @@ class EditorControl(QObject):
 
     @Slot()
     def permission_changed(self) -> None:
-        """Read trees and open files again, because the permission to write may have changed."""
+        """Read the trees and the shown file again, because the user may have permitted writing."""
         if self._session is not None:
             self._session.reload()
             self.read_again()
 
     def pick(self, data: RowData | None) -> None:
-        """Open a selected row after a short pause, unless another row is selected meanwhile."""
+        """Open the file of a selected row after a short pause, unless another row is selected meanwhile."""
         self._focus_when_open, self._line_when_open = False, 0
         self._picked = data
         self._pick.start()
 
     def open(self, data: RowData | None, *, focus: bool = False, line: int = 0) -> None:
-        """Open the file of a row now; None shows no file.
+        """Open the file of a row at once; do nothing if the row has no file.
 
-        `line`, from 1, is the line to show; with `focus` the text gets the focus.
+        `focus`: the text then gets the focus. `line`: the line to show, counted from 1; 0: the last position.
         """
         self._focus_when_open, self._line_when_open = focus, line
         self._picked = data
@@ -125,21 +125,24 @@ class EditorControl(QObject):
         self._open_picked()
 
     def close(self, sentence: str = "") -> None:
-        """Show no file; `sentence` says why. Unsaved text stays in memory."""
+        """Show `sentence` in place of a file; unsaved text stays in memory.
+
+        If `sentence` is empty, the user is asked to select a memory.
+        """
         self._pick.stop()
         self.buffers.forget_wanted()
         self.pane.clear(sentence)
         self.state_changed.emit()
 
     def forget_home(self, home_id: str) -> None:
-        """Close the files of a home and drop their unsaved text."""
+        """Close the files of a home and discard their unsaved text."""
         if self.pane.file is not None and self.pane.file.buffer.ref.home == home_id:
             self.close()
         self.buffers.forget_home(home_id)
         self.state_changed.emit()
 
     def address_of(self, data: RowData | None) -> tuple[FileRef, Address] | None:
-        """Return the identity and address of a row; None if it cannot be opened."""
+        """Return the identity and address of the file of a row; None if it has none that can be opened."""
         if self._session is None or self._update is None:
             return None
         context = self._update.context
@@ -191,7 +194,7 @@ class EditorControl(QObject):
         self.state_changed.emit()
 
     def save(self) -> None:
-        """Write the file that is shown, or emit `undecided` if the user has to decide first."""
+        """Save the shown file; if it has conflicts, emit `undecided` instead."""
         file = self.pane.file
         if file is not None and (file.buffer.modified or file.buffer.banner):
             if file.buffer.banner == "conflict":
@@ -203,12 +206,12 @@ class EditorControl(QObject):
             self.buffers.save(file)
 
     def save_all(self) -> None:
-        """Write every open file with unsaved text."""
+        """Save every open file with unsaved text."""
         for file in self.buffers.unsaved():
             self.buffers.save(file)
 
     def reload(self) -> None:
-        """Discard the unsaved text and show the version on disk; undo can restore the text."""
+        """Replace the text by the version on disk; the user can undo this to get the text back."""
         if self.pane.file is not None:
             self.buffers.take_theirs(self.pane.file)
 
@@ -241,7 +244,7 @@ class EditorControl(QObject):
             self.close()
 
     def _permit(self, file: OpenFile) -> None:
-        """Ask whether to write into a store that Reverie does not know, and store the consent."""
+        """Ask the user whether to write to a store of unknown layout or version; store a permission."""
         refusal, session = file.buffer.refusal, self._session
         if refusal is None or session is None or not dialogs.ask_write_anyway(self.pane, refusal.evidence):
             return
@@ -265,7 +268,7 @@ class EditorControl(QObject):
         dialog.open()
 
     def unsaved_paths(self) -> frozenset[str]:
-        """Return the memory paths with unsaved text in the home and context that are shown."""
+        """Return the memory paths, in the context that is shown, of the files with unsaved text."""
         if self._session is None or self._update is None:
             return frozenset()
         stores = {
@@ -280,9 +283,9 @@ class EditorControl(QObject):
         )
 
     def removed(self, paths: Sequence[str]) -> None:
-        """Close the file that is shown if it is one of the memories or folders that the user deleted.
+        """Close the shown file if the user has deleted it, unless it has unsaved text.
 
-        Unsaved text and undo stacks stay.
+        `paths` are the memories and folders that were deleted.
         """
         file = self.pane.file
         if file is None or file.buffer.modified or file.saving:
@@ -295,7 +298,7 @@ class EditorControl(QObject):
             self.close()
 
     def _is_in(self, ref: FileRef, paths: Sequence[str]) -> bool:
-        """Return whether a file of the context that is shown is one of `paths` or lies in one of them."""
+        """Return whether a file is one of `paths` or lies in one of these folders, in the shown context."""
         if self._session is None or self._update is None:
             return False
         return any(
@@ -305,7 +308,7 @@ class EditorControl(QObject):
         )
 
     def _ref(self, session: HomeSession, context: ScopeContext, path: str) -> FileRef | None:
-        """Return the identity of the memory `path` in `context`; None if that context was never shown."""
+        """Return the identity of the memory at `path` in a context; None if that context was never shown."""
         parsed = parse_shown(path)
         store = (
             self._stores.get((session.info.id, context), {}).get(parsed[0]) if parsed is not None else None
@@ -315,7 +318,10 @@ class EditorControl(QObject):
         return FileRef.memory(session.info.id, store, "/".join(parsed[1]))
 
     def renamed(self, session: HomeSession, context: ScopeContext, old: str, new: str) -> None:
-        """Move the open files of a memory or folder that this window renamed, even in another context."""
+        """Give open files their new names, because this window renamed the memory or folder `old` to `new`.
+
+        `context` may be another one than the shown one.
+        """
         before = self._ref(session, context, old)
         after = self._ref(session, context, new)
         if before is None or after is None:

@@ -1,10 +1,11 @@
-"""An open file: its text in a text document, such that every byte that is not edited stays the same.
+"""An open file: its text in a Qt document, such that every byte that is not edited stays the same.
 
-The document holds the text without byte order mark and with the widget's line breaks; `content` restores
-both. A text that would not come back unchanged (checked when it is loaded) is read-only,
-and so is a text with a line of more than `LONGEST_LINE` characters, of which only the beginning is shown.
+The document has the text without the byte order mark and with one kind of line breaks; `content` restores
+both. The file is read-only if its document would not return the text unchanged, which is checked when it is
+loaded. It is also read-only if a line has more than `LONGEST_LINE` characters; then only the beginning of the
+line is shown.
 
-Changes by others replace the text or are merged into it (`text_merge`); `arrived` records which lines others
+Changes by others replace the text or are merged into it (`text_merge`). `arrived` records which lines others
 wrote, until the file is saved. The conflicts are always computed from three texts (base, typed, and on disk),
 so no list of conflicts has to be maintained.
 
@@ -53,7 +54,7 @@ Later = Callable[["OpenFile", str, Callable[[], steps.MergeStep], Callable[[step
 
 
 class Arrived(Struct):
-    """The changes that others made to an open text."""
+    """The changes by others that were merged into an open text or replaced it."""
 
     spans: list[tuple[QTextCursor, str]] = field(default_factory=list)
     """The lines of others, as selections that move with the text, each with its actor (empty: not known)."""
@@ -68,17 +69,17 @@ class Arrived(Struct):
 class OpenFile(QObject):
     """An open file: its `Buffer`, its document with undo stack, and the user's position in the text.
 
-    `conflicts` are the open conflicts in the order of the text.
+    `conflicts` are the conflicts that the user has not decided, in the order of the text.
 
     Signals:
-        renewed(): The state has changed: a long text is now shown in full, changes of others were merged,
-        undone or restored, or other conflicts are open.
+        renewed(): The state has changed: a long text is now shown in full, changes by others were merged,
+            undone or restored, or other conflicts are open.
     """
 
     renewed = Signal()
 
     def __init__(self, buffer: Buffer, theme: Theme, parent: QObject, later: Later) -> None:
-        """Open the file of `buffer`; `later` computes the steps of long texts."""
+        """Create the document for `buffer`; `later` runs in a job the steps that long texts need."""
         super().__init__(parent)
         self._later = later
         self.buffer = buffer
@@ -114,7 +115,7 @@ class OpenFile(QObject):
             self._highlighter = MarkdownHighlighter(self.document, theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours without marking the text as edited."""
+        """Set the colours of the text without marking it as edited."""
         if self._highlighter is not None:
             modified = self.document.isModified()
             self._highlighter.set_theme(theme)
@@ -122,37 +123,47 @@ class OpenFile(QObject):
 
     @property
     def shortened(self) -> bool:
-        """Whether lines are cut or left out, or are not shown yet."""
+        """Whether some lines are left out or cut, or are not added yet."""
         return self.display in ("lines", "long")
 
     @property
     def text(self) -> str:
-        r"""The text of the widget, with line breaks `\n`."""
+        r"""The text of the document, with line breaks `\n`."""
         return text_of(self.document)
 
     @property
     def content(self) -> str:
-        """The text as it would be written; the text on disk if not all of it is shown, or not exactly."""
+        """The content that a save would write.
+
+        If the document does not have the whole text, or not exactly, this is the content on disk.
+        """
         return self.contents()()
 
     def contents(self) -> Callable[[], str]:
-        """Return a function that computes `content` as it is now; a job may call it."""
+        """Return a function that computes the present `content`.
+
+        A job can call it, because it does not use the document.
+        """
         base = self.buffer.base
         if base is not None and (self.display or not self.lossless):
             return partial(str, base.content)
         return partial(written, base or self.buffer.style, self.text)
 
     def content_like(self, found: FileText | None) -> str | None:
-        """Return the content of `found` if it has the same text, whatever its line breaks; otherwise None."""
+        """Return the content of `found` if its text is the one in the document, whatever its line breaks.
+
+        Otherwise, and if the document does not have the whole text, return None.
+        """
         if found is None or self.display or not self.lossless:
             return None
         return found.content if widget_text(body(found.content)) == self.text else None
 
     @property
     def differs(self) -> bool:
-        """Whether the text differs from the text of `base`.
+        """Whether the text in the document differs from that of `base`.
 
-        The document's own flag cannot be used: the base can change while the text stays ("keep mine").
+        `QTextDocument.isModified` cannot be used, because the base can change while the text stays ("keep
+        mine").
         """
         base = self.buffer.base
         return base is None or (not self.shortened and self.text != _whole(self.buffer, base.content))
@@ -162,9 +173,9 @@ class OpenFile(QObject):
         return bool(self.buffer.read_only) or not self.lossless or self.shortened
 
     def show_whole(self) -> None:
-        """Show all lines, adding parts between events; the text is read-only until the last part is added.
+        """Show all lines, in parts that are added between events; the text is read-only until the last one.
 
-        Does nothing if a line is too long.
+        Does nothing if a line is too long to be shown.
         """
         if self.buffer.base is not None and self.display != "long":
             self._parts = _parts(_whole(self.buffer, self.buffer.base.content))
@@ -185,10 +196,11 @@ class OpenFile(QObject):
             self.renewed.emit()
 
     def follow(self, after: Buffer, author: str, again: Callable[[], None], group: str = "") -> None:
-        """Show `after.base`, which is now on disk.
+        """Replace the text by that of `after.base`, the version on disk; `after` is the new state.
 
-        Cursor and scroll position stay, and so does the undo stack, up to `MOST_EDITS` times. `again` is
-        called if the text has changed before a job was ready.
+        Cursor and scroll position stay, and so does the undo stack, unless it has got too long
+        (`MOST_EDITS`). `author` is the actor who wrote the version. A long text is compared in a job of the
+        group `group`; if the text or the state has changed before it is ready, `again` is called instead.
         """
         base, before, old = after.base, self.buffer, self.text
         if base is None:
@@ -215,9 +227,10 @@ class OpenFile(QObject):
         self._step(steps.Texts(wanted, old, base), steps.following, done, again, group)
 
     def merge(self, after: Buffer, author: str, again: Callable[[], None]) -> None:
-        """Merge the changes on disk from `after.base` to `after.disk` into the text.
+        """Merge the changes on disk, from `after.base` to `after.disk`, into the text.
 
-        `again` is called if the text has changed before a job was ready.
+        `author` is the actor who made them. A long text is merged in a job; if the text or the state has
+        changed before it is ready, `again` is called instead.
         """
         before, texts = self.buffer, self._three(after)
         if texts is None:
@@ -238,18 +251,18 @@ class OpenFile(QObject):
         self._step(texts, steps.merging, done, again, ARRIVING)
 
     def decide(self, index: int, side: Side) -> None:
-        """Resolve one of the `conflicts`; one undo opens it again."""
+        """Resolve the conflict with this index by the lines of `side`; the user can undo this once."""
         if index < len(self.conflicts):
             self._recheck(partial(steps.deciding, chosen=self.conflicts[index], index=index, side=side))
 
     def recheck(self) -> None:
-        """Compute the open conflicts again."""
+        """Compute which conflicts are still open."""
         self._recheck(steps.rechecking, "recheck")
 
     def take_back(self) -> None:
-        """Undo all that was merged into the text, wherever it is in the undo stack.
+        """Remove all changes that were merged into the text since the last save; typed text stays.
 
-        Typed text stays. The user then has to decide about the changes of others.
+        It does not matter what was typed after them. The user then must decide about the version on disk.
         """
         before, base = self.buffer, self.arrived.base
         if before.base is None or not self.arrived.count:
@@ -283,7 +296,7 @@ class OpenFile(QObject):
             )
 
     def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
-        """Show the result of a merge with `after.disk`; the buffer was `before`."""
+        """Show the result of merging `after.disk` into the text; `before` is the state before that."""
         self.buffer = merged(after, step.base, step.modified)
         self._become(step, (before, self.display))
         self.conflicts = step.conflicts if self.buffer.banner == "conflict" else ()
@@ -297,10 +310,10 @@ class OpenFile(QObject):
         again: Callable[[], None],
         group: str,
     ) -> None:
-        """Pass the result of `work` to `done`: at once if the texts are short, otherwise from a job.
+        """Compute `work(texts)` and pass the result to `done`: at once for short texts, else from a job.
 
-        If text or state have changed before the job is ready, its result is dropped and `again` is called. A
-        newer job of a non-empty `group` replaces an older one.
+        If the text or the state has changed before the job is ready, its result is dropped and `again` is
+        called. A newer job of the same non-empty `group` replaces an older one.
         """
         buffer, short = self.buffer, texts.are_short
 
@@ -317,13 +330,13 @@ class OpenFile(QObject):
             self._later(self, group, partial(work, texts), ended)
 
     def saved(self) -> None:
-        """Forget which lines others wrote, because the text has been saved."""
+        """Forget which lines others wrote, because the file was saved."""
         self.arrived = Arrived()
 
     def retype(self, content: str) -> None:
-        """Change the text to `content` with a small edit, as if the user had typed the change.
+        """Change the text to `content` in one undo step, and mark it as edited, as if it had been typed.
 
-        The edit cannot be undone if the text before had a line that is too long to show.
+        This cannot be undone if the text before had a line that is too long to be shown.
         """
         self.whole = True
         wanted = widget_text(body(content))
@@ -337,7 +350,7 @@ class OpenFile(QObject):
         self.document.setModified(True)
 
     def _three(self, buffer: Buffer) -> steps.Texts | None:
-        """Return the texts of `buffer` and the typed text; None if they cannot be merged."""
+        """Return the texts to merge: base, typed text and version on disk; None if they cannot be merged."""
         base, disk = buffer.base, buffer.disk
         if disk is None or disk.read_only or self.read_only:
             return None
@@ -347,9 +360,9 @@ class OpenFile(QObject):
         return None if too_long else texts
 
     def _become(self, step: steps.MergeStep, before: Version | None = None) -> None:
-        """Edit the text without treating it as typing.
+        """Apply the edits of a step to the document, without treating them as typing.
 
-        `before` is the version before a foreign edit; None for an edit of the user.
+        `before` is the version before a change by others; None for a change that counts as the user's.
         """
         if not step.edits:
             return
@@ -360,9 +373,9 @@ class OpenFile(QObject):
             self._foreign.made(before)
 
     def mark_unseen(self, lines: Sequence[int], author: str) -> None:
-        """Mark the lines that `author` wrote before the file was opened.
+        """Mark the lines that `author` wrote since the user last saw the file.
 
-        Does nothing if changes were merged since, because those have their own marks.
+        Does nothing if changes were merged since the file was opened, because these are marked already.
         """
         if self.arrived.count:
             return
@@ -401,7 +414,7 @@ class OpenFile(QObject):
             self.renewed.emit()
 
     def _load(self, text: str, *, behind: bool = False) -> None:
-        """Show `text` or, with `behind`, append it to the text that is shown, without an undo step."""
+        """Show `text` without an undo step; with `behind`, append it to the text that is shown."""
         self._following = True
         self.document.setUndoRedoEnabled(False)
         cursor = QTextCursor(self.document)
@@ -416,12 +429,12 @@ class OpenFile(QObject):
         self.lossless = behind or self.text == text
 
     def _show(self, content: str) -> None:
-        """Show as much of a content as the window can show at once, without an undo step."""
+        """Show a content, or as much of it as the window can show at once, without an undo step."""
         shown, self.display = self._fitting(self.buffer, content)
         self._load(shown)
 
     def _fitting(self, buffer: Buffer, content: str) -> tuple[str, Display]:
-        """Return how a content is shown: the text, and how much of the content it is."""
+        """Return the text to show for a content, and what it leaves out of the content."""
         text = _whole(buffer, content)
         if has_long_line(text):
             return lines_shortened(text), "long"
@@ -432,12 +445,12 @@ class OpenFile(QObject):
 
 
 def _whole(buffer: Buffer, content: str) -> str:
-    """Return the text of a content as the widget shows it, without the end of a file that is too large."""
+    """Return the text of a content as the document has it; the end of a read-only large file is left out."""
     return widget_text(body(content[:SHOWN_CHARS] if buffer.read_only else content))
 
 
 def _parts(text: str) -> Iterator[str]:
-    r"""Split a text at line breaks (`\\n`) into parts, each small enough not to block the window."""
+    """Split a text at line breaks into parts, each small enough to be added without blocking the window."""
     at = 0
     while at < len(text):
         lines = text[at : at + PART_CHARS].split("\n", PART_LINES)

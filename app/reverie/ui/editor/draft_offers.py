@@ -1,4 +1,4 @@
-"""Offers of the drafts that a killed window left.
+"""Offers to restore the drafts of a window that was killed.
 
 Threading: GUI thread; searching, comparing and removing are jobs on the lane of the drafts.
 """
@@ -30,12 +30,11 @@ from reverie.ui.editor.drafts_dialog import DraftsDialog
 
 
 class DraftOffers(QObject):
-    """The drafts that a killed window left, offered when their home starts and when their file is opened.
+    """Offers the drafts that a killed window left, and those of saves that another program overwrote.
 
-    A draft stays on disk until its text is in the editor and stored as that buffer's own draft, or until the
-    user discards it. "Keep for later" and closing change nothing; the next start offers it again. `bar`
-    offers all drafts of the home that is shown, and the editor pane offers the draft of the file that is
-    shown. Searching, comparing and removing are jobs on the lane of the drafts.
+    `bar` offers all drafts of the shown home; the editor pane offers the draft of the shown file. A draft
+    stays on disk until its text is in the editor and stored again as a draft of this window, or until the
+    user discards it. With "Keep for later" or closing, nothing changes, and the next start offers it again.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class DraftOffers(QObject):
         return tuple(self._offers.values())
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Switch to another home and search its drafts."""
+        """Use another home; its drafts are searched once its trees are shown."""
         if self._session is not None:
             self._session.overwritten.disconnect(self.look_again)
             self._session.tree_changed.disconnect(self._on_tree)
@@ -82,20 +81,20 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def _on_tree(self, update: TreeUpdate) -> None:
-        """Search for drafts after the trees are shown, and again when files changed."""
+        """Search for drafts once the trees are shown, and again when files have changed."""
         if not update.names_only and (self._offers or not self._has_looked):
             self._has_looked = True
             self.look_again()
 
     @Slot(object)
     def _on_trouble(self, error: UserError | None) -> None:
-        """Search for drafts even if the trees cannot be read; the search is repeated once they can."""
+        """Search for drafts although the trees cannot be read; once they can, they are searched again."""
         if error is not None and not self._has_looked:
             self.look_again()
 
     @Slot()
     def look_again(self) -> None:
-        """Search for drafts again; called when an overwritten save has become a draft."""
+        """Search for drafts again, for example because an overwritten save was stored as a draft."""
         if self._session is not None:
             self._look(self._session)
 
@@ -159,7 +158,7 @@ class DraftOffers(QObject):
 
     @Slot()
     def follow(self) -> None:
-        """Offer the draft of the file that is shown now, if there is one."""
+        """Offer the draft of the shown file in the editor pane, if there is one."""
         offer = self._of_shown()
         if offer is None or offer.name in self._later:
             self._pane.draft.clear()
@@ -215,7 +214,7 @@ class DraftOffers(QObject):
         self._pane.draft.clear()
 
     def show_dialog(self, name: str = "") -> None:
-        """Show the drafts of the home and select the one called `name`."""
+        """Show the dialog with all drafts of the home, and select the draft `name`; "" selects the first."""
         if self.dialog is None:
             self.dialog = DraftsDialog(self._keeper.lane, self._icons, self._pane)
             self.dialog.restore.connect(self.restore)
@@ -225,7 +224,7 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def discard(self, offer: Offer) -> None:
-        """Delete a draft."""
+        """Delete the draft of an offer from the disk."""
         if self._session is None:
             return
         workbench = self._session.workbench
@@ -239,7 +238,7 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def restore(self, offer: Offer) -> None:
-        """Restore a draft's text into the editor, with the current file as the version on disk."""
+        """Put the text of a draft into the editor as unsaved text; the file on disk stays as it is."""
         session = self._session
         if session is None:
             return
@@ -306,13 +305,13 @@ class DraftOffers(QObject):
 
     @Slot(object)
     def _on_not_kept(self, error: UserError) -> None:
-        """Show an error: the typed text exists only in this window, as its draft could not be written."""
+        """Show that a draft could not be written, so that the typed text exists only in this window."""
         self._pane.show_error(error)
         self._not_kept = self._pane.error.text
 
     @Slot()
     def _on_kept(self) -> None:
-        """Remove the error about an unwritten draft, because the draft is on disk now."""
+        """Remove the error about a draft that could not be written, because it is on disk now."""
         said, self._not_kept = self._not_kept, ""
         if said and self._pane.error.text == said:
             self._pane.error.clear()

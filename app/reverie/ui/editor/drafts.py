@@ -1,8 +1,8 @@
-"""Drafts of unsaved text, so that a killed window loses at most half a second of typing.
+"""Stores unsaved texts as drafts, so that a killed window loses at most half a second of typing.
 
-Threading: GUI thread; texts are assembled, written and removed by jobs on a lane of their own, so that a long
-scan delays no draft. Failure: reported once and retried, soon and after each change; if an engine died, that
-is reported only if the next engine fails too. No text reaches a log.
+Threading: GUI thread; jobs on their own lane write and remove drafts, so that a long scan delays none.
+Failure: reported once; the job is tried again, soon and after each change. If the engine has died, that is
+reported only if the next engine fails too. No text is written to a log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _Mark = tuple[int, int, str | None, str]
 
 
 class _Typed(Struct, frozen=True):
-    """An unsaved text on its way to the disk."""
+    """An unsaved text that is about to be written as a draft."""
 
     workbench: HomeEngine
     ref: FileRef
@@ -56,7 +56,7 @@ class _Typed(Struct, frozen=True):
 
 
 class _SavedDraft(Struct):
-    """The drafts of a buffer on disk: the state written last, and all files that hold a draft of it."""
+    """The drafts of one file on disk: the state that was written last, and the names of all its drafts."""
 
     workbench: HomeEngine
     mark: _Mark | None = None
@@ -67,7 +67,7 @@ _Gone = dict[FileRef, _SavedDraft]
 
 
 class _DraftsDone(Struct):
-    """The result of a job that writes and removes drafts."""
+    """The result of a job that has written and removed drafts."""
 
     written: list[tuple[_Typed, str]] = field(default_factory=list)
     """The drafts written, with their names."""
@@ -78,12 +78,12 @@ class _DraftsDone(Struct):
 
 
 class DraftKeeper(QObject):
-    """The keeper of the drafts: it writes the unsaved texts to disk soon after they change.
+    """Writes the unsaved texts of a window to disk as drafts, soon after they change.
 
-    The engine writes the drafts. A text is held here until its draft is on disk; if the engine dies, the text
-    is sent to the next one. `note` reports a possible change. At most every `KEEP_MS`, each unsaved text
-    whose draft is outdated is written, and the drafts of texts that were saved, undone, renamed or discarded
-    are removed (after the new draft is written, never before).
+    The engine writes them. A text is kept here until its draft is on disk; if the engine dies, the text is
+    sent to the next one. `note` schedules a check, which runs at most every `KEEP_MS`. It writes each unsaved
+    text whose draft is outdated, and removes the drafts of texts that were saved, undone, renamed or
+    discarded. An old draft is removed only after the new one is written.
 
     Signals:
         kept(): Everything typed is on disk.
@@ -115,24 +115,27 @@ class DraftKeeper(QObject):
         pane.text.installEventFilter(self)
 
     def set_session(self, session: HomeSession) -> None:
-        """From now on, write the drafts of this home's files through `session`."""
+        """Write the drafts of this home's files through `session` from now on."""
         self._homes[session.info.id] = session.workbench
 
     def adopt(self, ref: FileRef, name: str) -> None:
-        """Assign the draft `name`, whose text is in the editor now, to the buffer of `ref`."""
+        """Count the draft `name` as one of the file `ref`, because its text is in the editor now.
+
+        It is then removed once a newer draft of the file is written, or the file is saved.
+        """
         kept = self._drafts.setdefault(ref, _SavedDraft(self._homes[ref.home]))
         kept.names.add(name)
         self.flush()
 
     @Slot()
     def note(self) -> None:
-        """Schedule a check, because a text may have been typed, saved, renamed or discarded."""
+        """Schedule a check of the drafts, because a text may have been typed, saved, renamed or discarded."""
         if not self._timer.isActive() and not self._stopped:
             self._timer.start()
 
     @Slot()
     def flush(self) -> None:
-        """Write and remove drafts now."""
+        """Check now which drafts must be written or removed, and do that in a job."""
         self._timer.stop()
         self._retry.stop()
         if self._busy:
@@ -148,11 +151,14 @@ class DraftKeeper(QObject):
         self.lane.submit("keep drafts", job, done=self._on_done, cancelled=self._on_cancelled)
 
     def throw_away(self) -> None:
-        """Let the last work remove the drafts of all unsaved texts, because the window discards them."""
+        """Make `stop` remove the drafts of all unsaved texts, because the user discards these texts."""
         self._thrown_away = True
 
     def stop(self) -> None:
-        """Finish the pending work and end the thread, waiting at most `LAST_WORK_S`. Idempotent."""
+        """Write and remove the last drafts, waiting at most `LAST_WORK_S`, and end the lane.
+
+        Later calls do nothing.
+        """
         if self._stopped:
             return
         self._stopped = True
@@ -273,7 +279,7 @@ class DraftKeeper(QObject):
 
 
 def _mark(file: OpenFile) -> _Mark:
-    """Return a value that changes whenever the draft of a file becomes outdated."""
+    """Return a value that differs from the stored one if the draft of a file is outdated."""
     buffer = file.buffer
     return (id(file.document), file.document.revision(), buffer.expected_sha256, buffer.address.label)
 
@@ -294,4 +300,4 @@ def _draft(typed: _Typed, now: int) -> Draft:
 
 
 def _nothing(_value: object) -> None:
-    """Ignore a result, because the window is closing."""
+    """Ignore a result, because the window closes."""

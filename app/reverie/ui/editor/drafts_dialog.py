@@ -1,4 +1,4 @@
-"""The dialog with the drafts of a home."""
+"""The dialog that lists the drafts of a home, to restore or discard them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class DraftsDialog(QDialog):
-    """A list of the drafts of a home, with the difference to the disk and buttons for each.
+    """A list of the drafts of a home; for each, its difference to the file on disk, and buttons.
 
-    Closing keeps every draft for later. Lines with `-` are on disk, lines with `+` in the draft.
+    Lines with `-` are on disk, lines with `+` in the draft. Closing the dialog keeps all drafts.
 
     Signals:
         restore(Offer): The user wants the draft in the editor.
@@ -72,7 +72,10 @@ class DraftsDialog(QDialog):
         return self._offers.get(item.data(Qt.ItemDataRole.UserRole)) if item is not None else None
 
     def show_offers(self, offers: Sequence[Offer], name: str = "") -> None:
-        """Fill the list; select `name`, or keep the selection, or select the first."""
+        """List these drafts; select the one called `name`.
+
+        If `name` is "", the selection stays; if nothing is selected, the first is.
+        """
         before = self.current
         wanted = name or (before.name if before is not None else "")
         self._offers = {offer.name: offer for offer in offers}

@@ -25,7 +25,7 @@ _REFERENCE = re.compile(r"\\(\\|n|t|[0-9])|\$(?:([0-9])|\{([0-9])\}|(\$))")
 
 
 class FindQuery(Struct, frozen=True):
-    """A search. With `regex`, the text is a Perl-style regular expression."""
+    """What to find: a text, or a regular expression in Perl's syntax if `regex`, and the options."""
 
     text: str
     case: bool = False
@@ -34,7 +34,10 @@ class FindQuery(Struct, frozen=True):
 
 
 class TextMatch(Struct, frozen=True):
-    """A match from `start` to `end`, in UTF-16 units, with the texts of its groups, the whole match first."""
+    """A match in a text, from `start` to `end` in UTF-16 units.
+
+    It also has the texts of its groups; the first is the whole match.
+    """
 
     start: int
     end: int
@@ -42,7 +45,7 @@ class TextMatch(Struct, frozen=True):
 
 
 class TextMatches(Struct, frozen=True):
-    """All matches in order."""
+    """The matches in a text, in their order, and an error if the search failed."""
 
     found: tuple[TextMatch, ...] = ()
     error: str = ""
@@ -51,21 +54,28 @@ class TextMatches(Struct, frozen=True):
     """Whether there are further matches."""
 
     def at_or_after(self, position: int) -> int:
-        """Return the index of the first match at or after `position`, wrapping around; -1 if none exists."""
+        """Return the index of the first match at or after `position`.
+
+        If there is none, return 0, the first match of all; -1 if there are no matches.
+        """
         later = (n for n, place in enumerate(self.found) if place.start >= position)
         return next(later, 0 if self.found else -1)
 
     def before(self, position: int) -> int:
-        """Return the index of the last match before `position`, wrapping around; -1 if none exists."""
+        """Return the index of the last match before `position`.
+
+        If there is none, return that of the last match of all; -1 if there are no matches.
+        """
         last = len(self.found) - 1
         return next((n for n in range(last, -1, -1) if self.found[n].start < position), last)
 
 
 def find(text: str, query: FindQuery) -> TextMatches:
-    """Return the matches of `query` in `text`, without empty ones.
+    """Return the matches of `query` in `text`; empty matches are left out.
 
-    Qt's regular expressions are used because they are bounded: a pattern that would run for ever is stopped
-    after a certain number of steps. That is reported as an error, and so are too many matches.
+    Qt's regular expressions are used because they are limited: a pattern that would run for ever is stopped
+    after a certain number of steps. That is reported as an error, and so is an invalid pattern. If there are
+    too many matches, or finding them takes too long, only the first are returned, and `more` is True.
     """
     if not query.text:
         return TextMatches()
@@ -94,10 +104,10 @@ def find(text: str, query: FindQuery) -> TextMatches:
 
 
 def replacement(place: TextMatch, wanted: str, query: FindQuery) -> str:
-    r"""Return the text that replaces the match `place`; `wanted` is what the user typed as replacement.
+    r"""Return the text that replaces a match; `wanted` is what the user typed as replacement.
 
-    For a regular expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded; otherwise it is used
-    as it is.
+    If the query is a regular expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded;
+    otherwise it is used as it is.
     """
     if not query.regex:
         return wanted

@@ -1,6 +1,6 @@
-"""The find and replace bar above the open memory.
+"""The bar above the open memory to find and replace text.
 
-Threading: GUI thread; `find` is bounded in time.
+Threading: GUI thread; the time of a search is limited by `find`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _BESIDE = 460
 
 
 class FindBar(QWidget):
-    """The find and replace bar above the text, shown with `open_find` or `open_replace`, hidden with Esc.
+    """The bar to find and replace text in the source; `open_find` and `open_replace` show it, Esc hides it.
 
-    It searches again a short pause after the query or the text has changed. A single replacement, and
-    replacing all matches, is one step of the text's own undo stack.
+    It searches again a short pause after the query or the text has changed. Replacing one match, or all of
+    them, is one step of the text's own undo stack.
     """
 
     def __init__(self, view: SourceView, icons: Icons, parent: QWidget | None = None) -> None:
@@ -113,12 +113,12 @@ class FindBar(QWidget):
 
     @property
     def places(self) -> TextMatches:
-        """The current matches."""
+        """The matches of the last search."""
         return self._places
 
     @property
     def query(self) -> FindQuery:
-        """The query of the bar, or the one of `seek` while the bar is hidden."""
+        """The query in the bar, or that of the last `seek` until the bar is opened."""
         if self._sought is not None:
             return self._sought
         return FindQuery(
@@ -127,16 +127,19 @@ class FindBar(QWidget):
 
     @Slot()
     def open_find(self) -> None:
-        """Show the bar for finding; selected text becomes the query."""
+        """Show the bar to find text; the selected text becomes the query if it is on one line."""
         self._open(with_replace=False)
 
     @Slot()
     def open_replace(self) -> None:
-        """Show the bar with its second line, for replacing."""
+        """Show the bar with its second line, to replace text."""
         self._open(with_replace=True)
 
     def seek(self, query: FindQuery | None) -> None:
-        """Highlight the matches of a search without showing the bar; None removes the highlights."""
+        """Highlight the matches of `query` without showing the bar; None removes the highlights.
+
+        This is for the search over all memories. Does nothing while the bar is shown.
+        """
         if query != self._sought and not self.isVisible():
             self._sought = query
             self.look()
@@ -156,21 +159,21 @@ class FindBar(QWidget):
 
     @Slot()
     def put_away(self) -> None:
-        """Close the bar; the caret stays at the match."""
+        """Hide the bar and move the focus to the text, where the match stays selected."""
         self._rest.stop()
         self.hide()
         self._view.set_highlights("find", ())
         self._view.setFocus()
 
     def document_changed(self) -> None:
-        """Search again; called when another file is shown, or none."""
+        """Search again, because another file or none is shown."""
         self._places, self._current = TextMatches(), -1
         if self._is_shown:
             self.look()
 
     @property
     def _is_shown(self) -> bool:
-        """Whether matches are highlighted in the text."""
+        """Whether the matches are highlighted in the text: while the bar is shown, and after `seek`."""
         return self.isVisible() or self._sought is not None
 
     @Slot()
@@ -180,7 +183,7 @@ class FindBar(QWidget):
 
     @Slot()
     def look(self) -> None:
-        """Search again and show the first match from the caret on."""
+        """Search the text again and highlight the matches; the current one is the first after the caret."""
         self._rest.stop()
         self._places = find(text_of(self._view.document()), self.query)
         cursor = self._view.textCursor()
@@ -189,7 +192,10 @@ class FindBar(QWidget):
 
     @Slot()
     def next(self) -> None:
-        """Go to the next match, wrapping around. A closed bar uses its last query."""
+        """Select the next match; after the last one, the first.
+
+        If the bar is hidden, its last query is used.
+        """
         self._go(forward=True)
 
     @Slot()
@@ -215,7 +221,7 @@ class FindBar(QWidget):
         self._select(at)
 
     def _stale(self) -> bool:
-        """Return whether the matches may be outdated, because the bar was closed."""
+        """Return whether the matches may be outdated, because the bar is hidden or there were none."""
         return not self.isVisible() or not self._places.found
 
     def _select(self, at: int) -> None:
@@ -264,7 +270,7 @@ class FindBar(QWidget):
 
     @Slot()
     def replace(self) -> None:
-        """Replace the selected match and go to the next one; if none is selected, only go to one."""
+        """Replace the match if it is selected, and select the next one; otherwise only select a match."""
         self.look()
         if self._view.isReadOnly() or self._current < 0:
             return
@@ -281,7 +287,10 @@ class FindBar(QWidget):
 
     @Slot()
     def replace_all(self) -> int:
-        """Replace every match and return their number."""
+        """Replace all matches; return their number.
+
+        If there are too many, nothing is replaced, the bar says so, and the result is 0.
+        """
         self.look()
         if self._view.isReadOnly():
             return 0

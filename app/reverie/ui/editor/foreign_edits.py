@@ -1,4 +1,4 @@
-"""Edits of an open text that the user did not type: applied line by line and tracked in the undo stack.
+"""Edits of an open text that the user did not type: applying them, and finding them in the undo stack.
 
 Threading: GUI thread (QTextDocument). Failure: none.
 """
@@ -27,7 +27,7 @@ Version = tuple[Buffer, Display]
 
 
 class _Edit(Struct):
-    """An edit of others in the undo stack."""
+    """One edit by others in the undo stack of a document."""
 
     steps: int
     """The number of undo steps of the document right after the edit."""
@@ -39,11 +39,11 @@ class _Edit(Struct):
 
 
 class ForeignEdits:
-    """The edits in a document's undo stack that were not typed by the user, oldest first.
+    """The edits in a document's undo stack that others made (foreign edits), oldest first.
 
     Undo is meant for the user's typing, but a step of the undo stack can be a change by another program. If
     such a step is undone, the text is based on an older version again, and saving it would silently remove
-    that program's change. So `changed` returns it, and the caller asks the user.
+    that program's change. So `changed` reports it, and the caller asks the user.
     """
 
     def __init__(self, document: QTextDocument) -> None:
@@ -58,20 +58,20 @@ class ForeignEdits:
     def make_room(self) -> None:
         """Clear the undo stack if it has too many steps.
 
-        Call it before a foreign edit of a text without unsaved typing. Otherwise the undo stack of a file
-        that an agent writes all day would hold every version of that day.
+        Call this before a foreign edit of a text without unsaved typing. Otherwise the undo stack of a file
+        that an agent writes all day would keep every version of that day.
         """
         if len(self._edits) >= MOST_EDITS or self._document.availableUndoSteps() > MOST_STEPS:
             self._document.clearUndoRedoStacks()
             self._edits = []
 
     def changed(self, now: Version) -> tuple[bool, Version] | None:
-        """Return whether a foreign edit was undone (else redone), and the version that belongs to the text.
+        """Find out whether a change of the text has undone or redone a foreign edit; None if it has not.
 
-        None if a change of the text did neither. After an undo, this is the version before the edit: the text
-        is based on it again. After a redo, it is the version before the undo.
-
-        `now` is the buffer before the change. Call it again until it returns None.
+        `now` is the version before the change. Returns two items: True if the edit was undone, False if it
+        was redone; and the version that belongs to the text now. After an undo, that is the version before
+        the edit; after a redo, the version before the undo. One change can undo several edits, so call this
+        again until it returns None.
         """
         steps = self._document.availableUndoSteps()
         for edit in reversed(self._edits):
@@ -86,7 +86,7 @@ class ForeignEdits:
         return None
 
     def _forget_cut_off(self) -> None:
-        """Drop undone edits that can no longer be redone, because other text was typed since."""
+        """Forget the undone edits if they can no longer be redone, because other text was typed since."""
         if self._edits and not self._document.isRedoAvailable():
             self._edits = [edit for edit in self._edits if not edit.undone]
 
@@ -95,10 +95,10 @@ class ForeignEdits:
 
 
 def become(document: QTextDocument, edits: Sequence[Edit], wanted: str) -> None:
-    """Change the text of `document` to `wanted` in one undo step, by edits from the first to the last line.
+    """Change the text of a document to `wanted` by `edits`, in one undo step.
 
-    The edits are made from the last to the first, so that cursor, scroll position and marks stay with their
-    lines.
+    `edits` are in the order of the lines. They are applied from the last to the first, so that the cursor,
+    scroll position and marks stay with their lines.
     """
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
@@ -112,7 +112,7 @@ def become(document: QTextDocument, edits: Sequence[Edit], wanted: str) -> None:
 
 
 def replace_text(cursor: QTextCursor, position: int, old: str, new: str) -> None:
-    """Replace the text `old` at `position` by `new` with the smallest edit."""
+    """Replace `old`, which is the text at `position`, by `new`; only the part that differs is edited."""
     start, end, text = smallest_edit(old, new)
     cursor.setPosition(position + utf16_length(old[:start]))
     cursor.setPosition(position + utf16_length(old[:end]), QTextCursor.MoveMode.KeepAnchor)

@@ -1,8 +1,8 @@
 """The front matter of the open memory as a form above the source, with one field per key.
 
-Each edit is a small change of the text (`memory.front_matter`), so undo, drafts and saving need no code for
-the form. If the front matter cannot be read, the form shows the reason and a link to its line; it is repaired
-only on request.
+Each edit in the form is a small change of the text (`memory.front_matter`), so undo, drafts and saving need
+no code for the form. If the front matter cannot be read, the form shows the reason and a link to its line; it
+is repaired only on request.
 
 Threading: GUI thread.
 """
@@ -42,7 +42,7 @@ from reverie.ui.widgets.messages import MessageBar
 
 
 class FormLimits(NamedTuple):
-    """The limits within which the agent reads front matter."""
+    """The limits within which the agent reads the front matter; 0 means no limit."""
 
     chars: int
     """The number of characters of a description that the agent shows, in UTF-16 units; 0: all."""
@@ -64,13 +64,13 @@ OFFERED: tuple[Path, ...] = (
 
 
 class FrontForm(QWidget):
-    """A form for the front matter.
+    """The form for the front matter of a file.
 
-    `current` returns the file's text, which others may have changed since it was last shown.
+    `current` returns the text of the file as it is now; it may have changed since the form was filled.
 
     Signals:
-        edited(str): The new text of the file.
-        line_wanted(int): The user wants to see a line of the source, from 1.
+        edited(str): The user has edited a field: the new text of the whole file.
+        line_wanted(int): Request to show a line of the source, counted from 1.
     """
 
     edited = Signal(str)
@@ -117,7 +117,10 @@ class FrontForm(QWidget):
         column(self, self.trouble, self._area, margin=0, gap=0)
 
     def show_text(self, text: str, *, read_only: bool, limits: FormLimits = NO_LIMITS) -> None:
-        """Show the front matter of `text`; with `read_only` it cannot be edited."""
+        """Show the front matter of `text`; if `read_only`, it cannot be edited.
+
+        `limits`: those of the agent, about which the form warns.
+        """
         if (text, read_only, limits) == (self._text, self._read_only, self._limits) and self.fields:
             return
         self._text, self._read_only, self._limits = text, read_only, limits
@@ -131,7 +134,7 @@ class FrontForm(QWidget):
         self._area.fit()
 
     def forget(self) -> None:
-        """Drop keys that were added without a value; called when another file is shown."""
+        """Remove the fields of keys that the user added but left empty, because another file is shown."""
         self._asked.clear()
         self._text = ""
 
@@ -210,7 +213,7 @@ class FrontForm(QWidget):
         self.trouble.say(sentence, tone="warn", buttons=buttons)
 
     def _say_cut(self) -> None:
-        """Show where the agent stops reading the description, with a button to put all of it in quotes."""
+        """Warn if the agent reads only the beginning of the description, and offer to put it in quotes."""
         cut = self._cut(self._text)
         if cut is None:
             self.trouble.clear()
@@ -258,15 +261,15 @@ class FrontForm(QWidget):
 
     @property
     def no_text(self) -> str:
-        """A sentence about why a field cannot be edited; empty if it can."""
+        """The tool tip of a field whose value is not text and so cannot be edited in the form."""
         return self.tr("This value is not text; edit it in the source.")
 
     def removal_of(self, name: str) -> str:
-        """Return the text of the remove button of a key."""
+        """Return the accessible name and tool tip of the button that removes the key `name`."""
         return self.tr("Remove {key}").format(key=name)
 
     def change(self, path: Path, value: str) -> None:
-        """Set the value of a key; an empty value of a missing key adds nothing."""
+        """Set the value of the key at `path` in the text; an empty value does not add a missing key."""
         # An empty value does not add a missing key.
         if not value and self._front.text(*path) is None and path not in self._paths():
             return
@@ -274,7 +277,7 @@ class FrontForm(QWidget):
         self._edit(path, lambda text: set_value(text, path, value, limits.prefix or None, rules=limits.rules))
 
     def drop(self, path: Path) -> None:
-        """Remove a key."""
+        """Remove the key at `path` from the text, or its field if the text does not have the key."""
         if path not in self._paths():
             self._asked = [each for each in self._asked if each != path]
             self._show_entries()
@@ -282,7 +285,11 @@ class FrontForm(QWidget):
         self._edit(path, lambda text: remove(text, path, rules=self._limits.rules))
 
     def _edit(self, path: Path, edit: Callable[[str], str]) -> None:
-        """Edit the current text; if others have changed this key meanwhile, show their value instead."""
+        """Apply `edit` to the current text of the file.
+
+        If the value of the key at `path` has changed since it was shown, nothing is edited, and the form
+        shows the new value.
+        """
         text = self._current()
         if self._read(text).text(*path) != self._front.text(*path):
             self.show_text(text, read_only=self._read_only, limits=self._limits)
@@ -354,7 +361,7 @@ _KINDS = "user, feedback, project, reference"
 
 
 class FrontMatterField:
-    """The label, editor and remove button of one key."""
+    """The widgets for one key: a label, an editor for its value, and a button to remove it."""
 
     def __init__(self, entry: FrontEntry, icons: Icons, form: FrontForm) -> None:
         self._path = entry.path
@@ -382,14 +389,17 @@ class FrontMatterField:
         return self.editor.hasFocus()
 
     def fits(self, entry: FrontEntry) -> bool:
-        """Return whether this editor can show the value of `entry`.
+        """Return whether the editor of this field can show the value of `entry`.
 
-        An editor of several lines can show any value, an editor of one line only a short one.
+        An editor with several lines can show any value, one with a single line only a value of one line.
         """
         return isinstance(self.editor, LinesEdit) or not _is_long(entry)
 
     def show_entry(self, entry: FrontEntry, read_only: bool, absent: bool) -> None:
-        """Show the key's current value; if it has not changed, the cursor stays in place."""
+        """Show the value of `entry`; if it has not changed, the cursor stays where it is.
+
+        `absent`: the text does not have the key yet.
+        """
         value = entry.raw if entry.text is None else entry.text
         self._ending = "\n" if entry.text is not None and value.endswith("\n") else ""
         self.editor.show_value(value.removesuffix("\n"))

@@ -1,4 +1,4 @@
-"""Light colouring of Markdown with front matter. The colours follow the theme.
+"""Colours Markdown with front matter in the source, sparingly, in the colours of the theme.
 
 Threading: GUI thread. Failure: none.
 """
@@ -74,13 +74,15 @@ _MARKS = {"strong": 2, "emphasis": 1, "strike": 2}
 
 
 class MarkdownHighlighter(QSyntaxHighlighter):
-    """A highlighter of Markdown with front matter: headings, emphasis, lists, quotes, code, links, YAML.
+    """Colours headings, emphasis, lists, quotes, code, links and the YAML of the front matter.
 
-    Inside a code fence everything is code; the fence ends only with a mark of the same kind that is at least
-    as long as the first. Front matter that does not end within `FRONT_LINES` lines is not treated as front
-    matter. Files of more than `LIMIT` characters and lines behind the first `MOST_COLOURED` stay plain,
-    because colouring runs on the GUI thread, line by line. The state of a block is one of: plain, inside
-    front matter, or inside a code fence that began with a certain mark.
+    Inside a code fence everything is code. A fence is ended only by a mark of the same character (backtick or
+    tilde) that is at least as long as the one that began it. Front matter that does not end within
+    `FRONT_LINES` lines is not coloured as such. Files of more than `LIMIT` characters, and the lines after
+    the first `MOST_COLOURED`, stay plain, because colouring runs on the GUI thread, line by line.
+
+    The state of a block is one of: plain, inside front matter, or inside a code fence that began with a
+    certain mark.
     """
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
@@ -188,7 +190,10 @@ def _fence_state(mark: str) -> int:
 
 
 def _ends(state: int, mark: str) -> bool:
-    """Return whether `mark` ends the fence of `state`: it is of the same kind and at least as long."""
+    """Return whether `mark` ends the code fence of the block state `state`.
+
+    It does if it has the same character and is at least as long as the mark that began the fence.
+    """
     length, tilde = divmod(state - _FENCE, 2)
     return (mark[0] == "~") == bool(tilde) and min(len(mark), _LONGEST_MARK) >= length
 

@@ -1,7 +1,7 @@
-r"""Conversion between a file's text and a text widget that has only one kind of line break. Pure.
+r"""Conversion between the text of a file and that of a text widget, which has only one kind of line break.
 
-A widget turns every line break into its own and returns `\n`. Unedited lines must reach the disk unchanged,
-so the text on disk is kept beside the edited one.
+A widget turns every line break into its own and returns `\n`. Lines that are not edited must be saved
+unchanged, so the line breaks are restored from the text on disk. Pure.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ _BREAK = re.compile("\r\n|\r|\n")
 
 
 def widget_text(text: str) -> str:
-    """Return `text` as a widget returns it when nothing is edited."""
+    r"""Return `text` as a widget would return it unedited: with `\n` for every line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def prevailing_newline(text: str, default: str = "\n") -> str:
-    """Return the most frequent line break of `text`: LF, CR LF or CR; `default` if it has none."""
+    """Return the most frequent line break in `text` (LF, CR LF or CR); `default` if it has none."""
     kinds = _kinds(text)
     # Of kinds that are equally frequent, the first in the text prevails.
     return Counter(_BREAK.findall(text)).most_common(1)[0][0] if len(kinds) > 1 else [*kinds, default][0]
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the kinds of line breaks in `text`: at most LF, CR LF and CR."""
+    """Return the kinds of line breaks that occur in `text`, out of LF, CR LF and CR."""
     both = text.count("\r\n")
     counts = {"\n": text.count("\n") - both, "\r\n": both, "\r": text.count("\r") - both}
     return [kind for kind, count in counts.items() if count]
 
 
 def restored(original: str, edited: str, default: str = "\n") -> str:
-    r"""Return `edited` (line breaks `\n` only) with the line breaks of `original`.
+    r"""Return `edited`, whose line breaks are all `\n`, with the line breaks of `original`.
 
     Each line that still exists keeps its line break, even if its text was changed; new lines get the most
-    frequent line break. Mixed CRLF and LF and a lone CR survive: `widget_text(restored(original, edited)) ==
-    edited` and `restored(original, widget_text(original)) == original`.
+    frequent one, or `default` if `original` has none. Mixed line breaks survive:
+    `widget_text(restored(original, edited)) == edited` and `restored(original, widget_text(original)) ==
+    original`.
     """
     newline = prevailing_newline(original, default)
     if len(_kinds(original)) <= 1:
@@ -66,12 +67,15 @@ def restored(original: str, edited: str, default: str = "\n") -> str:
 
 
 def body(content: str) -> str:
-    """Return the text of a file without its byte order mark."""
+    """Return the content of a file without its byte order mark, if it has one."""
     return content.removeprefix(BOM)
 
 
 def written(style: FileText | None, text: str) -> str:
-    """Return the widget's `text` with the byte order mark and the line breaks of `style`."""
+    r"""Return the content to save for a widget's `text`, with the byte order mark and line breaks of `style`.
+
+    `style` None: without a mark, and with `\n`.
+    """
     if style is None:
         return text
     content = restored(body(style.content), text, style.newline)
@@ -79,9 +83,10 @@ def written(style: FileText | None, text: str) -> str:
 
 
 def smallest_edit(old: str, new: str) -> tuple[int, int, str]:
-    """Return `(start, end, text)` so that replacing old[start:end] by text gives `new`.
+    """Return the smallest edit that turns `old` into `new`, as (start, end, text).
 
-    If a view's text is changed by the smallest edit, its scroll position stays.
+    Replacing `old[start:end]` by `text` gives `new`. If only this part of a view's text is changed, its
+    scroll position stays.
     """
     limit = min(len(old), len(new))
     # Bisection finds the common prefix with n character comparisons, without a Python loop over each.

@@ -1,10 +1,10 @@
-"""The controller of co-editing: marks, messages and conflict choices when others write the open file.
+"""The controller of co-editing, for the case that others write the file that the user edits.
 
-The open file records which changes arrived and which conflicts are open (`documents`); this controller shows
-them over the editor and passes the user's decisions to the buffers. Before a save with open conflicts the
-user is asked; the save could not succeed without a decision (compare-and-swap).
+The open file records which changes arrived and which conflicts are open (`documents`). This controller shows
+them in the editor as marks, messages and a card, and passes the user's decisions to the buffers. If the user
+saves a file with open conflicts, a question is asked first, because the save could not succeed.
 
-Threading: GUI thread. Failure: none of its own; saving reports its own.
+Threading: GUI thread. Failure: none of its own; saving reports its own errors.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ MOST_MARKED = 4_000
 
 
 class CoEditing(QObject):
-    """The controller of co-editing for one editor pane. `card` is created with the first conflict."""
+    """The controller of co-editing for one editor pane.
+
+    `card` shows a conflict; it is None until the first conflict.
+    """
 
     def __init__(
         self, editor: EditorControl, pane: EditorPane, buffers: Buffers, icons: Icons, parent: QObject
@@ -63,7 +66,7 @@ class CoEditing(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Update marks, message and card after the shown file or its state changed."""
+        """Update the marks, the message and the card, because the shown file or its state has changed."""
         file = self._pane.file
         conflicts = file.conflicts if file is not None else ()
         if file is None:
@@ -97,7 +100,7 @@ class CoEditing(QObject):
                 yield line, "theirs", tip
 
     def _span(self, file: OpenFile, at: Region) -> tuple[int, int]:
-        """Return the lines of a region as (start, end) in UTF-16 units."""
+        """Return the start and end of the lines of a region, as positions in UTF-16 units."""
         first = file.document.findBlockByNumber(at.start)
         if at.end <= at.start:
             return first.position(), first.position()
@@ -105,7 +108,7 @@ class CoEditing(QObject):
         return first.position(), last.position() + max(0, last.length() - 1)
 
     def _show_arrived(self, file: OpenFile) -> None:
-        """Update the message that says how many changes were merged; remove it if there are none."""
+        """Show a message with the number of changes that were merged into the text; hide it for none."""
         count = file.arrived.count
         if (file, count) == self._told:
             return
@@ -149,7 +152,7 @@ class CoEditing(QObject):
 
     @Slot()
     def _on_caret(self) -> None:
-        """Move the card to the conflict that contains the caret."""
+        """Show the card of the conflict that contains the caret, if there is one."""
         file = self._pane.file
         if file is None or len(file.conflicts) < 2:
             return
@@ -178,7 +181,7 @@ class CoEditing(QObject):
         self._go(file)
 
     def _go(self, file: OpenFile) -> None:
-        """Move the caret to the selected conflict, and the focus to the buttons of its card."""
+        """Move the caret to the current conflict, show its card, and move the focus to the card's buttons."""
         block = file.document.findBlockByNumber(file.conflicts[self._at].at.start)
         self._pane.text.setTextCursor(QTextCursor(block))
         self._pane.text.centerCursor()
@@ -234,7 +237,7 @@ class CoEditing(QObject):
 
     @Slot()
     def _ask(self) -> None:
-        """Ask how to save a file with open conflicts."""
+        """Ask the user what to do, because the file to be saved has open conflicts; carry out the answer."""
         file = self._pane.file
         if file is None:
             return
@@ -250,9 +253,10 @@ class CoEditing(QObject):
 
 
 def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str:
-    """Ask what to do with `count` open conflicts before a save; return mine, show or cancel.
+    """Ask what to do with `count` open conflicts before a save; return `mine`, `show` or `cancel`.
 
-    A count of 0 means that the conflict concerns the file as a whole. `can_overwrite`: whether to offer mine.
+    A count of 0 means that the conflict concerns the file as a whole. `can_overwrite`: whether the user can
+    choose `mine`, which overwrites the version on disk.
     """
     text = tr("You and another program changed this file.")
     if count:
@@ -278,9 +282,9 @@ def ask_about_conflicts(parent: QWidget, count: int, can_overwrite: bool) -> str
 
 
 def by_whom(authors: Iterable[str]) -> str:
-    """Return a phrase that says who wrote a change, such as `by the memory writer`.
+    """Return words for the authors of a change, such as "by the memory writer".
 
-    It is `by others` for several kinds of authors, and `by a background job` for an unknown kind.
+    They are "by others" for different authors, and "by a background job" for an unknown actor.
     """
     names = {
         "": tr("by another program"),

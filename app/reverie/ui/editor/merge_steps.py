@@ -1,8 +1,8 @@
-"""The steps of an open text when others change its file, or when the user decides about a conflict. Pure.
+"""The steps of an open text: what to show after others have changed its file or the user has decided.
 
-A step has everything that the editor needs to show the result: the edits of the text, the marks, the
-conflicts, and the version on which the text is then based. Those of short texts are computed at once; longer
-ones would block the window, so a job computes them.
+A step contains everything that the editor needs to show it: the edits of the text, the marks, the conflicts,
+and the version on which the text is then based. The steps of short texts are computed at once; those of
+longer ones would block the window, so a job computes them. Pure.
 
 Threading: any thread.
 """
@@ -30,7 +30,10 @@ Edit = tuple[int, str, str]
 
 
 class Texts(Struct, frozen=True):
-    """The three texts of a merge, as texts of the widget; `disk` is the version on disk, which has theirs."""
+    r"""The three texts of a merge: `base`, `mine` (the text in the editor) and `theirs` (that of `disk`).
+
+    All have `\n` as line breaks.
+    """
 
     base: str
     mine: str
@@ -42,14 +45,14 @@ class Texts(Struct, frozen=True):
 
     @property
     def are_short(self) -> bool:
-        """Whether a step with these texts does not block the window."""
+        """Whether a step with these texts is computed fast enough not to block the window."""
         texts = self.base, self.mine, self.theirs
         lines = sum(text.count("\n") + 1 for text in texts)
         return sum(map(len, texts)) <= CHARS_AT_ONCE and lines <= LINES_AT_ONCE
 
 
 class MergeStep(Struct, frozen=True):
-    """The result of a step."""
+    """The result of a step: the text to show, and its new state."""
 
     text: str
     base: FileText | None
@@ -64,24 +67,27 @@ class MergeStep(Struct, frozen=True):
 
 
 def following(texts: Texts) -> MergeStep:
-    """Replace an unchanged text by `texts.base`, which is the version on disk as it is shown."""
+    """Return the step that replaces the text by `texts.base`, which here is the text on disk as shown."""
     edits, regions = edits_between(texts.mine, texts.base)
     return MergeStep(texts.base, texts.disk, edits, regions)
 
 
 def merging(texts: Texts) -> MergeStep:
-    """Merge the changes on disk into the typed text."""
+    """Return the step that merges the changes on disk into the text."""
     found = three_way.merge(texts.base, texts.mine, texts.theirs)
     return _step(texts, found.text, found.rebased, found.taken)
 
 
 def rechecking(texts: Texts) -> MergeStep:
-    """Find which conflicts are still open after typing."""
+    """Return the step that finds which conflicts are still open, without changing the text."""
     return _step(texts, texts.mine, texts.base)
 
 
 def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> MergeStep:
-    """Resolve the conflict `index`, and nothing if it is not `chosen` any more because of newer changes."""
+    """Return the step that resolves the conflict `index` by the lines of `side`.
+
+    If that conflict is no longer `chosen`, because of newer changes, the step resolves nothing.
+    """
     below = three_way.settled(texts.base, texts.mine, texts.theirs)
     conflicts = three_way.open_conflicts(below, texts.mine, texts.theirs)
     if index >= len(conflicts) or conflicts[index].theirs != chosen.theirs:
@@ -90,14 +96,18 @@ def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> Mer
 
 
 def taking_back(texts: Texts, before: str) -> MergeStep:
-    """Remove what was merged into the typed text since the version `before`, and find the conflicts then."""
+    """Return the step that removes from the text what was merged into it.
+
+    `before` is the text on which the typed text was based before the merge. The step has the conflicts that
+    this opens.
+    """
     return _step(texts, three_way.merge(texts.base, texts.mine, before).text, before)
 
 
 def edits_between(old: str, new: str) -> tuple[tuple[Edit, ...], tuple[Region, ...]]:
-    """Return the edits that turn `old` into `new`, and the lines of `new` that they change.
+    """Return the edits that turn `old` into `new`, and the regions of `new` that they change.
 
-    Texts that are too long for a comparison give one edit and no lines.
+    If the texts are too long to be compared, there is one edit and no region.
     """
     if old == new:
         return (), ()
@@ -110,7 +120,7 @@ def edits_between(old: str, new: str) -> tuple[tuple[Edit, ...], tuple[Region, .
 
 
 def _edit(old: list[str], new: list[str], before: Region, after: Region) -> Edit:
-    """Return the edit that turns the lines `before` of `old` into the lines `after` of `new`."""
+    """Return the edit that replaces the lines `before` of `old` by the lines `after` of `new`."""
     if before.end < len(old):
         was = "".join(line + "\n" for line in old[before.start : before.end])
         return before.start, was, "".join(line + "\n" for line in new[after.start : after.end])
@@ -121,7 +131,10 @@ def _edit(old: list[str], new: list[str], before: Region, after: Region) -> Edit
 
 
 def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) -> MergeStep:
-    """Return the step to `text`, which is based on `base`, with the conflicts that are open then."""
+    """Return the step that shows `text`, based on the version with the text `base`.
+
+    Its conflicts are those that are open then. `taken`: the lines of `text` that came from disk.
+    """
     theirs = texts.theirs
     below = base if base == theirs else three_way.settled(base, text, theirs)
     conflicts = () if below == theirs else three_way.open_conflicts(below, text, theirs)
@@ -130,10 +143,10 @@ def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) ->
 
 
 def _based(disk: FileText, text: str, theirs: str) -> FileText:
-    """Return the version on which the text is based.
+    """Return the version with the text `text`, on which the text in the editor is based.
 
-    If `text` equals `theirs`, this is the version on disk. Otherwise it is a version that never existed, with
-    the content `text`: the text on disk, but with the old lines at the undecided places.
+    If `text` equals `theirs`, this is `disk`. Otherwise it is a version that never existed: it has the lines
+    of the disk, but the old lines in the places of the conflicts.
     """
     if text == theirs:
         return disk

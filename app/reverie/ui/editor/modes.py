@@ -1,4 +1,4 @@
-"""The modes in which the open memory is shown: source, rendered, or side by side.
+"""How the open memory is shown: its source, the rendered text, or both side by side.
 
 Threading: GUI thread; settings are read and written by jobs. Failure: settings that cannot be written are
 reported in the editor.
@@ -54,9 +54,9 @@ class _EditorSettings(NamedTuple):
 
 
 class EditorView(QObject):
-    """The modes of the open memory (source, rendered, side by side), with find bar and front-matter form.
+    """Shows the open memory as source, rendered, or side by side, with the find bar and the form.
 
-    All parts except the source are created when they are first needed, so that the window does not wait for
+    All parts except the source are created when they are first needed, so that the window need not wait for
     them. Wrapping, line numbers and zoom are stored in the settings by jobs. If the settings cannot be
     written, the choice still applies to this window.
 
@@ -92,7 +92,10 @@ class EditorView(QObject):
         text.verticalScrollBar().valueChanged.connect(self._follow_source)
 
     def show_file(self, file: OpenFile | None, caps: Caps | None) -> None:
-        """Show another file, or none. `caps` are the agent's limits; None if it has none for this file."""
+        """Show another file; None shows none.
+
+        `caps`: the capabilities of the agent, with its limits; None if it has none for this file.
+        """
         self._file, self._caps = file, caps
         if self._finder is not None:
             self._finder.document_changed()
@@ -103,7 +106,10 @@ class EditorView(QObject):
             self.follow_text(at_once=True)
 
     def follow_text(self, *, at_once: bool = False) -> None:
-        """Update form and preview, if shown, from the changed text; without a pause if `at_once`."""
+        """Show the changed text in the form and the rendered text, if these are shown.
+
+        The text is rendered after a pause in typing; with `at_once`, now.
+        """
         file = self._file
         if file is None:
             return
@@ -125,7 +131,7 @@ class EditorView(QObject):
 
     @Slot(str)
     def _take_text(self, after: str) -> None:
-        """Change the text to `after` (from an edit in the form) by the smallest edit, as if typed."""
+        """Change the text to `after`, which the form has edited, as if the user had typed the difference."""
         file = self._file
         if file is None or file.read_only:
             return
@@ -139,7 +145,7 @@ class EditorView(QObject):
         return self._mode
 
     def set_mode(self, mode: Mode) -> None:
-        """Show the source, the rendered text, or both."""
+        """Show the source, the rendered text, or both (`side`)."""
         had_focus = self.text.hasFocus()
         self._mode = mode
         if mode != "source":
@@ -171,14 +177,14 @@ class EditorView(QObject):
         self.set_mode("preview")
 
     def focus(self) -> None:
-        """Move the focus to the text as it is shown."""
+        """Move the focus to the source; if only the rendered text is shown, to that."""
         if self._mode == "preview" and self._preview is not None:
             self._preview.browser.setFocus()
         else:
             self.text.setFocus()
 
     def arrange(self, width: int) -> None:
-        """Put source and preview side by side if there is room, else one above the other."""
+        """Place the source and the rendered text side by side if `width` allows, else one above the other."""
         wanted = Qt.Orientation.Horizontal if width >= SIDE_WIDTH else Qt.Orientation.Vertical
         if self.body.orientation() != wanted:
             self.body.setOrientation(wanted)
@@ -188,7 +194,7 @@ class EditorView(QObject):
 
     @property
     def preview(self) -> PreviewPane | None:
-        """The rendered text; None until first needed."""
+        """The widget with the rendered text; None until it is first shown."""
         return self._preview
 
     def _made_preview(self) -> PreviewPane:
@@ -212,7 +218,7 @@ class EditorView(QObject):
             self._scroll(self._preview.browser.verticalScrollBar(), self.text.verticalScrollBar())
 
     def _scroll(self, leader: QScrollBar, follower: QScrollBar) -> None:
-        """Scroll `follower` to the same share of its text as `leader`."""
+        """Scroll `follower` as far, relative to its length, as `leader` is scrolled."""
         if self._moving or self._mode != "side" or not leader.maximum():
             return
         self._moving = True
@@ -221,7 +227,7 @@ class EditorView(QObject):
 
     @property
     def finder(self) -> FindBar | None:
-        """The find bar; None until first needed."""
+        """The find bar; None until it is first shown."""
         return self._finder
 
     def _made_finder(self) -> FindBar:
@@ -236,7 +242,7 @@ class EditorView(QObject):
         return self._finder
 
     def seek(self, query: FindQuery | None) -> None:
-        """Highlight the matches of a search in the source and the preview; None removes the highlights."""
+        """Highlight the matches of a search over all memories in the text; None removes the highlights."""
         if query is not None or self._finder is not None:
             self._any_finder().seek(query)
 
@@ -262,12 +268,12 @@ class EditorView(QObject):
 
     @property
     def form(self) -> FrontForm | None:
-        """The front-matter form; None until first needed."""
+        """The form for the front matter; None until it is first shown."""
         return self._form
 
     @Slot()
     def toggle_form(self) -> None:
-        """Show the form and put the caret in it, or hide it."""
+        """Show the form and move the focus to its first field; if it is shown, hide it."""
         if self._form is None:
             self._form = FrontForm(self._icons, lambda: self._file.text if self._file is not None else "")
             self._form.edited.connect(self._take_text)
@@ -329,14 +335,14 @@ class EditorView(QObject):
         self._check()
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Set the session whose lane reads and writes the settings."""
+        """Set the session of the home that is shown, on whose lanes the settings are read and written."""
         if self._keep.isActive():
             self._save()
         self._session = session
 
     @Slot()
     def settings_changed(self) -> None:
-        """Read and apply the settings again."""
+        """Read the settings from their file again and apply them."""
         self._asked = False
         self._read_settings()
 
@@ -381,15 +387,15 @@ class EditorView(QObject):
         )
 
     def _on_kept(self, _nothing: None) -> None:
-        """Ignore the result of storing the settings; the choice already applies."""
+        """Do nothing after the settings were stored, because they are applied already."""
 
     def set_actions(self, actions: Actions, ids: tuple[str, ...]) -> None:
-        """Set the window's actions whose check marks reflect what is shown here."""
+        """Set the window's actions with the given ids, whose check marks are to show the current state."""
         self._actions = {id_: actions[id_] for id_ in ids}
         self._check()
 
     def _check(self) -> None:
-        """Update the check marks of the menus."""
+        """Set the check marks of the actions from the current state."""
         now = {
             "editor.wrap": self.text.wraps,
             "editor.lines": self.text.line_numbers,

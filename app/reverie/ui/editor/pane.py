@@ -1,8 +1,8 @@
-"""The editor pane: header with path and size, messages and questions, and the text.
+"""The editor pane: a header with path and size, messages and questions, and the text.
 
-It shows one `OpenFile`; conflicts are handled in `documents`, reading and writing in `control`. The text view
-is one widget whose document is exchanged, so that every file keeps its own undo stack, cursor and scroll
-position.
+It shows one `OpenFile`; conflicts are handled in `documents`, reading and writing in `control`. There is only
+one text view; each file has its own document, which the view shows, so that every file keeps its undo stack,
+cursor and scroll position.
 
 Threading: GUI thread.
 """
@@ -44,11 +44,12 @@ _LEAST_TEXT = 96
 
 
 class EditorPane(QWidget):
-    """The editor pane.
+    """The widget that shows an open file, with its header and messages.
 
     Signals:
-        chosen(str): A button of the banner was clicked: next, reload, keep, compare, save or close.
-        came_forward(): The text is about to get the focus.
+        chosen(str): A button of a message was clicked; its key, such as `reload`, `keep`, `compare` or
+            `save`.
+        came_forward(): The text is about to get the focus, so the pane must be brought to the front.
     """
 
     chosen = Signal(str)
@@ -110,11 +111,11 @@ class EditorPane(QWidget):
         self._stack.addWidget(page)
 
     def add_notice(self, notice: QWidget) -> None:
-        """Show `notice` under the editor's own messages; it hides itself while it is empty."""
+        """Add a widget below the editor's own messages; it must hide itself while it has nothing to show."""
         self._notices.addWidget(notice)
 
     def set_actions(self, actions: Actions) -> None:
-        """Add the window's editor actions, some with a button; they work only here."""
+        """Add the window's editor actions, whose keys work only in this pane; some get a button."""
         own = actions.of_editor()
         self._own = tuple(actions[id_] for id_ in own)
         self.addActions(list(self._own))
@@ -123,7 +124,7 @@ class EditorPane(QWidget):
             self._buttons.addWidget(flat_button(actions[id_]))
 
     def event(self, event: QEvent) -> bool:
-        """Claim shortcuts that the window also has (Ctrl+F) while the editor has the focus."""
+        """Handle shortcuts of the editor that the window also has, such as Ctrl+F, in this pane."""
         asked = event.type() == QEvent.Type.ShortcutOverride
         if asked and self._own_action(event) is not None:
             event.accept()
@@ -147,7 +148,7 @@ class EditorPane(QWidget):
         return next((each for each in self._own if each.isEnabled() and pressed in each.shortcuts()), None)
 
     def minimumSizeHint(self) -> QSize:
-        """Return a size at which no message or button is cut off."""
+        """Return the smallest size at which no message or button is cut off."""
         hint, page = super().minimumSizeHint(), self._stack.currentWidget()
         layout = page.layout() if page is not None else None
         if layout is None or not layout.hasHeightForWidth():
@@ -159,7 +160,7 @@ class EditorPane(QWidget):
         return self._file
 
     def clear(self, sentence: str = "") -> None:
-        """Show no file; `sentence` says why."""
+        """Show `sentence` in place of a file; if it is empty, ask the user to select a memory."""
         self._keep_place()
         self._file = None
         self.text.setDocument(self._empty_document)
@@ -168,9 +169,9 @@ class EditorPane(QWidget):
         self._stack.setCurrentIndex(0)
 
     def show_file(self, file: OpenFile, caps: Caps | None) -> None:
-        """Show `file` at the user's last position.
+        """Show a file at the position where the user left it.
 
-        `caps` are the agent's limits; None if it has none for this file.
+        `caps`: the capabilities of the agent, with its limits; None if it has none for this file.
         """
         if file is not self._file:
             self._keep_place()
@@ -188,7 +189,7 @@ class EditorPane(QWidget):
         self.refresh()
 
     def focus_text(self) -> None:
-        """Move the focus to the text, bringing the pane to the front."""
+        """Bring the pane to the front and move the focus to the text."""
         self.came_forward.emit()
         self.view.focus()
 
@@ -203,7 +204,7 @@ class EditorPane(QWidget):
         self.error.say_error(error)
 
     def refresh(self) -> None:
-        """Update the header and the messages from the state of the file that is shown."""
+        """Update the header and the messages from the state of the shown file."""
         file = self._file
         if file is None:
             return
@@ -276,10 +277,9 @@ class EditorPane(QWidget):
         self.banner.say(sentence, tone="warn", buttons=buttons)
 
     def _conflict(self, file: OpenFile) -> tuple[str, list[tuple[str, str, str]]]:
-        """Return sentence and buttons for a conflict.
+        """Return the sentence and the buttons, as (key, text, tool tip), for a file with a conflict.
 
-        The conflict concerns single places if the texts could be merged, otherwise the whole file. Each
-        button is a tuple of key, text and tool tip.
+        If the texts could be merged, the conflict concerns single places, otherwise the whole file.
         """
         tip = self.tr("Use the version on disk; Ctrl+Z restores your text")
         reload = ("reload", self.tr("Discard mine"), tip)
@@ -337,9 +337,10 @@ class EditorPane(QWidget):
         self.text.set_unseen_from(cut, tip if cut is not None else "")
 
     def set_own_cut(self, rule: Callable[[OpenFile], int | None] | None, tip: str = "") -> None:
-        """Set a rule for where the agent stops reading, if the file's size does not decide; None for no rule.
+        """Set a rule for files of which the agent reads only the beginning, whatever their size.
 
-        `rule` returns the position in UTF-16 units of the document, or None if the agent reads all.
+        `rule` returns the position at which the agent stops reading, in UTF-16 units of the document, or None
+        if it reads all. If `rule` is None, there is no such rule. `tip`: the tool tip at that position.
         """
         if (rule, tip) != self._own_cut:
             self._own_cut = (rule, tip)

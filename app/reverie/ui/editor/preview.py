@@ -1,10 +1,10 @@
-"""The rendered text of a memory, beside or instead of its source.
+"""The rendered text of a memory, shown beside its source or in place of it.
 
-Nothing is loaded, neither from the network nor from the disk. A click on a link shows its whole address in
-plain text with Cancel as the default; only web and mail addresses can be opened.
+Nothing is loaded from the network or the disk. A click on a link shows its whole address as plain text, with
+Cancel as the default; only web and mail addresses can be opened.
 
-Threading: GUI thread. Rendering waits for a pause in typing; a text above `LIMIT` is not rendered and a
-sentence says so.
+Threading: GUI thread. The text is rendered after a pause in typing. A text of more than `LIMIT` characters is
+not rendered, and a sentence says so.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _REST_MS = 180
 
 
 class PreviewPane(QWidget):
-    """A view that renders Markdown while it is visible. Set the text with `say_text`.
+    """A widget that renders Markdown while it is visible; `say_text` sets the text.
 
     Signals:
-        rendered(): Another text is shown.
-        scrolled(): The user scrolled.
+        rendered(): A newly rendered text is shown.
+        scrolled(): The user has scrolled.
     """
 
     rendered = Signal()
@@ -65,7 +65,7 @@ class PreviewPane(QWidget):
         self.address.hide()
 
     def say_text(self, text: str, *, at_once: bool = False) -> None:
-        """Set the file's text; with `at_once` render it without waiting for a pause in typing."""
+        """Set the text to render, after a pause in typing; with `at_once`, render it now."""
         self._text = text
         if not self.isVisible():
             self._shown = None
@@ -75,14 +75,14 @@ class PreviewPane(QWidget):
             self._rest.start()
 
     def set_zoom(self, points: int) -> None:
-        """Change the text size by `points`, like the text size of the source."""
+        """Set the size of the text to `points` above that of the interface, as in the source."""
         if points != self._zoom:
             self._zoom = points
             self._again()
 
     @Slot()
     def render_now(self) -> None:
-        """Render the text set last, unless it is already shown."""
+        """Render the text that was set last, unless it is shown already."""
         self._rest.stop()
         if self._shown == self._text:
             return
@@ -104,7 +104,7 @@ class PreviewPane(QWidget):
 
     @Slot()
     def _on_scroll(self) -> None:
-        """Emit `scrolled` only if the user scrolled; new text moves the view too."""
+        """Emit `scrolled` if the user has scrolled, not if a new text has moved the view."""
         if not self._rendering and (self.browser.hasFocus() or self.browser.underMouse()):
             self.scrolled.emit()
 
@@ -129,7 +129,7 @@ class PreviewPane(QWidget):
 
     @Slot(QUrl)
     def ask(self, url: QUrl) -> None:
-        """Show where a link leads; it is opened only if the user confirms."""
+        """Ask the user whether to open a link, showing its whole address; open it if the user agrees."""
         if url.scheme().lower() not in OPENED:
             self._say(
                 self.tr(
@@ -160,7 +160,7 @@ class PreviewPane(QWidget):
 
 
 class _Browser(PageBox):
-    """A text browser that opens no link, loads no resource, and shows no tool tip that the text defines.
+    """A text browser that opens no link, loads no resource and shows no tool tips from the text.
 
     Qt would interpret such a tool tip as markup.
     """
@@ -185,7 +185,7 @@ class _Browser(PageBox):
 
 
 class LinkDialog(QDialog):
-    """A dialog with the full address of a link. Return cancels."""
+    """A dialog that shows the whole address of a link; Return cancels."""
 
     def __init__(self, url: QUrl, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -209,5 +209,8 @@ class LinkDialog(QDialog):
 
 
 def _address(url: QUrl) -> str:
-    """Return the full address in encoded form, so that no look-alike letter can imitate another address."""
+    """Return the address of a link in encoded form.
+
+    So a letter that looks like another one cannot make it look like another address.
+    """
     return visible(bytes(url.toEncoded().data()).decode("ascii", "replace"))

@@ -1,4 +1,4 @@
-"""A memory's Markdown as a document that loads no external resources.
+"""Renders the Markdown of a memory as a Qt document, which loads no external resources.
 
 Threading: GUI thread. Failure: none; text that is not Markdown becomes a paragraph.
 """
@@ -66,12 +66,12 @@ class PlainDocument(QTextDocument):
 
 
 def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocument:
-    """Return the document of a file's text, with its front matter as lines above.
+    """Return the document that shows the rendered text of a file, with its front matter as lines above.
 
-    The text is untrusted, and no external resource is loaded. Long lines, wide tables and deep quotes are cut
-    first, because their layout takes more than linear time. Raw HTML is shown as text. An image becomes its
-    alternative text and its address before the document has a layout, because Qt's layout would open a local
-    file of that name. Text that is not Markdown becomes a paragraph.
+    The text is untrusted, so no external resource is loaded, and raw HTML is shown as text. Long lines, wide
+    tables and deep quotes are cut first, because their layout takes more than linear time. An image is
+    replaced by its alternative text and its address before the document has a layout, because Qt's layout
+    would open a local file of that name. Text that is not Markdown becomes a paragraph.
     """
     document = PlainDocument(parent)
     document.setUndoRedoEnabled(False)
@@ -98,7 +98,7 @@ def rendered(text: str, theme: Theme, font: QFont, parent: QObject) -> PlainDocu
 
 
 def _images(document: QTextDocument) -> list[tuple[int, int, str]]:
-    """Return (position, length, replacement text) of every image."""
+    """Return (position, length, replacement text) of every image in the document."""
     found = []
     block = document.begin()
     while block.isValid():
@@ -124,7 +124,7 @@ def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
 
 
 def _bounded(markdown: str) -> str:
-    """Return the text without parts whose layout takes long."""
+    """Return the Markdown without the parts whose layout would take too long."""
     lines, cells = list[str](), 0
     for is_table, part in groupby(_lines(markdown), lambda line: not line[1] and line[0].count("|") > 1):
         rows = [
@@ -136,7 +136,7 @@ def _bounded(markdown: str) -> str:
 
 
 def _lines(markdown: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it belongs to a fenced block of code."""
+    """Yield each line, and whether it is inside a fenced block of code."""
     fence = ""
     for line in markdown.split("\n"):
         mark = _FENCE.match(line)
@@ -156,14 +156,17 @@ def _bounded_line(line: str) -> str:
 
 
 def _with_alternatives(markdown: str) -> str:
-    """Add the alternative text "-" to images that have none, because Qt would leave them out."""
+    """Return the Markdown with "-" as the alternative text of each image that has none.
+
+    Otherwise Qt would leave these images out.
+    """
     if "![](" not in markdown:
         return markdown
     return "\n".join(line if is_code else line.replace("![](", "![-](") for line, is_code in _lines(markdown))
 
 
 def _colour(document: QTextDocument, theme: Theme) -> None:
-    """Colour code and quotes as in the source; Qt's own colours ignore the dark scheme."""
+    """Set the colours of code and quotes as in the source, because Qt's own colours ignore the theme."""
     block, cursor = document.begin(), QTextCursor(document)
     # As one edit: otherwise each move of the cursor would lay out its line again, however long.
     cursor.beginEditBlock()
@@ -199,7 +202,10 @@ def _colour(document: QTextDocument, theme: Theme) -> None:
 
 
 def _put_front(document: QTextDocument, front: Front, raw: str, theme: Theme) -> None:
-    """Insert the front matter above the text as `key: value` lines, unchanged if it cannot be read."""
+    """Insert the front matter above the text as lines of the form `key: value`.
+
+    If it cannot be read, `raw` is inserted unchanged.
+    """
     lines = [
         f"{' / '.join(entry.path)}: {entry.raw if entry.text is None else entry.text}"
         for entry in front.entries

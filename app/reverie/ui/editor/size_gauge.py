@@ -1,4 +1,4 @@
-"""The size of a memory compared with the size that the agent reads, and the number of its tokens.
+"""The gauge that compares the size of a memory with the size up to which the agent reads it.
 
 `cut_position` computes where the agent stops reading; the rest of the module draws the gauge.
 """
@@ -29,10 +29,10 @@ _BAR = 48
 
 
 def cut_position(content: bytes, cap: int) -> int | None:
-    """Return where the agent stops reading, in UTF-16 units of the widget's text; None if it reads all.
+    """Return the position at which the agent stops reading, in UTF-16 units; None if it reads all.
 
-    `content` is the file as it would be written, `cap` is in bytes (0: none). A character that the cap cuts
-    is not read.
+    `content` is the content that a save would write. `cap` is the agent's limit in bytes; 0: none. The
+    position counts in the text of the widget. A character that lies across the limit is not read.
     """
     if not cap or len(content) <= cap:
         return None
@@ -40,7 +40,10 @@ def cut_position(content: bytes, cap: int) -> int | None:
 
 
 class SizeGauge(QWidget):
-    """A short bar with `3.1 KiB of 100 KiB · 790 tokens`, shown once the memory is nearly full."""
+    """A short bar with a text such as `3.1 KiB of 100 KiB · 790 tokens`.
+
+    The bar is shown only once the memory is nearly as large as the agent's limit.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +56,10 @@ class SizeGauge(QWidget):
         self.hide()
 
     def show_size(self, size: int, cap: int, tokens: int) -> None:
-        """Show `size` and `cap`, in bytes, and `tokens`, estimated as a quarter of the characters."""
+        """Show a size, the agent's limit `cap` and a number of tokens; hide the gauge if `cap` is 0.
+
+        `size` and `cap` are in bytes. `tokens` is estimated as a quarter of the number of characters.
+        """
         if (size, cap, tokens) == (self._size, self._cap, self._tokens):
             return
         self._size, self._cap, self._tokens = size, cap, tokens
@@ -66,7 +72,7 @@ class SizeGauge(QWidget):
         self._changed()
 
     def set_compact(self, on: bool) -> None:
-        """Show only the size if `on`; cap and tokens are then in the tool tip."""
+        """Show only the size if `on`; the limit and the tokens are then in the tool tip."""
         if on != self._compact:
             self._compact = on
             self._changed()
@@ -86,7 +92,7 @@ class SizeGauge(QWidget):
 
     @property
     def share(self) -> float:
-        """The used share of the cap; 0 without one."""
+        """The size divided by the limit; 0 if there is no limit."""
         return self._size / self._cap if self._cap else 0.0
 
     @property
@@ -95,14 +101,14 @@ class SizeGauge(QWidget):
 
     @property
     def left(self) -> int:
-        """The number of bytes that still fit."""
+        """The number of bytes that can be added before the limit is reached."""
         return max(0, self._cap - self._size)
 
     def sizeHint(self) -> QSize:
         return self._room_for(self.text)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the compact size, so that the gauge shrinks before anything else does."""
+        """Return the size of the compact form, so that the gauge shrinks before other widgets do."""
         return self._room_for(human_size(self._size))
 
     def _room_for(self, text: str) -> QSize:

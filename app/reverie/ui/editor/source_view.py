@@ -1,6 +1,6 @@
-"""The source text of a memory, with a gutter for line numbers and marks at its left.
+"""The source text of a memory, with line numbers and marks in a strip at its left, the gutter.
 
-Threading: GUI thread. Failure: none; a place beyond the text is ignored.
+Threading: GUI thread. Failure: none; a position beyond the text is ignored.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 def _is_command(event: QKeyEvent) -> bool:
-    """Return whether Ctrl and Alt are held with a key that still produces its own character.
+    """Return whether the key is pressed together with Ctrl and Alt as a command, not to type a character.
 
-    Qt would insert that character, because Ctrl with Alt looks like AltGr. But with AltGr, a key produces
-    another character or none.
+    Ctrl with Alt looks like AltGr to Qt, which would insert the character of the key. With AltGr, however, a
+    key produces a character other than its own, or none.
     """
     typed = event.text().upper()
     return event.modifiers() == _COMMAND and len(typed) == 1 and ord(typed) == event.key()
@@ -55,15 +55,15 @@ def _is_command(event: QKeyEvent) -> bool:
 class SourceView(PlainTextBox):
     """The source text of a memory.
 
-    Marks and highlights belong to the document that is shown: they are dropped when another document is
-    shown, and typing moves them (a mark stays beside its line and disappears with it). The view does not know
-    what they mean; each has a kind, which selects its colour. An edit that would make a line of more than
+    Marks (in the gutter) and highlights (in the text) belong to the document: they are dropped when another
+    document is shown, and they move with their lines when the user types. The view does not know what they
+    mean; each has a kind, which selects its colour. An edit that would make a line of more than
     `LONGEST_LINE` characters is refused, because laying out such a line would block the window.
 
     Signals:
-        refused(): An edit was refused, because it would have made a line too long.
         geometry_changed(): Lines have moved in the viewport.
-        zoom_wanted(int): Ctrl+wheel was used: the number of steps.
+        zoom_wanted(int): The user turned the wheel with Ctrl: the number of steps.
+        refused(): An edit was refused, because it would have made a line too long.
     """
 
     geometry_changed = Signal()
@@ -116,7 +116,10 @@ class SourceView(PlainTextBox):
             super().insertFromMimeData(source)
 
     def _refuses(self, text: str) -> bool:
-        """Return whether `text` in place of the selection would make a line too long; report it if so."""
+        """Return whether inserting `text` in place of the selection would make a line too long.
+
+        If so, `refused` is emitted, unless the text is read-only.
+        """
         before, after = self.textCursor(), self.textCursor()
         before.setPosition(before.selectionStart())
         before.movePosition(QTextCursor.MoveOperation.StartOfBlock, _KEEP)
@@ -129,7 +132,7 @@ class SourceView(PlainTextBox):
 
     @Slot()
     def _check_lines(self) -> None:
-        """Undo an edit that has joined lines to one that is too long."""
+        """Undo an edit that has joined lines to a line that is too long, and emit `refused`."""
         document = self.document()
         if document.isUndoAvailable() and _has_long_line(document, *self._edited):
             document.undo()
@@ -137,7 +140,7 @@ class SourceView(PlainTextBox):
             self.refused.emit()
 
     def setDocument(self, document: QTextDocument) -> None:
-        """Show another document and drop the marks and highlights of the previous one."""
+        """Show another document; the marks and highlights of the previous one are dropped."""
         if document is self.document():
             return
         self.document().contentsChange.disconnect(self._on_contents_change)
@@ -172,27 +175,28 @@ class SourceView(PlainTextBox):
 
     @property
     def marks(self) -> Mapping[int, str]:
-        """The kind of each current mark, by block number."""
+        """The kind of each mark, by the number of its line (counted from 0)."""
         return self._marks
 
     def set_marks(self, marks: Mapping[int, str], tips: Mapping[int, str] | None = None) -> None:
-        """Draw marks beside lines, given as block number -> kind.
+        """Set the marks in the gutter: the kind of each, by the number of its line (counted from 0).
 
-        Kinds are `theirs` (written by others), `conflict` and `unseen` (beyond the agent's cap). `tips` are
-        plain-text tool tips by block number.
+        The kinds are `theirs` (written by others), `conflict` and `unseen` (not read by the agent). `tips`:
+        the tool tips of marks as plain text, by line; None: no tool tips.
         """
         self._marks, self._tips = dict(marks), dict(tips or {})
         self.gutter.update()
 
     @property
     def first_visible_line(self) -> int:
-        """The line at the top, from 0."""
+        """The number of the line at the top of the viewport, counted from 0."""
         return self.firstVisibleBlock().blockNumber()
 
     def set_unseen_from(self, position: int | None, tip: str = "") -> None:
-        """Draw the line where the agent stops reading, before the character at `position` (UTF-16 units).
+        """Show that the agent does not read the text from `position` on, by a line across the view.
 
-        None means that the agent reads all.
+        `position` is in UTF-16 units; None: the agent reads all. `tip`: the tool tip of the lines that are
+        not read.
         """
         if (position, tip) != (self._unseen, self._unseen_tip):
             self._unseen, self._unseen_tip = position, tip
@@ -201,7 +205,7 @@ class SourceView(PlainTextBox):
 
     @property
     def unseen_block(self) -> int | None:
-        """The first line, from 0, that the agent does not read completely; None if it reads all."""
+        """The number, from 0, of the first line that the agent does not read completely; None for none."""
         return None if self._unseen is None else self._unseen_start().blockNumber()
 
     def _unseen_start(self) -> QTextBlock:
@@ -209,17 +213,18 @@ class SourceView(PlainTextBox):
         return self.document().findBlock(min(self._unseen or 0, last))
 
     def mark_at(self, block: int) -> tuple[str, str]:
-        """Return (kind, tool tip) of the mark of line `block`; both are empty if the line has no mark."""
+        """Return the kind and the tool tip of the mark of line `block`, counted from 0; "" for none."""
         if block in self._marks:
             return self._marks[block], self._tips.get(block, "")
         unseen = self.unseen_block
         return ("unseen", self._unseen_tip) if unseen is not None and block >= unseen else ("", "")
 
     def set_highlights(self, key: str, spans: Sequence[Span]) -> None:
-        """Colour the background of `(start, end, kind)` spans, in UTF-16 units.
+        """Set the highlights of one owner: (start, end, kind) spans of the text, in UTF-16 units.
 
-        `key` names the owner, whose previous spans are replaced. Kinds are `match`, `match-current`,
-        `theirs`, `mine`, `conflict`, and `stale`, which is underlined.
+        `key` names the owner; its previous highlights are replaced, those of other owners stay. The kinds are
+        `match`, `match-current`, `theirs`, `mine`, `conflict` and `stale`; `stale` is underlined, the others
+        have a background colour.
         """
         length = self.document().characterCount() - 1
         made = [
@@ -230,11 +235,11 @@ class SourceView(PlainTextBox):
             self._show_highlights()
 
     def set_text_tips(self, tips: Sequence[Span]) -> None:
-        """Set the tool tips of `(start, end, plain text)` spans, in UTF-16 units."""
+        """Set the tool tips of parts of the text: (start, end, plain text) spans, in UTF-16 units."""
         self._text_tips = tuple(tips)
 
     def text_tip(self, position: int) -> str:
-        """Return the tool tip at a position of the text; empty if there is none."""
+        """Return the tool tip at a position of the text, in UTF-16 units; "" if there is none."""
         return next((tip for start, end, tip in self._text_tips if start <= position <= end), "")
 
     def viewportEvent(self, event: QEvent) -> bool:
@@ -261,11 +266,11 @@ class SourceView(PlainTextBox):
 
     @property
     def zoom(self) -> int:
-        """The difference between the text size and that of the interface, in points."""
+        """The size of the text, in points above that of the interface; negative if it is smaller."""
         return self._zoom
 
     def set_zoom(self, points: int) -> None:
-        """Set the zoom in points, limited to readable sizes."""
+        """Set the size of the text to `points` above that of the interface, limited to readable sizes."""
         self._zoom = max(_SMALLEST, min(_LARGEST, points))
         font = monospace()
         font.setPointSizeF(max(4.0, font.pointSizeF() + self._zoom))
@@ -283,7 +288,7 @@ class SourceView(PlainTextBox):
         return self._numbered
 
     def set_line_numbers(self, on: bool) -> None:
-        """Show or hide the line numbers; the marks stay."""
+        """Show or hide the line numbers; the marks stay visible."""
         self._numbered = on
         self._fit_gutter()
         self.gutter.update()
@@ -294,17 +299,17 @@ class SourceView(PlainTextBox):
         return self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth
 
     def set_wrap(self, on: bool) -> None:
-        """Wrap long lines if `on`, otherwise scroll horizontally."""
+        """Wrap long lines if `on`; otherwise the view scrolls horizontally."""
         mode = QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap
         if mode != self.lineWrapMode():
             self.setLineWrapMode(mode)
             self.geometry_changed.emit()
 
     def block_top(self, block: int) -> int:
-        """Return the top of a line, in pixels of the viewport.
+        """Return the y coordinate of the top of line `block` (counted from 0), in pixels of the viewport.
 
-        The result is exact for lines within two viewports. For lines further away it is only certain to lie
-        above or below the viewport.
+        It is exact for lines within two heights of the viewport. For other lines, it only tells whether they
+        are above or below the viewport.
         """
         found = self.document().findBlockByNumber(block)
         if not found.isValid():
@@ -312,7 +317,7 @@ class SourceView(PlainTextBox):
         return round(self.blockBoundingGeometry(found).translated(self.contentOffset()).top())
 
     def go_to_line(self, line: int) -> None:
-        """Move the caret to the beginning of a line, counted from 1, and centre it in the view."""
+        """Move the caret to the beginning of a line, counted from 1, and scroll it to the centre."""
         block = self.document().findBlockByNumber(max(0, min(line, self.blockCount()) - 1))
         cursor = QTextCursor(block)
         self.setTextCursor(cursor)
@@ -389,7 +394,7 @@ class SourceView(PlainTextBox):
         painter.drawLine(0, top, self.viewport().width(), top)
 
     def _unseen_top(self) -> int:
-        """Return the y coordinate of the lower edge of the row of text in which the agent stops reading."""
+        """Return the y coordinate, in the viewport, of the bottom of the row where the agent stops."""
         block = self._unseen_start()
         inside = (self._unseen or 0) - block.position()
         row = block.layout().lineForTextPosition(max(0, inside))
@@ -397,7 +402,7 @@ class SourceView(PlainTextBox):
         return self.block_top(block.blockNumber()) + round(lower)
 
     def paint_gutter(self, painter: QPainter, area: QRect) -> None:
-        """Paint numbers and marks of the lines in `area`."""
+        """Paint the line numbers and marks of the lines in `area` of the gutter."""
         theme = theme_of(self.palette())
         painter.fillRect(area, theme.window)
         painter.setFont(self.font())
@@ -426,12 +431,12 @@ class SourceView(PlainTextBox):
             block = block.next()
 
     def gutter_tip(self, at: QPoint) -> str:
-        """Return the tool tip of the mark at a point of the gutter; empty if there is no mark."""
+        """Return the tool tip of the mark at the point `at` of the gutter; "" if there is none."""
         return self.mark_at(self.cursorForPosition(QPoint(0, at.y())).blockNumber())[1]
 
 
 class _Gutter(QWidget):
-    """The strip at the left of the text, painted by its view."""
+    """The strip at the left of the text; `SourceView` paints it."""
 
     def __init__(self, view: SourceView) -> None:
         super().__init__(view)
@@ -455,7 +460,10 @@ class _Gutter(QWidget):
 
 
 def _has_long_line(document: QTextDocument, position: int, added: int) -> bool:
-    """Return whether a line of an edit is too long: of the `added` characters from `position` on."""
+    """Return whether an edit has made a line too long.
+
+    The edit has added the `added` characters that begin at `position`; only their lines are checked.
+    """
     last = document.characterCount() - 1
     cursor = QTextCursor(document)
     cursor.setPosition(document.findBlock(min(position, last)).position())
@@ -465,7 +473,7 @@ def _has_long_line(document: QTextDocument, position: int, added: int) -> bool:
 
 
 def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
-    """Return the marks after `more` lines were added (or removed, if negative) below line `at`."""
+    """Return the marks after lines were added below line `at`; a negative `more` means removed lines."""
     after: dict[int, str] = {}
     for number, kind in marks.items():
         if number <= at:
@@ -476,9 +484,9 @@ def _shifted(marks: Mapping[int, str], at: int, more: int) -> dict[int, str]:
 
 
 def _colour(form: QTextCharFormat, theme: Theme, kind: str) -> None:
-    """Set the background of a kind of highlight.
+    """Set the format of a highlight of this kind.
 
-    Syntax colours are unreadable on the search highlight, so matches use plain text.
+    Syntax colours are unreadable on the background of a match, so matches also get the plain text colour.
     """
     if kind == "stale":
         form.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)

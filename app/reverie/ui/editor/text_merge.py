@@ -1,17 +1,17 @@
-r"""Three-way merge of a text that two sides edit at the same time. Pure, no Qt.
+r"""Three-way merge of a text that the user and another program edit at the same time. Pure, no Qt.
 
 The merge has three texts, whose line breaks are all `\n`: `base`, the common ancestor; `mine`, the typed
 text; `theirs`, the text on disk. Texts are split into lines at `\n`, so a missing line break at the end is a
 change like any other, and `"\n".join(text.split("\n")) == text` holds for every text.
 
-Changes of one side are applied. Changes of both sides that overlap or touch are a conflict: until the user
-decides, the merged text has the lines of mine there, and the conflict holds the lines of theirs. The same
-change on both sides is applied once. No line that one side added is ever missing from both the merged text
-and the conflicts.
+A change that only one side made is applied. The same change on both sides is applied once. Different changes
+of both sides that overlap or touch are a conflict: until the user decides, the merged text has the lines of
+mine there, and the conflict contains the lines of theirs. No line that one side added is ever missing from
+both the merged text and the conflicts.
 
-`rebased` records a half-decided merge: it has the text of theirs everywhere except in the conflicts, where it
-has the text of `base`. Merging the same three texts again gives the same conflicts, so a draft needs no list
-of them.
+`Merged.rebased` records a merge with undecided conflicts as a text: it has the lines of theirs everywhere
+except in the conflicts, where it has the lines of `base`. As the next base, it gives the same conflicts
+again, so a draft needs no list of them.
 
 Threading: any thread. Time is about n log n: if lines repeat too often to be matched cheaply, the whole part
 that differs is one change. This makes a conflict larger but loses nothing.
@@ -34,9 +34,9 @@ MERGE_CHARS = 500_000
 
 
 class Region(Struct, frozen=True):
-    """The lines of a text from `start` up to `end` (exclusive).
+    """The lines of a text from `start` up to `end` (exclusive), counted from 0.
 
-    A region can be empty: it is then the place at which another text has lines and this one has none.
+    A region can be empty; it is then a place at which another text has lines and this one has none.
     """
 
     start: int
@@ -44,7 +44,7 @@ class Region(Struct, frozen=True):
 
 
 class MergeConflict(Struct, frozen=True):
-    """A place that both sides changed."""
+    """A place that both sides changed in different ways."""
 
     at: Region
     """The lines of the conflict in the merged text, which are those of mine."""
@@ -57,7 +57,7 @@ class MergeConflict(Struct, frozen=True):
 
 
 class Merged(Struct, frozen=True):
-    """The result of a merge."""
+    """The result of a merge: a text, its conflicts, and the base of the next merge."""
 
     text: str
     taken: tuple[Region, ...]
@@ -68,7 +68,7 @@ class Merged(Struct, frozen=True):
 
 
 class _Change(Struct, frozen=True):
-    """A sequence of lines that is not the same in all three texts."""
+    """A region that is not the same in all three texts, and which side changed it."""
 
     kind: _Kind
     base: Region
@@ -82,25 +82,27 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
 
 
 def open_conflicts(base: str, mine: str, theirs: str) -> tuple[MergeConflict, ...]:
-    """Return the undecided conflicts between a half-decided base (`Merged.rebased`) and theirs.
+    """Return the conflicts that are still undecided.
 
-    Each place where base and theirs differ and mine is not equal to theirs is a conflict, even if the user
-    has typed the old lines again.
+    `base` is the `Merged.rebased` of the merge. There is a conflict in each place where `base` and `theirs`
+    differ and `mine` is not equal to `theirs`, even if the user has typed the old lines again.
     """
     return _built(base, mine, theirs, take=False).conflicts
 
 
 def settled(base: str, mine: str, theirs: str) -> str:
-    """Return the half-decided base after typing.
+    """Return `base` with the lines of `theirs` in each place where `mine` has become equal to them.
 
-    A place where mine has become equal to theirs is no longer a conflict; there the result has these lines,
-    too.
+    `base` is the `Merged.rebased` of the merge. These places are then no longer conflicts.
     """
     return _built(base, mine, theirs, take=False).rebased
 
 
 def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Side) -> tuple[str, str]:
-    """Return `(text, base)` after a decision about one of the `open_conflicts` of these three texts."""
+    """Return the text and its base after the user has decided one of the `open_conflicts`.
+
+    The conflict is replaced by the lines of `side`.
+    """
     lines, below = mine.split("\n"), base.split("\n")
     lines[conflict.at.start : conflict.at.end] = chosen(conflict, side)
     below[conflict.base.start : conflict.base.end] = conflict.theirs
@@ -108,7 +110,7 @@ def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Si
 
 
 def chosen(conflict: MergeConflict, side: Side) -> list[str]:
-    """Return the lines that replace a conflict after a decision."""
+    """Return the lines that replace a conflict if the user chooses `side`; for `both`, mine come first."""
     if side == "mine":
         return list(conflict.mine)
     if side == "theirs":
@@ -117,7 +119,7 @@ def chosen(conflict: MergeConflict, side: Side) -> list[str]:
 
 
 def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
-    """Return the differences as pairs (lines in `old`, lines in `new`)."""
+    """Return the regions that differ, as pairs: the region in `old` and that in `new`."""
     runs = matching(old, new, TYPING_STEPS)
     return [
         (Region(start, end), Region(new_start, new_end))
@@ -126,7 +128,7 @@ def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
 
 
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
-    """Build the merge; without `take`, changes that only theirs has are conflicts too."""
+    """Return the merge; without `take`, changes that only theirs has become conflicts too."""
     base_lines, mine_lines, their_lines = base.split("\n"), mine.split("\n"), theirs.split("\n")
     text: list[str] = []
     rebased: list[str] = []
@@ -163,7 +165,7 @@ def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
 
 
 def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Change]:
-    """Yield the changes in order; hunks of both sides that overlap or touch are one change."""
+    """Yield the changes in their order; those of both sides that overlap or touch are combined into one."""
     ours, others = hunks(base, mine), hunks(base, theirs)
     mine_at = theirs_at = 0  # the next hunk of each side
     mine_shift = theirs_shift = 0  # how far lines of that side lie behind those of the base

@@ -1,4 +1,4 @@
-"""The editors of the front-matter form's values, and the area around them.
+"""The widgets of the front-matter form in which values are edited, and the area that contains them.
 
 Threading: GUI thread.
 """
@@ -25,7 +25,7 @@ _TALLEST = 190
 
 
 class LineEdit(QLineEdit):
-    """An editor for a value of one line; it calls `edited` with what the user typed."""
+    """A field for a value of one line; it calls `edited` with the text when the user has edited it."""
 
     def __init__(self, edited: Callable[[str], None]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class LineEdit(QLineEdit):
 
 
 class LinesEdit(PlainTextBox):
-    """An editor for a value of several lines; it calls `edited` with what the user typed."""
+    """A field for a value of several lines; it calls `edited` with the text when the user has edited it."""
 
     def __init__(self, edited: Callable[[str], None]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class LinesEdit(PlainTextBox):
 
 
 class FittingArea(QScrollArea):
-    """A scroll area as tall as its content, up to a limit; it never scrolls horizontally."""
+    """A scroll area that is as high as its content, up to a limit; it never scrolls horizontally."""
 
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class FittingArea(QScrollArea):
         return done
 
     def fit(self) -> None:
-        """Adapt the height to the content after rows were added or removed."""
+        """Set the height of the area for the current content, because rows were added or removed."""
         tall = min(_TALLEST, self._inside.sizeHint().height())
         if tall != self.height():
             self.setFixedHeight(tall)

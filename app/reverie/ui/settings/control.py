@@ -63,8 +63,9 @@ class SettingsControl(QObject):
     Requests run as jobs on three lanes (threads) of this controller, so that a slow keyring or model server
     delays neither the window nor other requests. Errors are shown in the dialog, which stays open.
 
-    Signals: changed(): Settings or keys were saved. window_style_changed(WindowStyle): The style of the
-    window was changed.
+    Signals:
+        changed(): Settings or keys were saved.
+        window_style_changed(WindowStyle): The style of the window was changed.
     """
 
     changed = Signal()

@@ -55,7 +55,8 @@ class SettingsDialog(QDialog):
     The key of a model service is never part of a draft. The page of the models (`ModelForm`) has signals of
     its own.
 
-    Signals: save(SettingsDraft): Save these changes.
+    Signals:
+        save(SettingsDraft): Save these changes.
     """
 
     save = Signal(object)

@@ -144,7 +144,8 @@ class Field(QObject):
     Some values cannot be shown exactly: fractions are rounded, and bytes are shown in megabytes. Such a value
     stays exact until the user edits it.
 
-    Signals: edited(): The user edited the value.
+    Signals:
+        edited(): The user edited the value.
     """
 
     edited = Signal()
@@ -265,7 +266,8 @@ class Row(Struct, frozen=True):
 class SettingsPage(QWidget):
     """A page of settings: a form with one row for each setting.
 
-    Signals: changed(): The user edited a setting.
+    Signals:
+        changed(): The user edited a setting.
     """
 
     changed = Signal()

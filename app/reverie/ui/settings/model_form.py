@@ -100,7 +100,8 @@ class ProbeLines(QWidget):
 class _Models(QComboBox):
     """A combo box of models, whose list is loaded when the user opens it.
 
-    Signals: opened(): The user opened the list while it was empty.
+    Signals:
+        opened(): The user opened the list while it was empty.
     """
 
     opened = Signal()
@@ -119,9 +120,13 @@ class ModelForm(SettingsPage):
     is not a setting: a signal passes it from its field to the system's keyring, and the field is cleared once
     the keyring has it. It is never shown again.
 
-    Signals: key_given(service, key): Store the key in the keyring. key_forgotten(service): Remove the key
-    from the keyring. list_wanted(service): List the models of the service. test(model): Test the model.
-    use(model): Use the model for consolidations. removed(service): Remove the settings of the service.
+    Signals:
+        key_given(service, key): Store the key in the keyring.
+        key_forgotten(service): Remove the key from the keyring.
+        list_wanted(service): List the models of the service.
+        test(model): Test the model.
+        use(model): Use the model for consolidations.
+        removed(service): Remove the settings of the service.
     """
 
     key_given = Signal(str, str)

@@ -105,9 +105,11 @@ class MemoryTreeModel(NodeModel):
 
     If the user renames or moves a row, the model only emits a signal; the row changes once the file has.
 
-    Signals: rename_asked(path, new_name): The user typed a new name for the row at `path`. move_asked(paths,
-    folder): The user dropped the rows at `paths` on `folder`. warnings_changed(): The set of memories with a
-    warning has changed. loaded_changed(): The set of memories that the agent loads has changed.
+    Signals:
+        rename_asked(path, new_name): The user typed a new name for the row at `path`.
+        move_asked(paths, folder): The user dropped the rows at `paths` on `folder`.
+        warnings_changed(): The set of memories with a warning has changed.
+        loaded_changed(): The set of memories that the agent loads has changed.
     """
 
     rename_asked = Signal(str, str)

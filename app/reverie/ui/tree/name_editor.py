@@ -49,7 +49,8 @@ class TreeDelegate(RowDelegate):
 
     While a name cannot be used, Enter does nothing; `judged` reports the reason. Escape cancels.
 
-    Signals: judged(str): The user changed the text: the reason why it cannot be the name; empty if it can.
+    Signals:
+        judged(str): The user changed the text: the reason why it cannot be the name; empty if it can.
     """
 
     judged = Signal(str)

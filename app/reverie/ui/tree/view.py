@@ -44,10 +44,11 @@ Keys = tuple[str, ...]
 class MemoryTreeView(QTreeView):
     """The tree of memories.
 
-    Signals: picked(object): Another row was selected: its `RowData`, or None. opened(object): The user
-    pressed Enter on a row or double-clicked it: its `RowData`. name_judged(str): The reason why the name that
-    is being typed cannot be used; empty if it can. hidden_wanted(str): The memory at this path is to be
-    selected, but the filter hides it.
+    Signals:
+        picked(object): Another row was selected: its `RowData`, or None.
+        opened(object): The user pressed Enter on a row or double-clicked it: its `RowData`.
+        name_judged(str): The reason why the name that is being typed cannot be used; empty if it can.
+        hidden_wanted(str): The memory at this path is to be selected, but the filter hides it.
     """
 
     picked = Signal(object)

@@ -1,1 +1,1 @@
-"""Controls that several views share."""
+"""Controls that several views of the window use."""

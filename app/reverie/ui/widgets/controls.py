@@ -1,7 +1,7 @@
-"""Labels that wrap or elide, and buttons, combo boxes and a search field that shorten their text.
+"""Labels that wrap or shorten their text, and buttons, combo boxes and a search field that shorten theirs.
 
-No control requests more width than is available. A screen reader always gets the full text. Text is always
-plain text.
+None of them requests more width than is available. A screen reader always gets the full text. All text is
+shown as plain text.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -43,10 +43,10 @@ _MOST_HEIGHTS = 32
 
 
 class WrapLabel(QLabel):
-    """A label that also breaks lines inside words.
+    """A label that breaks lines between words and, if necessary, inside words.
 
-    QLabel breaks between words only, so one long word (a path, German) would widen the window. The text is
-    plain and its hidden characters are escaped. Very long texts are cut.
+    QLabel breaks only between words, so one long word (a path, German) would widen the window. The text is
+    plain, its hidden characters are escaped, and very long texts are cut.
     """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
@@ -61,7 +61,7 @@ class WrapLabel(QLabel):
         self.say(text)
 
     def say(self, text: str) -> None:
-        """Show `text`, which can be untrusted."""
+        """Show `text`, which may come from an untrusted source."""
         shown = visible(shortened(text))
         if shown != self.text():
             self.setText(shown)
@@ -113,7 +113,7 @@ class WrapLabel(QLabel):
         return found
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
-        """Return the formats of parts of the text: none by default; subclasses override this."""
+        """Return the formats for parts of the text; none here, for subclasses to override."""
         return []
 
     def _layout(self, width: int) -> QTextLayout:
@@ -138,7 +138,7 @@ class WrapLabel(QLabel):
 class ElidedLabel(QLabel):
     """A label with one line of plain text.
 
-    If the text is too long, it is elided in the middle, and the tool tip has the full text.
+    If the text is too long, its middle is left out, and the tool tip shows the full text.
     """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
@@ -175,7 +175,7 @@ class ElidedLabel(QLabel):
 
 
 class PathLabel(ElidedLabel):
-    """A label for a path that omits whole folders first, because the file name matters most."""
+    """A label for a path; if it is too long, its first folders are left out, since the name matters most."""
 
     def _shortened(self, metrics: QFontMetrics, width: int) -> str:
         shown = self._whole
@@ -187,9 +187,9 @@ class PathLabel(ElidedLabel):
 
 
 def tint(label: QWidget, colour: QColor) -> None:
-    """Set the text colour of `label`.
+    """Set the text colour of a label.
 
-    An unchanged palette is not set again, because that would send another change event.
+    Nothing is done if the label has this colour already, because setting a palette sends a change event.
     """
     palette, role = label.palette(), label.foregroundRole()
     if palette.color(role) != colour:
@@ -198,7 +198,7 @@ def tint(label: QWidget, colour: QColor) -> None:
 
 
 def embolden(label: QLabel, times: float = 1.0) -> None:
-    """Make the text of a label bold, and `times` times as large as the text around it."""
+    """Make the text of a label bold and `times` times as large as it is."""
     font = label.font()
     font.setBold(True)
     if times != 1:
@@ -211,7 +211,7 @@ _RESIZING = (QEvent.Type.FontChange, QEvent.Type.StyleChange)
 
 
 class FitPushButton(QPushButton):
-    """A push button that shortens its text if it does not fit. Set the text with `say`."""
+    """A push button that shortens its text if there is not enough room. Set the text with `say`."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class FitPushButton(QPushButton):
             self.clicked.connect(clicked)
 
     def say(self, text: str, tip: str = "") -> None:
-        """Set the text and the tool tip; while the text is shortened, the tool tip begins with all of it."""
+        """Set the text and the tool tip of the button."""
         self._whole = text
         self.setAccessibleName(text.replace("&", ""))
         self.setToolTip(tip)
@@ -253,7 +253,7 @@ class FitPushButton(QPushButton):
         self._fit()
 
     def _measure(self) -> None:
-        """Compute the size hint for the whole text, even while a shortened one is shown."""
+        """Compute the size hint from the full text, even if a shortened one is shown."""
         self.setText(self._whole)
         self._hint = super().sizeHint()
         self._fit()
@@ -264,7 +264,7 @@ class FitPushButton(QPushButton):
 
 
 def flat_button(action: QAction) -> QToolButton:
-    """Return a button without a frame that shows and triggers `action`."""
+    """Return a button without a frame that shows `action` and triggers it."""
     button = QToolButton()
     button.setDefaultAction(action)
     button.setAutoRaise(True)
@@ -274,7 +274,7 @@ def flat_button(action: QAction) -> QToolButton:
 
 
 class FitToolButton(QToolButton):
-    """A tool button that shortens the text of its default action if it does not fit."""
+    """A tool button that shows the text of its default action, shortened if there is not enough room."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -297,7 +297,10 @@ class FitToolButton(QToolButton):
         self.take_action_text()
 
     def take_action_text(self) -> None:
-        """Set the text of the action, shortened to fit; needed after each change, as Qt resets the text."""
+        """Show the current text of the action, shortened to fit.
+
+        Call this after the action has changed, because Qt then sets the full text.
+        """
         action = self.defaultAction()
         if action is not None:
             self._whole = action.iconText()
@@ -333,17 +336,17 @@ _NARROWEST = 80
 
 
 class FitCombo(QComboBox):
-    """A combo box no wider than its layout allows; its tool tip is the item's tool tip or text.
+    """A combo box that is never wider than its layout allows.
 
-    By default a combo box requests the width of its widest item, and Qt's size policy that follows the
-    contents resizes the box without regard to its layout.
+    Its tool tip is that of the current item, or the item's text. An ordinary combo box requests the width of
+    its widest item, and does not become smaller if its layout has less room.
     """
 
     def __init__(self, name: str = "", *, most_chars: int = 0) -> None:
         """Create the box.
 
-        `name` is its accessible name. `most_chars` limits the requested width to that many characters; 0
-        means the widest item.
+        `name` is its accessible name. `most_chars` limits the width that it requests to that many characters;
+        0: it requests the width of its widest item.
         """
         super().__init__()
         self._most_chars = most_chars
@@ -369,9 +372,9 @@ class FitCombo(QComboBox):
         return QSize(_NARROWEST, super().minimumSizeHint().height())
 
     def follow(self) -> None:
-        """Set the tool tip to that of the current item.
+        """Update the tool tip from the current item.
 
-        A change of the current item triggers this; while signals are blocked, call it explicitly.
+        This happens when another item is chosen; call it after a change during which signals were blocked.
         """
         tip = self.currentData(Qt.ItemDataRole.ToolTipRole)
         self.setToolTip(str(tip) if tip else as_tooltip(self.currentText()))

@@ -1,4 +1,4 @@
-"""Layouts: columns, scroll areas, widths of table columns, wrapping rows, stacking panes, short lists.
+"""Layouts: columns, rows that wrap, scroll areas, panes that stack, widths of table columns, short lists.
 
 Threading: GUI thread.
 """
@@ -42,9 +42,9 @@ _USUAL_LINE = 14
 
 
 class Column(QWidget):
-    """A widget whose minimum height follows from its width.
+    """A widget whose minimum height depends on its width.
 
-    This ensures that no wrapped line is cut off and no part gets too small to use.
+    This ensures that no wrapped line is cut off and that no part gets too small to use.
     """
 
     def event(self, event: QEvent) -> bool:
@@ -79,10 +79,10 @@ def column(
     margin: Margins | None = MARGIN,
     gap: int | None = GAP,
 ) -> QVBoxLayout:
-    """Lay out `parts` in `holder` from top to bottom, and return the layout.
+    """Arrange `parts` from top to bottom in `holder`; return the layout.
 
-    If `holder` is None, the column can be added to another layout. `grows`, one of the parts, takes the
-    remaining space. If `margin` or `gap` is None, the value of the style is used.
+    If `holder` is None, the layout belongs to no widget yet and can be added to another layout. `grows` is
+    the part that gets the remaining space. `margin` and `gap` are in pixels; None: the value of the style.
     """
     return _filled(QVBoxLayout(), holder, parts, grows, margin, gap)
 
@@ -94,7 +94,7 @@ def row_of(
     margin: Margins | None = 0,
     gap: int | None = GAP,
 ) -> QHBoxLayout:
-    """Lay out `parts` from left to right; the arguments are those of `column`."""
+    """Arrange `parts` from left to right; return the layout. For the arguments see `column`."""
     return _filled(QHBoxLayout(), holder, parts, grows, margin, gap)
 
 
@@ -124,7 +124,10 @@ def _filled(
 
 
 def pane(*parts: Part, grows: QWidget, gap: int = UNIT) -> QWidget:
-    """Return a widget with a column of `parts` without margins."""
+    """Return a widget in which `parts` are arranged from top to bottom, without margins.
+
+    `grows` is the part that gets the remaining space.
+    """
     made = QWidget()
     column(made, *parts, grows=grows, margin=0, gap=gap)
     return made
@@ -138,10 +141,10 @@ def split(
     upright: bool = False,
     grows: QWidget | None = None,
 ) -> QSplitter:
-    """Return a splitter with two parts side by side; with `upright`, one above the other.
+    """Return a splitter with two widgets side by side or, with `upright`, one above the other.
 
-    No part can be collapsed. `sizes` are their initial sizes in pixels; `grows`, one of the parts, takes the
-    remaining space.
+    Neither can be collapsed. `sizes` are their initial sizes in pixels. `grows` is the widget that gets the
+    remaining space; None shares it between both.
     """
     made = QSplitter(Qt.Orientation.Vertical if upright else Qt.Orientation.Horizontal)
     made.addWidget(first)
@@ -162,9 +165,9 @@ def stacked(*pages: QWidget) -> QStackedWidget:
 
 
 def scrolled(inside: QWidget, name: str = "", *, sideways: bool = False) -> QScrollArea:
-    """Return a scroll area around `inside`; it scrolls horizontally only if `sideways`.
+    """Return a scroll area around the widget `inside`.
 
-    `name` is its accessible name.
+    `name` is its accessible name. It scrolls horizontally only if `sideways`.
     """
     area = QScrollArea()
     area.setAccessibleName(name)
@@ -172,7 +175,7 @@ def scrolled(inside: QWidget, name: str = "", *, sideways: bool = False) -> QScr
 
 
 def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> QScrollArea:
-    """Configure `area` as `scrolled` does, and return it."""
+    """Put `inside` into an existing scroll area, configured as `scrolled` does; return the area."""
     area.setWidget(inside)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
@@ -182,9 +185,9 @@ def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> 
 
 
 def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
-    """Set the widths, in pixels at the default font, of a table's first columns.
+    """Set the widths of the first columns of a table.
 
-    With a larger font the columns are wider.
+    `widths` are in pixels for the default font; with a larger font the columns are wider.
     """
     larger = max(1.0, header.fontMetrics().height() / _USUAL_LINE)
     for section, width in enumerate(widths):
@@ -192,7 +195,7 @@ def size_sections(header: QHeaderView, widths: Sequence[int]) -> None:
 
 
 class FlowLayout(QLayout):
-    """A layout that places items from left to right and wraps to new rows.
+    """A layout that places items from left to right, and continues in a new row if the width is used up.
 
     An item that is wider than the layout gets the width of the layout.
     """
@@ -280,9 +283,9 @@ class FlowLayout(QLayout):
 
 
 class Panes(QSplitter):
-    """Two panes, side by side if there is room, else one above the other. No pane can be collapsed.
+    """A splitter with two panes, side by side if there is room, else one above the other.
 
-    The owner calls `turn` in its `resizeEvent`.
+    No pane can be collapsed. The widget that contains it must call `turn` in its `resizeEvent`.
     """
 
     def __init__(
@@ -297,9 +300,10 @@ class Panes(QSplitter):
     ) -> None:
         """Create the panes.
 
-        `beside_from` is the width of the owner from which the panes lie side by side. `sizes` are their
-        initial sizes side by side, `below` those one above the other (None: do not set them). `grows` is the
-        index of the pane that takes the remaining space; None shares it between both.
+        `beside_from`: the width, in pixels, of the containing widget from which the panes are side by side.
+        `sizes`: their initial sizes side by side. `below`: those one above the other; None: no sizes are set
+        when the panes turn. `grows`: the index of the pane that gets the remaining space; None shares it
+        between both.
         """
         super().__init__()
         self._beside_from = beside_from
@@ -312,7 +316,7 @@ class Panes(QSplitter):
         self.setChildrenCollapsible(False)
 
     def turn(self, width: int) -> None:
-        """Place the panes side by side or one above the other, depending on the `width` of the owner."""
+        """Place the panes side by side or one above the other; `width` is that of the containing widget."""
         wide = width >= self._beside_from
         wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
         if self.orientation() != wanted:
@@ -322,7 +326,7 @@ class Panes(QSplitter):
 
 
 class FewRows(QListWidget):
-    """A list as high as its rows, at most `most` of them; more rows are scrolled."""
+    """A list that is as high as its rows, up to `most` rows; if it has more, it scrolls."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

@@ -1,6 +1,7 @@
 """Lists with rows of two lines, over a `NodeModel`.
 
-Views supply the values and their texts. Threading: GUI thread; nothing is read here.
+A view supplies a value for each row, and a model that returns the texts of a value. Threading: GUI thread;
+nothing is read here.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CUTS = {"middle": Qt.TextElideMode.ElideMiddle, "end": Qt.TextElideMode.ElideRi
 
 
 class TwoLines(Struct, frozen=True):
-    """The content of a row of two lines. Texts are already safe to draw."""
+    """The texts and icons of a row of two lines. The texts must be safe to draw."""
 
     title: str
     below: str
@@ -53,21 +54,21 @@ class TwoLines(Struct, frozen=True):
 
 
 def follow_pointer(view: QWidget) -> None:
-    """Highlight the row under the pointer."""
+    """Make `view` highlight the row under the mouse pointer."""
     if isinstance(view, QAbstractItemView):
         view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
 
 
 class TwoLineDelegate(QStyledItemDelegate):
-    """A delegate that paints the `TwoLines` that an item has under `ROLE`."""
+    """A delegate that paints rows of two lines; the role `ROLE` of an item must return its `TwoLines`."""
 
     ROLE = int(Qt.ItemDataRole.UserRole) + 1
 
     def __init__(self, view: QWidget, icons: Icons | None = None, *, right_from: int = 0) -> None:
-        """Attach the delegate to `view`.
+        """Create the delegate for `view`.
 
-        `icons` is needed for lists that show icons. `right_from` is the minimum width of a row at which the
-        texts at the right are shown.
+        `icons`: needed if rows have icons. `right_from`: the width of a row, in pixels, from which the texts
+        at its right edge are shown.
         """
         super().__init__(view)
         self._icons = icons
@@ -120,14 +121,14 @@ class TwoLineDelegate(QStyledItemDelegate):
 
 
 def _draw_right(painter: QPainter, slot: QRect, metrics: QFontMetrics, label: str) -> int:
-    """Draw `label` at the end of `slot`, using at most half of it, and return its width."""
+    """Draw `label` at the right edge of `slot`, using at most half of it; return its width in pixels."""
     text = metrics.elidedText(label, Qt.TextElideMode.ElideRight, slot.width() // 2)
     painter.drawText(slot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
     return metrics.horizontalAdvance(text)
 
 
 class _TwoLineColours:
-    """The colours of a row on its own background, selected or not."""
+    """The colours of the texts and icons in a row, which depend on whether the row is selected."""
 
     def __init__(self, option: QStyleOptionViewItem) -> None:
         theme = theme_of(option.palette)
@@ -155,7 +156,10 @@ _TOOLTIP = int(Qt.ItemDataRole.ToolTipRole)
 
 
 def two_line_list(name: str) -> QListWidget:
-    """Create a list of `TwoLines` items that never scrolls horizontally. `name` is its accessible name."""
+    """Return an empty list for items with `TwoLines`; it never scrolls horizontally.
+
+    `name` is its accessible name.
+    """
     made = QListWidget()
     made.setItemDelegate(TwoLineDelegate(made))
     made.setUniformItemSizes(True)
@@ -165,22 +169,22 @@ def two_line_list(name: str) -> QListWidget:
 
 
 class LineModel(NodeModel):
-    """A model of values, one per row. Subclasses define the texts and icons of a row with `look`."""
+    """A model of values, one per row. A subclass defines how the row of a value looks."""
 
     def look(self, value: Any) -> TwoLines:
-        """Return the content of the row of `value`."""
+        """Return the texts and icons of the row of `value`. To be overridden."""
         raise NotImplementedError
 
     def spoken(self, value: Any) -> str:
-        """Return the accessible text of a row."""
+        """Return the text that a screen reader reads for the row of `value`. To be overridden."""
         raise NotImplementedError
 
     def tooltip(self, value: Any) -> str:
-        """Return the tool tip of a row; empty for none."""
+        """Return the tool tip of the row of `value`; "" for none. To be overridden."""
         raise NotImplementedError
 
     def value(self, node: RowNode, role: int) -> Any:
-        """Return the value of `role`, using `look`, `spoken` and `tooltip`."""
+        """Return what Qt shows for a row in a role, as `look`, `spoken` and `tooltip` define it."""
         if role == TwoLineDelegate.ROLE:
             return self.look(node.data)
         if role == VALUE:
@@ -191,11 +195,11 @@ class LineModel(NodeModel):
 
 
 class LineList(QListView):
-    """A list view over a `LineModel`.
+    """A list over a `LineModel`.
 
     Signals:
-        picked(object): The current row has changed: its value, or None.
-        opened(object): The user double-clicked a row or pressed Enter on it.
+        picked(object): The current row has changed: its value, or None if there is none.
+        opened(object): The user double-clicked a row or pressed Enter on it: its value.
     """
 
     picked = Signal(object)
@@ -204,9 +208,9 @@ class LineList(QListView):
     def __init__(
         self, rows: LineModel, icons: Icons, parent: QWidget | None = None, *, right_from: int = 0
     ) -> None:
-        """Create the view.
+        """Create the list.
 
-        `right_from` is the minimum row width at which the texts at the right are shown.
+        `right_from`: the width of a row, in pixels, from which the texts at its right edge are shown.
         """
         super().__init__(parent)
         self.rows = rows
@@ -232,7 +236,10 @@ class LineList(QListView):
         return tuple(child.data for child in self.rows.tree.children)
 
     def set_values(self, keyed: Iterable[tuple[str, Any]]) -> None:
-        """Show these (key, value) rows with the smallest changes; repeated keys get a number."""
+        """Show one row for each (key, value) pair, in this order; unchanged rows stay.
+
+        A row with the same key keeps the selection. If a key occurs several times, its rows are numbered.
+        """
         found = list(keyed)
         names, children = [name for name, _value in found], self.rows.tree.children
         if names == self._names and len(children) == len(names):

@@ -1,4 +1,4 @@
-"""Messages in the window: a bar beside its subject, a bar over a view, and a box with a question.
+"""Messages in the window: a bar beside what it is about, a bar over a view, and a box with a question.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -31,7 +31,7 @@ _ICONS = {"info": "info", "warn": "warning", "bad": "error"}
 
 
 class MessageBar(QWidget):
-    """A bar with an icon, a sentence and buttons, placed beside its subject; hidden while it is empty.
+    """A bar with an icon, a sentence and buttons; hidden while it has no message.
 
     Signals:
         chosen(str): The key of the button that was pressed.
@@ -78,15 +78,18 @@ class MessageBar(QWidget):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of the buttons shown."""
+        """The keys of the buttons of the current message."""
         return tuple(self._buttons)
 
     def button(self, key: str) -> FitPushButton:
-        """Return the button with this key, which must be shown."""
+        """Return the button with this key; the current message must have it."""
         return self._buttons[key]
 
     def say(self, text: str, *, tone: Tone = "info", buttons: Sequence[tuple[str, str, str]] = ()) -> None:
-        """Show a sentence; `buttons` are (key, label, tool tip) tuples."""
+        """Show a sentence, with buttons given as (key, label, tool tip).
+
+        `tone` decides the icon and the colour.
+        """
         self._tone = tone
         self._text.say(text)
         self.setAccessibleName(self._text.text())
@@ -99,7 +102,7 @@ class MessageBar(QWidget):
         self.show()
 
     def say_error(self, error: UserError, *, buttons: Sequence[tuple[str, str, str]] = ()) -> None:
-        """Show the title, cause and next step of an error."""
+        """Show the title, cause and next step of an error; for `buttons` see `say`."""
         self.say(str(error), tone="bad", buttons=buttons)
 
     def clear(self) -> None:
@@ -183,7 +186,7 @@ STAYS_MS = 8_000
 
 
 class Toast(MessageBar):
-    """A message bar that covers the bottom of `below`, without moving its contents.
+    """A message bar at the bottom of the widget `below`, over its content, which does not move.
 
     A message of the tone `info` disappears after `STAYS_MS`, but not while the pointer is over the bar or one
     of its buttons has the focus.
@@ -204,7 +207,7 @@ class Toast(MessageBar):
             self._until.stop()
 
     def leave(self) -> None:
-        """Hide the message, because another place is shown; a warning stays until it is dismissed."""
+        """Hide the message, because another place is shown; a warning stays until the user closes it."""
         if self._until.isActive():
             self.clear()
 
@@ -214,7 +217,7 @@ class Toast(MessageBar):
         return False
 
     def _place(self) -> None:
-        """Move the bar to the bottom of its parent, with the height that it needs and a margin."""
+        """Move the bar to the bottom of its parent, as high as its content requires."""
         below = cast(QWidget, self.parentWidget())
         width = max(1, below.width() - 2 * GAP)
         self.resize(width, self.height())
@@ -234,7 +237,7 @@ class Toast(MessageBar):
 def message_box(
     parent: QWidget | None, icon: QMessageBox.Icon, title: str, text: str, more: str
 ) -> QMessageBox:
-    """Create a message box with plain text and `more` text below; the caller adds the buttons."""
+    """Return a message box with the plain text `text` and, below it, `more`; the caller adds the buttons."""
     box = QMessageBox(parent)
     box.setIcon(icon)
     box.setWindowTitle(title)

@@ -1,4 +1,4 @@
-"""Pages for views to fill: tabs, the heading above the trees, and the page that is shown without content.
+"""Pages that views fill: a page of a tab widget, a heading, a page for the case that there is no content.
 
 Threading: GUI thread; nothing is read here.
 """
@@ -24,7 +24,7 @@ class TabPage(QWidget):
     """A page of a tab widget.
 
     Signals:
-        shown(): The page came to the front.
+        shown(): The page was brought to the front.
     """
 
     shown = Signal()
@@ -38,7 +38,7 @@ class TabPage(QWidget):
 
 
 class Heading(QWidget):
-    """A heading: at the left a title with a dim line below it, at the right flat buttons."""
+    """A heading with a title, a dim line below it, and flat buttons at the right."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +70,7 @@ class Heading(QWidget):
 
 
 class EmptyPage(QWidget):
-    """A page with a title and a sentence, shown if there is no content."""
+    """A page with a title and a sentence, for the case that there is no content."""
 
     def __init__(self, icons: Icons, sign: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -108,17 +108,17 @@ class EmptyPage(QWidget):
 
 
 class PartTab(TabPage):
-    """A tab with a heading, a list and the selected item below it.
+    """A tab with content in several parts: heading, bar to choose a part, its list, and the selected item.
 
-    Subclasses call `lay_out` once, and `turn_to` to show a page: `blank` at first, later `nothing` or
-    `page`.
+    A subclass calls `lay_out` once. It calls `turn_to` to show one of three pages: `blank` (at first),
+    `nothing` (the reason why there is no content) or `page` (the content).
     """
 
     def __init__(self, icons: Icons, name: str, sign: str, parent: QWidget | None = None) -> None:
-        """Create the pages.
+        """Create the widgets.
 
-        `name` is the object name of the message bar, `sign` the icon of the page that is shown without
-        content.
+        `name` is the object name of the message bar. `sign` is the icon of the page that is shown if there is
+        no content.
         """
         super().__init__(parent)
         self.title = WrapLabel()
@@ -147,9 +147,10 @@ class PartTab(TabPage):
         selected: QWidget,
         sizes: tuple[int, int],
     ) -> None:
-        """Lay out the page. `head` goes below the title, `below` and `buttons` below the bar.
+        """Arrange the page with the content.
 
-        `sizes` are the initial heights of the rows and of the selected item.
+        `head` is placed below the title, `below` and `buttons` below the bar of parts, then the list `rows`
+        and the details `selected`. `sizes` are the initial heights of the last two, in pixels.
         """
         above = column(None, self.title, *head, margin=(MARGIN, MARGIN, MARGIN, UNIT), gap=UNIT)
         under = column(None, margin=(MARGIN, UNIT, MARGIN, UNIT), gap=UNIT)
@@ -164,5 +165,5 @@ class PartTab(TabPage):
         column(self.page, above, self.bar, under, self.splitter, grows=self.splitter, margin=0, gap=0)
 
     def turn_to(self, page: QWidget) -> None:
-        """Show a page below the rows: the selected item, or the reason why there is none."""
+        """Show one of the pages `blank`, `nothing` and `page`."""
         self._pages.setCurrentWidget(page)

@@ -1,6 +1,6 @@
-"""A read-only text whose lines have colours of their own, filled in parts between events.
+"""A read-only text with coloured lines, which is filled in parts so that the window does not block.
 
-Texts come from disk: hidden characters are escaped, very long lines are cut. Threading: GUI thread.
+Texts come from disk: hidden characters are escaped, and very long lines are cut. Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LONGEST_ROW = 2_000
 
 
 class ReadOnlyText(FormattedTextBox):
-    """A read-only text in a fixed font; each line has a background of its own.
+    """A read-only text in a monospaced font; each line can have its own background colour.
 
-    Mouse and keyboard can select.
+    It can be selected with mouse and keyboard.
     """
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
@@ -43,12 +43,12 @@ class ReadOnlyText(FormattedTextBox):
         self._rest = single_shot(self, 0, self._go_on)
 
     def _nothing(self) -> None:
-        """Do nothing; stands in for a callback that is not set."""
+        """Do nothing; used while no callback is set."""
 
     def begin(self, again: Callable[[], None]) -> Theme:
-        """Clear the text and return the theme.
+        """Clear the text and return the theme with the colours to use.
 
-        `again` is called to fill the text again when the colours have changed.
+        `again` is called when the theme has changed, and must fill the text again.
         """
         self._again = again
         self._rest.stop()
@@ -58,9 +58,10 @@ class ReadOnlyText(FormattedTextBox):
         return theme_of(self.palette())
 
     def fill(self, steps: Iterator[object], done: Callable[[], None] | None = None) -> None:
-        """Add lines, one per step: the first `AT_ONCE` now, the rest between events; then call `done`.
+        """Advance `steps` until it ends, then call `done`; each step must add one line by `line`.
 
-        The caret stays at the beginning.
+        The first `AT_ONCE` lines are added now, the others between events, so that the window does not block.
+        The caret stays at the beginning of the text.
         """
         self._steps, self._done = steps, done or self._nothing
         is_filled = self._add()
@@ -69,7 +70,7 @@ class ReadOnlyText(FormattedTextBox):
 
     @property
     def is_filled(self) -> bool:
-        """Whether all lines have been added."""
+        """Whether all lines of the last `fill` have been added."""
         return not self._rest.isActive()
 
     @Slot()
@@ -83,7 +84,7 @@ class ReadOnlyText(FormattedTextBox):
             self._rest.start()
 
     def _add(self) -> bool:
-        """Add the next lines; return True if no more lines follow."""
+        """Add the next few lines; return True if these were the last."""
         most = self.document().characterCount() + CHARS_AT_ONCE
         self._cursor.beginEditBlock()
         try:
@@ -105,10 +106,11 @@ class ReadOnlyText(FormattedTextBox):
         struck: bool = False,
         height: int = 0,
     ) -> QTextBlock:
-        """Add a line and return its block.
+        """Add a line of text at the end; return its block.
 
-        `marks` are the (start, end) parts of the line with the background `mark`; `height` is its minimum
-        height in pixels.
+        `colour` and `back` are its text and background colours; None: those of the theme. `marks`: the
+        (start, length) pairs of parts with the background `mark`. `struck`: strike the text out. `height`:
+        the minimum height of the line in pixels.
         """
         block, chars = QTextBlockFormat(), QTextCharFormat()
         if back is not None:

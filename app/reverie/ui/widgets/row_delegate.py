@@ -38,11 +38,11 @@ ROW_ROLE = int(Qt.ItemDataRole.UserRole) + 100
 
 
 class RowDelegate(QStyledItemDelegate):
-    """A delegate for one-line rows of equal height: icon, name, dim detail, marks and use count.
+    """A delegate that paints rows of one line: icon, name, dim detail, marks and use count.
 
-    All of these come from one `RowLook`. If the view is narrow, first the use count is left out, then the
-    detail, never the name or the marks. With `on_window`, the view has the window's background colour instead
-    of the base colour.
+    All of these come from the `RowLook` of the row. If the view is narrow, the use count is left out first,
+    then the detail; the name and the marks are always painted. `on_window`: the view has the background
+    colour of the window, not that of lists.
     """
 
     def __init__(self, icons: Icons, parent: QWidget, *, on_window: bool = False) -> None:
@@ -113,9 +113,9 @@ class RowDelegate(QStyledItemDelegate):
         colours: _Colours,
         ratio: float,
     ) -> int:
-        """Draw use count, pin, warning and badge at the right edge of a row.
+        """Draw the use count, pin, warning and badge at the right edge of a row.
 
-        Returns the x coordinate at which the name must end.
+        Returns the x coordinate, in pixels, at which the name must end.
         """
         right = area.right()
         side = icon_size(option.font)
@@ -167,9 +167,10 @@ class RowDelegate(QStyledItemDelegate):
 
 
 def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor) -> None:
-    """Draw the sign for the part of a memory that is loaded.
+    """Draw the sign for the part of a memory that the agent loads.
 
-    A full dot: all; half a dot: a part; a dotted ring: its line in an index; a ring: only its name.
+    It is a full dot for all of it, half a dot for a part, a dotted ring for its line in an index, and a ring
+    for its name only.
     """
     size = area.width() / 2
     circle = QRectF(0, 0, size, size)
@@ -185,7 +186,7 @@ def _draw_load(painter: QPainter, area: QRect, loaded: LoadState, colour: QColor
 
 
 def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int) -> tuple[str, int]:
-    """Return (text, width): the text, elided if necessary to fit into `room` pixels, and its width."""
+    """Return `text`, shortened by `mode` if it is wider than `room` pixels, and its width in pixels."""
     width = metrics.horizontalAdvance(text)
     if width <= room:
         return text, width
@@ -194,7 +195,7 @@ def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int)
 
 
 def _colours(option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> _Colours:
-    """Return the colours of a row, cached because few kinds of rows are drawn many times."""
+    """Return the colours of a row, from a cache, because many rows have the same ones."""
     palette, state = option.palette, option.state.value & _STATES
     key = palette.cacheKey(), state, look.quiet, on_window
     found = _known_colours.get(key)
@@ -224,7 +225,7 @@ _known_colours: dict[tuple[int, int, bool, bool], _Colours] = {}
 
 
 class _Colours:
-    """The colours of a row on its own background, selected or not."""
+    """The colours of the texts and icons in a row, which depend on whether the row is selected."""
 
     def __init__(self, palette: QPalette, state: int, *, quiet: bool, on_window: bool) -> None:
         theme = theme_of(palette)
@@ -250,7 +251,7 @@ class _Colours:
                 self.name = self.accent = self.warn = self.good = self.bad = self.dim
 
     def badge(self, letter: str) -> QColor:
-        """Return the colour of a badge: green for new, red for deleted, the text colour for changed."""
+        """Return the colour of the badge N (new: green), D (deleted: red) or M (changed: as the name)."""
         return {"N": self.good, "D": self.bad}.get(letter, self.name)
 
 

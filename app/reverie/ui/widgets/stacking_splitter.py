@@ -1,4 +1,4 @@
-"""A splitter that stacks its two parts if it is narrow."""
+"""A splitter whose two parts are placed one above the other if it is narrow."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QSplitter, QWidget
 class StackingSplitter(QSplitter):
     """A splitter with two parts side by side or, if it is too narrow, one above the other.
 
-    Each orientation keeps its own sizes. `narrow` is the width below which the parts are stacked; `above` is
-    the initial height of the upper part when they are stacked.
+    It remembers the sizes of both arrangements. `narrow`: the width below which the parts are one above the
+    other. `above`: the initial height of the upper part then. Both are in pixels.
     """
 
     def __init__(self, narrow: int, above: int, parent: QWidget | None = None) -> None:
@@ -25,14 +25,11 @@ class StackingSplitter(QSplitter):
         return self.orientation() == Qt.Orientation.Vertical
 
     def beside(self) -> list[int]:
-        """Return the widths side by side, even while the parts are stacked."""
+        """Return the widths that the parts have, or will have, side by side."""
         return self._known.get(False, self.sizes()) if self.is_stacked else self.sizes()
 
     def set_beside(self, sizes: list[int]) -> None:
-        """Set the widths side by side.
-
-        If the parts are stacked now, the widths apply when the parts are side by side again.
-        """
+        """Set the widths of the parts for when they are side by side."""
         if all(sizes):
             self._known[False] = sizes
         if not self.is_stacked:
@@ -57,7 +54,7 @@ class StackingSplitter(QSplitter):
         self._remember()
 
     def _remember(self) -> None:
-        """Store the sizes of this orientation, unless a part is hidden and has none."""
+        """Store the sizes of the current arrangement, unless a part is hidden."""
         sizes = self.sizes()
         if len(sizes) > 1 and all(sizes):
             self._known[self.is_stacked] = sizes

@@ -1,11 +1,11 @@
-"""Text boxes that change no character of their text, not even when text is copied, cut or dragged from them.
+"""Text boxes that return every character of their text unchanged, also when text is copied, cut or dragged.
 
 Qt's own `toPlainText`, and therefore its copy, turns no-break spaces into blanks and the separators U+2028
-and U+2029 into line ends. Every text box of the window is one of these instead.
+and U+2029 into line breaks. Every text box of the window is one of these instead.
 
-A document of Qt begins a new block at U+2029 and at two noncharacters, which then cannot be told from line
-ends. So each of these is replaced in the document by a stand-in, another noncharacter; a block of a document
-is then always a line of its text. Threading: GUI thread.
+A document of Qt begins a new block at U+2029 and at two noncharacters, which then cannot be distinguished
+from line breaks. So each of these three is replaced in the document by another noncharacter, its stand-in. A
+block of a document is then always a line of its text. Threading: GUI thread.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ _OUT_OF = str.maketrans(_STAND_INS + "\u2029", _BREAKING + "\n")
 
 
 def for_document(text: str) -> str:
-    """Return `text` with stand-ins in place of some characters, for a document; its length stays the same."""
+    """Return `text` for a document, with stand-ins for the characters that Qt would take for line breaks.
+
+    The length stays the same.
+    """
     return text.translate(_INTO) if any(map(text.__contains__, _BREAKING)) else text
 
 
 def fits_document(text: str) -> bool:
-    """Return whether a document would return `text` unchanged; False if `text` contains a stand-in."""
+    """Return whether `text` would come back unchanged from a document; False if it contains a stand-in."""
     return not any(map(text.__contains__, _STAND_INS))
 
 
@@ -72,7 +75,7 @@ class PlainTextBox(QPlainTextEdit):
 
 
 class FormattedTextBox(QTextEdit):
-    """A text box for formatted lines; text that is copied from it is plain."""
+    """A text box for formatted lines; text that is copied from it is plain text."""
 
     @property
     def content(self) -> str:
@@ -84,7 +87,7 @@ class FormattedTextBox(QTextEdit):
 
 
 class PageBox(QTextBrowser):
-    """A box for a rendered page; text copied from it is available both formatted and plain."""
+    """A box for a rendered page; text that is copied from it is available formatted and as plain text."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
         data = _copied(self.textCursor())

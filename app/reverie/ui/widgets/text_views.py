@@ -1,6 +1,6 @@
-"""Read-only views of a unified diff, of a version's text, and of a part of the context as it is loaded.
+"""Read-only views: of a unified diff, of a version of a file, and of a part of the agent's context.
 
-Texts come from disk: hidden characters are escaped, very long texts and lines are cut. Threading: GUI
+Texts come from disk: hidden characters are escaped, and very long texts and lines are cut. Threading: GUI
 thread.
 """
 
@@ -40,7 +40,7 @@ MOST_ROWS = 4_000
 
 
 def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
-    """Return in words the differences between lines that look alike; empty if `kinds` is empty."""
+    """Return words for the kinds of invisible differences between two lines; "" if there are none."""
     if not kinds:
         return ""
     words: dict[InvisibleKind, str] = {
@@ -55,7 +55,7 @@ def invisible_words(kinds: Sequence[InvisibleKind]) -> str:
 
 
 def fitting_rows(text: str) -> tuple[list[str], bool]:
-    """Return as many escaped rows of a text as a view can show, and whether some are missing."""
+    """Return the first rows of a text, escaped, and whether the text has more than a view can show."""
     rows = rows_of(text[:LIMIT], MOST_ROWS + 1)
     fitting = visible_lines(
         "".join(f"{row[:LONGEST_ROW]}{'…' * (len(row) > LONGEST_ROW)}\n" for row in rows[:MOST_ROWS])
@@ -66,9 +66,9 @@ def fitting_rows(text: str) -> tuple[list[str], bool]:
 
 
 def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTextBox:
-    """Create a read-only text box whose text can be selected with mouse and keyboard.
+    """Return a read-only text box that shows `text`, which can be selected with mouse and keyboard.
 
-    `name` is its accessible name; `fixed` selects a monospaced font.
+    `name` is its accessible name. `fixed`: use a monospaced font.
     """
     made = PlainTextBox(text)
     made.setAccessibleName(name)
@@ -79,14 +79,14 @@ def read_only_text(name: str, text: str = "", *, fixed: bool = False) -> PlainTe
 
 
 class DiffView(ReadOnlyText):
-    """A read-only view of a unified diff; control characters are escaped."""
+    """A read-only view of a unified diff."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent)
         self.setAccessibleName(self.tr("Difference"))
 
     def show_diff(self, text: str) -> None:
-        """Show a unified diff; a note says if it was cut at the limit."""
+        """Show a unified diff; if it is too long, a note says that it was cut."""
         theme = self.begin(lambda: self.show_diff(text))
         shown = text
         # The diff's header names the file, which the view around it already does.
@@ -112,7 +112,7 @@ def _too_long() -> str:
 
 
 class TextView(PlainTextBox):
-    """A read-only text with a caret for the keyboard."""
+    """A read-only view of the content of a file, with a caret that the keyboard moves."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -121,7 +121,7 @@ class TextView(PlainTextBox):
         self.setTextInteractionFlags(READABLE)
 
     def show_bytes(self, content: bytes | None) -> None:
-        """Show a file's content; None shows nothing."""
+        """Show the content of a file; None shows an empty view."""
         if content is None:
             self.setPlainText("")
             return
@@ -136,9 +136,9 @@ _MARKED_LINES = 500
 
 
 class LoadedText(PlainTextBox):
-    """A read-only text with marked lines.
+    """A read-only view of a text, in which some lines are marked.
 
-    Qt may break a line of the text into several; all of them are marked.
+    Qt may show a line of the text in several rows; all of them are marked.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -153,11 +153,11 @@ class LoadedText(PlainTextBox):
 
     @property
     def marked(self) -> list[str]:
-        """The text of the marked lines."""
+        """The texts of the marked rows."""
         return [each.cursor.block().text() for each in self.extraSelections()]
 
     def show_text(self, text: str, marked: tuple[int, ...]) -> None:
-        """Show `text` and mark some of its lines, counted from 1."""
+        """Show `text`, and mark the lines with the numbers `marked`, counted from 1."""
         self.setPlainText("\n".join(fitting_rows(text)[0]))
         self._rows = _first_rows(text[:LIMIT])
         lines = [line for line in marked if line < len(self._rows)][:_MARKED_LINES]
@@ -167,7 +167,7 @@ class LoadedText(PlainTextBox):
         self._mark()
 
     def go_to(self, line: int) -> None:
-        """Scroll to a line of the text, counted from 1; 0 does not scroll."""
+        """Scroll to a line, by its number counted from 1; do nothing for 0."""
         if 0 < line < len(self._rows):
             block = self.document().findBlockByNumber(self._rows[line - 1])
             self.setTextCursor(QTextCursor(block))
@@ -193,7 +193,7 @@ class LoadedText(PlainTextBox):
 
 
 def _first_rows(text: str) -> list[int]:
-    """Return the row, from 0, at which each shown line begins, followed by the number of all rows."""
+    """Return, for each line of `text`, the index of its first row, and at the end the number of all rows."""
     found = [0]
     for line in text.split("\n", MOST_ROWS)[:MOST_ROWS]:
         if found[-1] >= MOST_ROWS:

@@ -27,8 +27,9 @@ class HomeCloser(QObject):
 
     It refuses while a run is active, asks about unsaved text, and then shows another home.
 
-    Signals: status_message(str): There is a message for the status bar. none_left(): The last home was
-    closed.
+    Signals:
+        status_message(str): There is a message for the status bar.
+        none_left(): The last home was closed.
     """
 
     status_message = Signal(str)

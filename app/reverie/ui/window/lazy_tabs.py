@@ -38,10 +38,13 @@ _CHANGES, _TRACES, _TRANSCRIPTS = range(1, 4)
 class LazyTabs(QObject):
     """The tabs beside Memory and the pages in place of the editor, built on demand.
 
-    Signals: built(): The factories are loaded, so the tabs can be shown. changed(): The set of enabled
-    actions may have changed. open_wanted(str): Request to show the memory with this path in the editor.
-    settings_wanted(str): Request to show this page of the settings. worth_wanted(): Request to show the Worth
-    a look page. status_message(str): There is a message for the status bar.
+    Signals:
+        built(): The factories are loaded, so the tabs can be shown.
+        changed(): The set of enabled actions may have changed.
+        open_wanted(str): Request to show the memory with this path in the editor.
+        settings_wanted(str): Request to show this page of the settings.
+        worth_wanted(): Request to show the Worth a look page.
+        status_message(str): There is a message for the status bar.
     """
 
     built = Signal()

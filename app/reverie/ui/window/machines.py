@@ -31,9 +31,11 @@ class MachineHomes(QObject):
     Homes that cannot be opened are listed with the reason. If the machine cannot be reached, it is tried
     again regularly until that succeeds or the user closes its row.
 
-    Signals: opened(EngineLink, HomeOpened): A home was opened. failed(UserError): The machine cannot be used
-    now. listed(): The property `troubled` has changed. ended(): Everything that was found is open or in
-    `troubled`.
+    Signals:
+        opened(EngineLink, HomeOpened): A home was opened.
+        failed(UserError): The machine cannot be used now.
+        listed(): The property `troubled` has changed.
+        ended(): Everything that was found is open or in `troubled`.
     """
 
     opened = Signal(object, object)

@@ -63,7 +63,8 @@ class MainWindow(QMainWindow):
     the first paint. Closing has three steps: ask about unsaved text, stop the watchers, stop the lanes (each
     takes at most two seconds).
 
-    Signals: chosen_by_hand(): The user chose the place that is shown next, so no other may replace it.
+    Signals:
+        chosen_by_hand(): The user chose the place that is shown next, so no other may replace it.
     """
 
     chosen_by_hand = Signal()

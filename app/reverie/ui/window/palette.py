@@ -285,7 +285,8 @@ class Palette(QDialog):
 
     Escape, a click elsewhere or a choice closes it.
 
-    Signals: chosen(Entry): The user chose this entry.
+    Signals:
+        chosen(Entry): The user chose this entry.
     """
 
     chosen = Signal(object)

@@ -210,9 +210,10 @@ class Picker(QTreeView):
     Archived workspaces and those of several projects are marked; orphaned stores are in a group of their own.
     If the list of projects changes, only the changed rows are updated, so the selection stays.
 
-    Signals: picked(Place): A row was selected, by the user or by a `pick` method. place_gone(): The home no
-    longer lists the selected project or workspace. memories_dropped(): The user dropped memories on this
-    list, which does not accept them.
+    Signals:
+        picked(Place): A row was selected, by the user or by a `pick` method.
+        place_gone(): The home no longer lists the selected project or workspace.
+        memories_dropped(): The user dropped memories on this list, which does not accept them.
     """
 
     picked = Signal(object)

@@ -50,8 +50,9 @@ class HostControl(QObject):
     was applied, when the window gets the focus (because other processes save settings too), and when another
     engine has replaced this one.
 
-    Signals: changed(str): The state of the services of the home with this id changed. status_message(str):
-    There is an error for the status bar.
+    Signals:
+        changed(str): The state of the services of the home with this id changed.
+        status_message(str): There is an error for the status bar.
     """
 
     changed = Signal(str)
@@ -186,8 +187,9 @@ class ServicesView(QObject):
     `log` and `checks` are the controllers of these two views of the Traces tab. They exist only after
     `show_in`, because the tab is built later.
 
-    Signals: changed(): The set of enabled actions may have changed. status_message(str): There is a message
-    for the status bar.
+    Signals:
+        changed(): The set of enabled actions may have changed.
+        status_message(str): There is a message for the status bar.
     """
 
     changed = Signal()

@@ -40,7 +40,8 @@ class SlowDiskIndicator(QLabel):
     Jobs wait for the disk of a home, and an unreachable network share can block them for hours. If a job in
     `lanes` takes long, `DiskCheck` checks the homes that `places` returns, in its own threads.
 
-    Signals: status_message(str): A disk stopped answering, or answers again.
+    Signals:
+        status_message(str): A disk stopped answering, or answers again.
     """
 
     status_message = Signal(str)
