@@ -808,7 +808,10 @@ def no_workspace(agent: str) -> ScopeUnavailable:
 
 
 def rules_of(home: Home, root: ScopeRoot, rel: str) -> tuple[FileRule | None, FileRole]:
-    """Return a file's rule (None if it is editable without conditions) and its role (`listing.RulesOf`)."""
+    """Return the rule and the role of the file `rel` of a home, as listings need them (`listing.RulesOf`).
+
+    The rule is None if the file is editable without conditions.
+    """
     rule = home.file_rule(root, rel)
     return None if rule is EDITABLE or rule == EDITABLE else rule, home.file_role(root, rel)
 

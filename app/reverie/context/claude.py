@@ -109,7 +109,11 @@ def _claude_index(facts: ContextFacts, drafts: Mapping[str, str]) -> tuple[Conte
 def _of_index(
     path: str, index_text: str, cut: Cut, facts: ContextFacts, *, there: bool
 ) -> Iterator[ContextEntry]:
-    """Yield the entry for the index file; `there`: whether the file exists."""
+    """Yield the entry for the index file.
+
+    `path`: the memory path of the index; `there`: whether it exists; `index_text`: its text; `cut`: the part
+    of it that is loaded.
+    """
     text = facts.texts.get(path)
     state: State
     reason: Reason
@@ -141,7 +145,10 @@ def _of_index(
 
 
 def _of_topics(facts: ContextFacts, index_text: str, cut: Cut) -> Iterator[ContextEntry]:
-    """Yield an entry for each memory, with the number of the first line of the index that links to it."""
+    """Yield an entry for each memory, with the number of the first line of the index that links to it.
+
+    `cut`: the part of the index that is loaded.
+    """
     lines: dict[str, tuple[int, str]] = {}
     there = {file.rel for file in facts.files(Scope.PROJECT)}
     for link in links(index_text):

@@ -114,7 +114,10 @@ def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None
 def _predicted(
     parts: tuple[ContextPart, ...], facts: ContextFacts, drafted: Collection[str]
 ) -> Iterator[tuple[str, _Predicted]]:
-    """Yield every file that a new session would load, with its path on disk."""
+    """Yield the path on disk and the facts of every file that a new session would load.
+
+    `parts`: the parts of a new session; `drafted`: see `with_record`.
+    """
     listing = facts.listings.get(Scope.PROJECT)
     index_path = str(memory_path(Scope.PROJECT, INDEX))
     for part in parts:

@@ -130,9 +130,10 @@ def _single_file(target: WatchTarget, given: str, real: str, status: os.stat_res
 
 
 def _add_file(files: dict[str, str], directories: dict[str, Watched], path: str, given: str) -> None:
-    """Add one file to the files to watch and, if it is a symlink, the file that it leads to.
+    """Add the file `path` to `files` and its directory to `directories`.
 
-    Dotfiles managers create such links.
+    If it is a symlink, as managers of dotfiles create them, the file that it leads to is added as well.
+    `given`: the path under which changes of the file are reported.
     """
     for place in {path, real_path(path)}:
         directory = os.path.dirname(place)

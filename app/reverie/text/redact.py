@@ -332,9 +332,9 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
     """Yield the spans of values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
 
-    Such a name is one word, and one of its pieces (between hyphens or the like) is a word for a secret.
-    Neighbouring pieces that are neither words nor short numbers are the value, if at least one of them looks
-    random, or all of them joined do.
+    Searches `text[start:end]`. Such a name is one word, and one of its pieces (between hyphens or the like)
+    is a word for a secret. Neighbouring pieces that are neither words nor short numbers are the value, if at
+    least one of them looks random, or all of them joined do.
     """
     for name in _SEGMENT.finditer(text, start, end):
         word = _joined_word().search(small, *name.span())

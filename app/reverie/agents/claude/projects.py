@@ -278,8 +278,9 @@ class ProjectCache:
     def note(self, name: str, cwd: str, session_id: str = "", title: str = "", updated_at: int = 0) -> bool:
         """Store facts read from a transcript, and return whether its title or working directory is new.
 
-        `updated_at`: the time (UTC ms) of the transcript's last change; a change of it alone does not count
-        as new.
+        `name`: the name of the transcript's directory in `projects/`. `session_id` empty: store only the
+        working directory. `updated_at`: the time (UTC ms) of the transcript's last change; a change of it
+        alone does not count as new.
         """
         with self._lock:
             kept = self._all()

@@ -667,7 +667,10 @@ class _Order:
             self.failed.append(FailedImport(path, label, f"@{mention.target}", problem, mention.line))
 
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
-        """List a project file that may hold credentials, without opening it; return False for other files."""
+        """Add a project file that may hold credentials to the list without opening it, and return True.
+
+        Returns False, and does nothing, for any other file. `real`: the path with symlinks resolved.
+        """
         resolved = Path(real)
         if real in self._seen or not never_opened(path, resolved) or not may_be_named(path, resolved):
             return False

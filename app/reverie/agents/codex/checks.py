@@ -64,7 +64,8 @@ def standings(
 ) -> dict[str, Standing]:
     """Return the progress of Codex's own extraction of each thread at `now_ms` (UTC), by thread id.
 
-    `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id.
+    `made`: the last change (UTC ms) of each thread at the time of its extraction, by thread id. `jobs`:
+    Codex's own jobs, for the times of retries. `due`: the conditions for extraction.
     """
     retries = {job.source_id: job.retry_at or 0 for job in jobs if job.state == "failed"}
     found: dict[str, Standing] = {}

@@ -104,7 +104,10 @@ def _of_orphan(
 def _of_missing_projects(
     roots: Mapping[Path, ScopeRoot], owners: Mapping[str, str], contents: HomeContents
 ) -> Iterator[LostStore]:
-    """Yield the stores of listed projects that were moved or deleted."""
+    """Yield the stores of listed projects whose directory is missing.
+
+    `roots`: directory -> root of each store; `owners`: see `lost_stores`.
+    """
     checkouts: dict[str, list[str]] = {}
     for workspace in contents.workspaces():
         if workspace.memory_project is not None and workspace.path:

@@ -94,7 +94,7 @@ def writer_place(
 
 
 def writer_config(config: object, workspace_id: str, metadata_id: MetadataId) -> AgentWriterConfig:
-    """Return the settings of the memory writer for a workspace; its own take precedence over the defaults.
+    """Return the settings of the memory writer for a workspace: its own, else the defaults of the home.
 
     A value of the wrong type counts as absent, except for the interval: it is passed on unchanged, so that
     the scheduler can report the problem.
