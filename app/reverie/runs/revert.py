@@ -303,9 +303,10 @@ class RevertJob(Job[RevertPlan]):
         return self.purpose
 
     def ready(self) -> None:
-        """Load the record again under the lease; raise `UserError` if the run cannot be undone now.
+        """Load the record again under the lease; raise a `UserError` if the run cannot be undone now.
 
-        For example because it was undone meanwhile, the agent is writing, or a store must not be written.
+        The reason may be that it was undone meanwhile, that the agent is writing, or that a store must not be
+        written.
         """
         parts = self._parts
         refuse_while_agent_writes(parts.home, lock_dir=parts.guard.lock_dir)
@@ -474,7 +475,7 @@ class RevertJob(Job[RevertPlan]):
         require_parts(original.id, part, original.taken_back, counts)
 
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
-        """Return a predicate for usage keys: whether this revert restores the pin and usage of that file.
+        """Return a function that takes a usage key and returns whether to restore its pin and usage.
 
         Undoing a part restores the pin and usage of each file that it undoes completely; undoing the rest of
         a run restores all others. The pin and usage of a file with a conflict stay as they are, and nothing

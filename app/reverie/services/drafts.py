@@ -413,7 +413,7 @@ class SaveWatch:
                 del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
-        """Return whether Reverie, with this profile, wrote `content` after `write`; None: deleted the file.
+        """Return whether Reverie, with this profile, wrote `content` (None: deleted the file) after `write`.
 
         The writer may be a run in another process.
         """

@@ -248,7 +248,7 @@ class Vocabulary:
     def _like(self, word: str) -> dict[str, int]:
         """Return the words of the notes that are most similar to `word`, as word -> number of notes.
 
-        For a word that no note contains. Empty if it is too short or has digits.
+        `word`: a word that no note contains. The result is empty if it is too short or has digits.
         """
         # Late: loading it takes as long as the search, and only misspelt words need it.
         from rapidfuzz.distance import OSA
