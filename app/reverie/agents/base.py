@@ -620,7 +620,7 @@ class AgentNotes(Protocol):
         """Return the reason why the agent itself would write no notes about a session; empty if it may."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        """Return a meter of a session's transcript, which on later calls reads only added lines."""
+        """Return a meter of a session's transcript, whose later updates read only the added lines."""
 
     def session_title(self, place: NotesPlace) -> str:
         """Return the title of the session; empty if there is none."""
@@ -683,8 +683,8 @@ class StoreRules(Protocol):
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
         """Return the path of a new note from a person to the agent, below its global scope.
 
-        The note is created once and never changed. `source`: the id of the object from which the note is
-        made; it makes the name unique.
+        The note is created once and never changed. The name contains the time `at_ms` (UTC) and `title`.
+        `source`: the id of the object from which the note is made; it makes the name unique.
         """
 
 

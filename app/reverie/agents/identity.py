@@ -101,7 +101,8 @@ class HomeRegistry:
     def identify(self, root: Path, *, kind: str, create: bool = True) -> HomeIdentity | None:
         """Return the id of the home at `root`.
 
-        A new home gets an id, or, without `create`, the result is None and nothing is written. Raises
+        `kind`: the name of the agent. A new home gets an id; without `create`, the result is then None and
+        nothing is written. Raises
         `Unavailable` if the directory is missing.
         """
         place = _place(root)

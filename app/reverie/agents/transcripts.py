@@ -115,7 +115,8 @@ class ReadableTranscript(Protocol):
     def messages(self, reading: ReadStatistics) -> Iterator[Message]:
         """Stream every message in order from the start of the file.
 
-        A half-written last line is not read. Memory use is bounded by the longest line.
+        Counts the lines in `reading`. A half-written last line is not read. Memory use is bounded by the
+        longest line.
         """
 
 

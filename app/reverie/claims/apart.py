@@ -324,8 +324,8 @@ class ProjectClaims:
     def look(self, check: Callable[[], None] = lambda: None) -> ProjectState:
         """Open the project, or read the present state of its repository.
 
-        Raises `StoreError` for an unknown commit, and `Unavailable` for a commit without a repository, or for
-        a repository that does not answer.
+        `check` is called while waiting and may raise to stop. Raises `StoreError` for an unknown commit, and
+        `Unavailable` for a commit without a repository, or for a repository that does not answer.
         """
         with self._lock:
             return self._look(check)
@@ -422,7 +422,8 @@ class RepositoryIdentities:
     ) -> Identity | None:
         """Return the identity of the repository at `path`, as `claims.identity.read_identity` does.
 
-        Also returns None if the repository does not respond. `known`: its earlier identity, if any.
+        Also returns None if the repository does not respond. `known`: its earlier identity, if any. `check`
+        is called while waiting and may raise to stop.
         """
         with self._lock:
             if path in self._silent or not has_repository(path):

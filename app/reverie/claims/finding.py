@@ -211,9 +211,9 @@ def _command(text: str) -> tuple[str, str] | None:
 
 
 def _script(tool: str, words: list[str]) -> tuple[int, str]:
-    """Return the number of words up to and including the script's name, and the name.
+    """Return the number of `words` up to and including the name of the script that they run, and the name.
 
-    The name is empty if there is none.
+    `tool`: the program, such as `npm`. The name is empty if there is none.
     """
     at = 0
     if tool == "go":

@@ -160,7 +160,7 @@ class ContextView(Struct, frozen=True):
 
     @classmethod
     def of(cls, agent: str, at: int, parts: tuple[ContextPart, ...]) -> ContextView:
-        """Return the view of these parts at `at` (UTC ms), with total sizes.
+        """Return the view of these parts at `at` (UTC ms) for the agent named `agent`, with total sizes.
 
         The first two gauges of each part must be bytes and tokens.
         """

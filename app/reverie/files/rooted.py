@@ -641,9 +641,9 @@ class RootedDirectory:
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
     def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
-        """Return the files and directories in the real directory `rel`, in reverse order of names.
+        """Return the files and directories in the directory `rel`, in reverse order of names.
 
-        Empty if the directory vanished.
+        The result is empty if the directory vanished. Errors are added to `problems`, except for the root.
         """
         found: list[DirectoryEntry] = []
         try:

@@ -89,7 +89,7 @@ class FileSystems:
 
 
 def parse_mounts(table: str) -> dict[int, str]:
-    """Return file-system types by device number, from the text of mountinfo.
+    """Return device number -> type of its file system, from the text of `/proc/self/mountinfo`.
 
     Lines in another format are skipped.
     """

@@ -591,7 +591,8 @@ def _is_quoted_secret(kind: Kind, name: str, value: str, *, assigned: bool) -> b
 def _is_bare_secret(kind: Kind, named: re.Match[str], value: str, following: str, *, line_ends: bool) -> bool:
     """Return whether a value without quotes is a secret.
 
-    `following`: the character after it; `line_ends`: whether nothing else follows on the line.
+    `kind`: the kind that the name in front announces; `named`: the match of the name; `following`: the
+    character after the value; `line_ends`: whether nothing else follows on the line.
     """
     if not _may_be_secret(kind, named["name"], value):
         return False

@@ -140,7 +140,11 @@ def read_lock(
     is_alive: Callable[[int], bool] = is_running,
     has_ended: HasEnded = _never,
 ) -> LockState:
-    """Return the state of the lock at `now_ms`; a missing or unreadable file means "never consolidated"."""
+    """Return the state of the lock at `now_ms` (UTC).
+
+    A missing or unreadable file means "never consolidated". `is_alive` returns whether a process with this id
+    runs; `has_ended` returns whether the consolidation of a living process is over (`HasEnded`).
+    """
     try:
         before = _look(file)
     except OSError:

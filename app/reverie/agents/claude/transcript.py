@@ -117,7 +117,7 @@ class SessionHead(Struct, frozen=True):
 def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
     """Yield every record of the conversation, each uuid once, in the order of the file.
 
-    Raises `FileNotFoundError`, `Unavailable`.
+    Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
     """
     seen: set[int] = set()
     for row in rows_of(path, reading):

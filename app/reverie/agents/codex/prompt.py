@@ -199,9 +199,9 @@ def project_companions(root: Path, project_path: str | None) -> tuple[Companion,
 
 
 def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int, ...]]:
-    """Return the loaded text of the project's instructions, and how many bytes of each are used.
+    """Return the loaded text of the project's instruction files, and the number of bytes used of each.
 
-    Texts are joined unchanged until the budget `limit` (bytes) is used up. Blank texts are left out.
+    The `contents` are joined unchanged until the budget `limit` (bytes) is used up. Blank ones are left out.
     """
     left = limit
     texts: list[str] = []

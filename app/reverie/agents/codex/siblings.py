@@ -29,7 +29,10 @@ READ_ONLY = "Reverie does not recognize this Codex memory: it is only shown, nev
 
 
 def sibling_names(home: Path, used: str) -> tuple[str, ...]:
-    """Return the directories in a home that look like memories, in order, without the one that Codex uses."""
+    """Return the names of directories in a home that look like memories, sorted, except `used`.
+
+    `used`: the name of the directory that Codex uses.
+    """
     found = [
         entry.name
         for entry in entries_in(home)

@@ -162,7 +162,7 @@ def file_role(rel: str) -> FileRole:
 
 
 def note_path(title: str, at_ms: int, source: str = "") -> str:
-    """Return the path of a new note to Codex, below the store.
+    """Return the path of a new note to Codex, below the store; it contains the time `at_ms` and `title`.
 
     `source`: the id of the object from which the note is made, so that two notes with the same second and
     title have different names.

@@ -166,7 +166,7 @@ def source_of(thread: Thread) -> TranscriptSource | None:
 
 
 def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
-    """Return whether to read `path` instead of `known`, a file of the same thread.
+    """Return whether to read `path` instead of `known`, a file of the same thread, whose row is `row`.
 
     The file to read is the one that the database names as current, else the newest segment; a plain rollout
     is preferred to the same rollout in compressed form.

@@ -103,10 +103,11 @@ def rollout_id_of(path: Path) -> str:
 
 
 def history_of(path: Path, find: Finder) -> RolloutHistory:
-    """Return the files of which Codex composes the thread of this rollout.
+    """Return the files of which Codex composes the thread of the rollout `path`.
 
-    Reads the first line of each. Raises `FileNotFoundError` and `Unavailable` for `path` itself; a failure to
-    read an earlier file becomes the `problem`.
+    Reads the first line of each. `find` returns the file of a rollout, given its id. Raises
+    `FileNotFoundError` and `Unavailable` for `path` itself; a failure to read an earlier file becomes the
+    `problem`.
     """
     found = [Segment(path)]
     seen = {rollout_id_of(path), str(path)}
@@ -140,7 +141,7 @@ def history_of(path: Path, find: Finder) -> RolloutHistory:
 def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
     """Yield every record of one file in order.
 
-    Raises `FileNotFoundError`, `Unavailable`.
+    Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
     """
     return segment_records(Segment(path), reading)
 
@@ -148,7 +149,7 @@ def records(path: Path, reading: ReadStatistics) -> Iterator[Record]:
 def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Record]:
     """Yield every valid record of a segment, in order.
 
-    Raises `FileNotFoundError`, `Unavailable`.
+    Counts the lines in `reading`. Raises `FileNotFoundError`, `Unavailable`.
     """
     for row in rows_of(segment.path, reading, end=segment.end_bytes):
         ordinal = row.get("ordinal")
@@ -162,7 +163,7 @@ def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Recor
 
 
 def record_of(row: dict[str, Any]) -> Record | None:
-    """Return the record in a decoded line; None for a kind that is unknown or not of the conversation."""
+    """Return the record in a decoded line; None if its kind is unknown or not part of the conversation."""
     kind, payload = row.get("type"), row.get("payload")
     when = timestamp_ms(row.get("timestamp"))
     if isinstance(kind, str) and isinstance(payload, dict):

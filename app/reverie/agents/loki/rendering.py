@@ -59,9 +59,9 @@ def of_skill(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_patterns(listed: object) -> dict[str, Any]:
-    """Return the entries in the list of patterns that are no objects; empty if all are.
+    """Return the entries of the list of patterns that are not objects, under the key `other_entries`.
 
-    The key is `other_entries`, or `patterns` for a value that is no list.
+    Empty if all are objects. If `listed` is not a list, it is returned under the key `patterns`.
     """
     if not isinstance(listed, list):
         return _unknown_values({"patterns": listed})

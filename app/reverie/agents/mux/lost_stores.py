@@ -125,7 +125,10 @@ def _of_missing_projects(
 
 
 def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
-    """Yield the stores that the version of 12 June 2026 left in the repositories themselves."""
+    """Yield the stores that the version of 12 June 2026 left in the repositories of projects.
+
+    `owners`: see `lost_stores`.
+    """
     for path in sorted(owners.values()):
         directory = Path(path).joinpath(*_CHECKOUT_STORE)
         problems: list[str] = []

@@ -208,9 +208,10 @@ class NewestRows(Struct, frozen=True):
 
 
 def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:
-    """Read the newest rows backwards from the end, however long the transcript is.
+    """Return at most `most_rows` of the newest rows, reading backwards from the end of the transcript.
 
-    Reads about `most_bytes`, or as many as the newest row needs (32 MiB at most). Raises `UserError`.
+    Reads about `most_bytes`, or as many as the newest row needs (32 MiB at most), however long the transcript
+    is. Raises `UserError`.
     """
     path = session_directory / FILE
     try:
