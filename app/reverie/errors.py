@@ -1,4 +1,4 @@
-"""The two families of errors.
+"""The base classes of Reverie's errors.
 
 `UserError` is for what a person can fix. It always has a title, a cause and a next step, and every surface
 (window, command line, Activity) shows these three. Any other exception is a bug and is shown as a crash

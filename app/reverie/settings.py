@@ -39,7 +39,7 @@ class _TomlTable(RootModel[dict[str, Any]]):
 
 
 class WatchSettings(_Section):
-    """Settings of the file watcher."""
+    """Settings of the file watcher: when changes on disk are reported, and how they are noticed."""
 
     quiet_ms: Annotated[int, Field(ge=10, le=10_000)] = 150
     """The time without a further change after which changes are shown, in milliseconds."""
@@ -52,7 +52,7 @@ class WatchSettings(_Section):
 
 
 class DreamSettings(_Section):
-    """Settings of a consolidation."""
+    """Settings of consolidations: the model that does the work, and limits of a run."""
 
     engine: Annotated[str, Field(pattern=r"^(?:auto|rules|[^\s:]+:\S+)$")] = "auto"
     """The engine: `rules`, `PROVIDER:MODEL` or `auto`.
@@ -65,7 +65,7 @@ class DreamSettings(_Section):
 
 
 class HistorySettings(_Section):
-    """Settings of the history."""
+    """Settings of a home's history, which is a git repository."""
 
     pack_after: Annotated[int, Field(ge=100, le=1_000_000)] = 2000
     """The number of loose git objects at which the repository is packed."""
@@ -92,7 +92,7 @@ class ProviderSettings(_Section):
 
 
 class ProvidersSettings(_TomlTable):
-    """Model services by name."""
+    """The settings of each model service, by the name of the service."""
 
     root: dict[str, ProviderSettings] = {}
 

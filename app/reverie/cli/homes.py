@@ -236,7 +236,7 @@ def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
 
 
 def choices(parts: HomeContainer) -> tuple[str, ...]:
-    """Return one line for each workspace of the home, most recently used first, to list as choices.
+    """Return one line for each workspace of the home, most recently used first, as a list to choose from.
 
     Each line has the id, the title, and the time of last use if the home knows it. At most `MOST_CHOICES`
     workspaces are listed.

@@ -56,7 +56,10 @@ _ACTORS = ("agent", "user")
 
 
 def memory(session: Invocation) -> int:
-    """Carry out the memory commands on stdin, one per line, until it ends; print one result per line."""
+    """Carry out the memory commands on stdin, one JSON object per line; print one result per line.
+
+    Returns the exit code at the end of stdin.
+    """
     clock = LineClock(session.clock)
     parts = the_home(session, clock)
     lines = MemoryLines(
@@ -88,7 +91,7 @@ class LineClock:
 
 
 class MemoryLines:
-    """Carries out memory commands, given as lines, in one home."""
+    """Carries out memory commands in one home; each command is one line of JSON."""
 
     def __init__(
         self,
@@ -99,10 +102,11 @@ class MemoryLines:
         project: str | None,
         warn: Callable[[str], None],
     ) -> None:
-        """Prepare to carry out lines.
+        """Set the home, and the context for lines that name none.
 
-        `workspace_id` and `project` apply to lines that name none. `warn` gets a sentence if the changes
-        could not be recorded in the history, which happens after all results were returned.
+        `clock` must be the clock of `parts`; each line can set it. `workspace_id` and `project` are that
+        context. `warn` gets a sentence if the changes could not be recorded in the history, which happens
+        after all results were returned.
         """
         self._parts = parts
         self._clock = clock

@@ -84,9 +84,10 @@ def doctor(session: Invocation) -> int:
 
 
 def finding_lines(findings: tuple[Finding, ...], command: Callable[[str], str]) -> Iterator[str]:
-    """Yield one line for each finding, with its evidence and fix below; at the end, the one to solve first.
+    """Yield the lines that the command `doctor` prints: each finding with its evidence and fix.
 
-    `command` returns, for the name of a check, the command line that applies its fix.
+    The last line names the finding to solve first. `command` returns, for the name of a check, the command
+    line that applies its fix.
     """
     from reverie.doctor import first_cause
 

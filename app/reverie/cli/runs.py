@@ -445,7 +445,7 @@ _QUOTED_CHARS = 2_000
 
 
 def traces(session: Invocation) -> int:
-    """Print the traces of all homes, newest first, or one trace in full."""
+    """Print the list of traces of all homes, newest first, or one trace in full; return the exit code."""
     wanted = session.arguments.trace
     return _list(session) if wanted is None else _one(session, wanted)
 

@@ -44,7 +44,7 @@ class Check(Struct, frozen=True):
 
 
 def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
-    """Judge the newest Activity entry about this workspace that is of one of `sources`.
+    """Judge the newest entry of the Activity log that is about this workspace and from one of `sources`.
 
     An entry that is a warning or an error gives a warning; otherwise, and without an entry, the check passes.
     """

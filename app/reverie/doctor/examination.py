@@ -180,7 +180,7 @@ def _turns(writer: AgentWriter | None, session: SessionPlace | None) -> tuple[tu
 
 
 def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
-    """Return the newest Activity entries, and a sentence about damage to the log, "" if there is none."""
+    """Return the newest entries of the Activity log, and a sentence about damage to it ("" if undamaged)."""
     try:
         entries = parts.activity.read(_ACTIVITY_ENTRIES)
     except UserError as error:

@@ -1,5 +1,7 @@
 """The facts about one workspace that the checks judge: from the disk, the leases and Activity.
 
+A lease is a file that names the process which runs a job. Activity is the log of what background runs did.
+
 Reading changes nothing in the home. Of a transcript, only the last megabytes are read, whatever its size.
 Data that cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide
 the others. `Unavailable` is raised only if the whole home no longer exists.
@@ -215,7 +217,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
     @property
     def verdict(self) -> Phrase:
-        """The result of the newest trace, in words."""
+        """A sentence about the result of the newest traced run of a memory writer."""
         if not self.runs:
             return NOTHING
         newest = self.runs[0].verdict
@@ -232,8 +234,8 @@ class WorkspaceFacts(Struct, frozen=True):
     def last(self, *events: str) -> ActivityEntry | None:
         """Return the newest Activity entry about this workspace with one of the names `events`; None if none.
 
-        A name also matches the names below it: `writer` matches `writer.failed`. Entries that belong to no
-        workspace count as well.
+        Activity is the log of what background runs did. A name also matches the names below it: `writer`
+        matches `writer.failed`. Entries that belong to no workspace count as well.
         """
         for entry in self.activity:
             here = entry.workspace_id in (None, self.context.workspace_id)
@@ -295,9 +297,10 @@ def free_bytes(path: Path) -> int | None:
 
 
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
-    """Return the holder of the lease `name`; None if nobody holds it, or if it cannot be read.
+    """Return the process that holds the lease `name`; None if none does, or if it cannot be read.
 
-    Call `lease_problem` to know whether leases can be read.
+    A lease is a file that names the process which runs a job. Call `lease_problem` to know whether leases can
+    be read.
     """
     try:
         return leases.holder(name)
@@ -306,7 +309,7 @@ def holder(leases: Leases, name: str) -> LeaseHolder | None:
 
 
 def lease_problem(leases: Leases) -> str:
-    """Return the reason why the leases cannot be read; empty if they can."""
+    """Return the reason why the files of leases cannot be read; "" if they can."""
     try:
         leases.holder("")
     except UserError as error:

@@ -17,7 +17,7 @@ State = Literal["pass", "off", "warn", "fail"]
 
 
 class ProbeFacts(Struct, frozen=True):
-    """One step of a real test of the model."""
+    """One step of a test of the model by a real request: its name, its result, and a sentence about it."""
 
     name: str
     state: str
@@ -46,7 +46,7 @@ class FindingView(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """A repair that one click applies."""
+    """A repair that a person can apply with one click."""
 
     label: Phrase
     """The text of the button."""
@@ -72,7 +72,7 @@ Verdict = (
 
 
 class Finding(Struct, frozen=True):
-    """The result of one check."""
+    """The result of one check of the Doctor."""
 
     check: str
     """The name for scripts."""

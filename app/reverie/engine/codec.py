@@ -169,10 +169,11 @@ _ERROR_PARTS = tuple[list[str], str, str, str, str, list[Any]]
 
 
 def _error_from(value: Any) -> UserError:
-    """Create an error from the parts that `_error` returned, as the most specific class that is known here.
+    """Create an error from the parts that `_error` returned.
 
-    If that is not the exact class of the error and has fields of its own, the error becomes a plain
-    `UserError`, because the values of these fields are not known.
+    It has the most specific class that is known here. If that is not the exact class of the error and has
+    fields of its own, the error becomes a plain `UserError`, because the values of these fields are not
+    known.
     """
     names, title, cause, next_step, reason, own = msgspec.convert(value, _ERROR_PARTS, builtin_types=(bytes,))
     known = {kind.__name__: kind for kind in _kinds_of(UserError)}

@@ -169,7 +169,10 @@ class HomeWatch:
 
 
 class HomeEngine(Workbench, HomeCalls):
-    """One open home: the workbench that its clients share, its watcher and its background services."""
+    """One open home: the operations on its memories (`Workbench`), its watcher and its background services.
+
+    All clients share it.
+    """
 
     def __init__(
         self, parts: HomeContainer, index: EngineSearch, workers: RunProcesses | None = None
@@ -193,7 +196,7 @@ class HomeEngine(Workbench, HomeCalls):
             client.homes.add(self)
 
     def status(self, context: ScopeContext, *, client: ClientConnection = NOBODY) -> StatusView:
-        """Return the footer of a context (`HomeCalls.status`)."""
+        """Return the data that the footer shows about a context (`HomeCalls.status`)."""
         view = super().status(context)
         if view.running is None or not self._is_for_another(view.running.owner.pid, client):
             return view
@@ -329,7 +332,7 @@ class HomeEngine(Workbench, HomeCalls):
         check: Callable[[], None] = no_check,
         client: ClientConnection = NOBODY,
     ) -> LintResult:
-        """Return the findings of `lint` for the trees that the client has (`HomeCalls.findings`)."""
+        """Return the findings of `lint`, which checks memories for problems (`HomeCalls.findings`)."""
         with self._checking:
             return self.lint.look(
                 self._sent_view(context, client),

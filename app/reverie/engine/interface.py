@@ -74,7 +74,7 @@ class HomeCalls(HomeServices):
 
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
-        """Return the activity service.
+        """Return the service for Activity, the log of what background runs did.
 
         It marks a run as `ours` only if the calling client started it.
         """
@@ -109,9 +109,9 @@ class HomeCalls(HomeServices):
         """
 
     def status(self, context: ScopeContext) -> StatusView:
-        """Return the footer of a context: consolidations, harvests and problems (`Workbench.status`).
+        """Return the data that the footer shows: consolidations, harvests and problems (`Workbench.status`).
 
-        It marks the run as `ours` only if the calling client started it.
+        It marks the running consolidation as `ours` only if the calling client started it.
         """
 
     def watch_for(self, context: ScopeContext | None) -> WatchState:
@@ -150,10 +150,10 @@ class HomeCalls(HomeServices):
     def findings(
         self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
     ) -> LintResult:
-        """Return the findings of `lint` for the trees of a context that were last sent to the client.
+        """Return the findings of `lint`, which checks memories for problems, for a context.
 
-        `dirty`: the paths that have changed since the last check; only these files are read again. `check`
-        may raise to stop.
+        It checks the trees that were last sent to the client. `dirty`: the paths that have changed since the
+        last check; only these files are read again. `check` may raise to stop.
         """
 
     def loaded(self, context: ScopeContext) -> Mapping[str, LoadState] | None:
@@ -187,7 +187,7 @@ class HomeCalls(HomeServices):
         """Create a memory from the text of a template; see `Workbench.create`."""
 
     def add_note(self, context: ScopeContext, text: str) -> str:
-        """Write a note to the agent and return its memory path; see `Workbench.add_note`."""
+        """Write a note that the agent will read, and return its memory path; see `Workbench.add_note`."""
 
     def undo(self, undo: Undo) -> str:
         """Undo an edit that a person made; return a message about the result (see `Workbench.undo`)."""

@@ -72,7 +72,7 @@ class EngineSearch:
         self._service.remove(home_id)
 
     def note(self, home_id: str, changes: Changes) -> None:
-        """Update the index of a home with these changes, soon."""
+        """Schedule an update of the index for changes of a home."""
         self._service.note(home_id, changes)
         # A home that was not read yet is read completely, which need not start early.
         self._update_in(FIRST_S if home_id in self._service.unread() else 0)
@@ -122,7 +122,7 @@ class EngineSearch:
             thread.join(_STOP_S)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until no update is due or running; return False on timeout."""
+        """Wait until no update of the index is due or running; return False after `timeout_s` seconds."""
         with self._condition:
             return self._condition.wait_for(
                 lambda: self._stopping or (self._due is None and not self._updating), timeout_s

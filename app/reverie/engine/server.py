@@ -56,7 +56,7 @@ class Nonsense(Exception):
 
 
 class CallStopped(Exception):
-    """Raised if the caller no longer wants the result."""
+    """Raised in a call whose result the caller no longer wants, to end it."""
 
 
 class CallControl:

@@ -46,7 +46,7 @@ _LOWEST = 19
 
 
 class RunEnded(Unavailable):
-    """Raised if the process of a run ended before the run had its result."""
+    """Raised if the process of a run has ended, or was killed, before the run had a result."""
 
     reason = "run-ended"
 

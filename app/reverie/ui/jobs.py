@@ -454,7 +454,7 @@ def repeating(parent: QObject, ms: int, slot: Callable[[], object]) -> QTimer:
 
 
 class Lanes(Struct, frozen=True):
-    """The lanes that all homes of a window share."""
+    """The lanes (queues of jobs) that all homes of a window share."""
 
     scan: Lane
     history: Lane

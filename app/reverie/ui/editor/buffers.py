@@ -35,7 +35,7 @@ RETRY_MS = 1_500
 
 
 class Buffers(QObject):
-    """The open files of a window.
+    """The open files of a window: opens and saves them, and reads them again when they change on disk.
 
     No typed text is lost: whatever the user selects, renames or deletes, a file with unsaved text stays in
     memory until it is saved or the user discards its text. The last `KEPT` files without unsaved text stay

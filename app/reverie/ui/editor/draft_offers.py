@@ -214,7 +214,10 @@ class DraftOffers(QObject):
         self._pane.draft.clear()
 
     def show_dialog(self, name: str = "") -> None:
-        """Show the dialog with all drafts of the home, and select the draft `name`; "" selects the first."""
+        """Show the dialog with all drafts of the home, and select the draft `name`.
+
+        If `name` is "", the selection of the dialog stays, or the first draft is selected.
+        """
         if self.dialog is None:
             self.dialog = DraftsDialog(self._keeper.lane, self._icons, self._pane)
             self.dialog.restore.connect(self.restore)

@@ -145,7 +145,7 @@ class EditorView(QObject):
         return self._mode
 
     def set_mode(self, mode: Mode) -> None:
-        """Show the source, the rendered text, or both (`side`)."""
+        """Show the source (`source`), the rendered text (`preview`) or both (`side`)."""
         had_focus = self.text.hasFocus()
         self._mode = mode
         if mode != "source":

@@ -394,7 +394,10 @@ class SourceView(PlainTextBox):
         painter.drawLine(0, top, self.viewport().width(), top)
 
     def _unseen_top(self) -> int:
-        """Return the y coordinate, in the viewport, of the bottom of the row where the agent stops."""
+        """Return the y coordinate of the bottom of the row in which the agent stops reading.
+
+        It is in pixels of the viewport.
+        """
         block = self._unseen_start()
         inside = (self._unseen or 0) - block.position()
         row = block.layout().lineForTextPosition(max(0, inside))

@@ -77,7 +77,7 @@ class _Change(Struct, frozen=True):
 
 
 def merge(base: str, mine: str, theirs: str) -> Merged:
-    """Merge the changes from `base` to `theirs` into `mine`."""
+    """Merge the changes from `base` to `theirs` into `mine`; places that both changed become conflicts."""
     return _built(base, mine, theirs, take=True)
 
 

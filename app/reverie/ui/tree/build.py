@@ -252,7 +252,10 @@ def patched(
 
 
 def _differing(old: ScopeListing, new: ScopeListing) -> list[MemoryFile] | None:
-    """Return the files whose entries differ; None if files were added, removed or moved."""
+    """Return the files in `new` whose entries differ from those in `old`.
+
+    None if files were added, removed or moved, or if something else in the scope has changed.
+    """
     if old is new:
         return []
     if (

@@ -58,7 +58,7 @@ SIGNS: Mapping[str, str] = {"generated": "generated", "read-only": "locked"}
 
 
 def sign_of(rule: FileRule) -> str:
-    """Return the icon name of the sign for files with this rule; empty if the user can edit them.
+    """Return the name of the icon that rows with this rule show; "" if the user can edit the file.
 
     A rule says who may change a file.
     """

@@ -42,7 +42,7 @@ Keys = tuple[str, ...]
 
 
 class MemoryTreeView(QTreeView):
-    """The tree of memories.
+    """The tree of memories in the window.
 
     Signals:
         picked(object): Another row was selected: its `RowData`, or None.
@@ -151,10 +151,9 @@ class MemoryTreeView(QTreeView):
         self._reveal_near_end()
 
     def _unfold(self, tree: MemoryTree) -> None:
-        """Open all folders of a filtered tree, except those that were opened by the filter before.
+        """Open all folders of a filtered tree, each only once, so that one that the user closes stays closed.
 
-        So a folder that the user closes stays closed. Without a filter, restore the folders that were open
-        before filtering.
+        Without a filter, restore the folders that were open before filtering.
         """
         is_filtered = tree.source is not None and tree.source.arrangement.show != "all"
         if not is_filtered and not self._unfolded:
@@ -204,7 +203,7 @@ class MemoryTreeView(QTreeView):
             select_stem(self.indexWidget(self.currentIndex()))
 
     def select_path(self, path: str) -> bool:
-        """Select a memory path and scroll to it; return False if it has no row."""
+        """Select the row at a memory path and scroll to it; return False if there is no such row."""
         index = self._memory.index_at(path, reveal=True)
         if not index.isValid():
             return False

@@ -128,7 +128,7 @@ class OpenHomes(QObject):
         return frozenset(self._left_closed)
 
     def session(self, home_id: str) -> HomeSession | None:
-        """Return the session of an open home, or None."""
+        """Return the session of the open home with this id; None if no open home has it."""
         return self._sessions.get(home_id)
 
     def asked_by(self, session: HomeSession) -> frozenset[Path | MachineAddress]:
