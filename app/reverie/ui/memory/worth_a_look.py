@@ -276,7 +276,7 @@ class WorthPage(TabPage):
             button.clicked.connect(slot)
         self.pair.keep_wanted.connect(self._on_keep)
         row = FlowLayout(self.next, self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
-        parts = split(self.list, self.pair, sizes=(180, 300), upright=True, grows=self.pair)
+        parts = split(self.list, self.pair, sizes=(140, 340), upright=True, grows=self.pair)
         # The parts shrink with the page, which scrolls only if not even their least sizes fit.
         parts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.none = EmptyPage(icons, "check")
@@ -286,11 +286,11 @@ class WorthPage(TabPage):
         column(
             self,
             self.title,
-            FlowLayout(self.note, self.again),
             self.chips,
             self.why,
             row,
             self._pages,
+            FlowLayout(self.note, self.again),
             grows=self._pages,
             margin=MARGIN,
             gap=GAP,
