@@ -101,9 +101,8 @@ class HomeRegistry:
     def identify(self, root: Path, *, kind: str, create: bool = True) -> HomeIdentity | None:
         """Return the id of the home at `root`.
 
-        `kind`: the name of the agent. A new home gets an id; without `create`, the result is then None and
-        nothing is written. Raises
-        `Unavailable` if the directory is missing.
+        `kind`: the name of the agent. A new home gets an id; without `create` nothing is written, and the
+        result for a new home is None. Raises `Unavailable` if the directory is missing.
         """
         place = _place(root)
         known = self.known()

@@ -32,8 +32,8 @@ def never_opened(*paths: Path) -> bool:
 def may_be_named(path: Path, real: Path) -> bool:
     """Return whether a file that is never opened may be listed by its name.
 
-    True if `path` leads to the file without a link (`real`: the path with links resolved), and the file is
-    not in a directory of credentials or of the system.
+    True if neither `path` nor `real`, the path with links resolved, is in a directory of credentials or of
+    the system.
     """
     inside_secrets = any(
         not _FOLDERS.isdisjoint(part.casefold() for part in each.parts[:-1]) for each in (path, real)

@@ -1,6 +1,6 @@
 """The definitions in the manifests of a project: scripts, targets, packages and versions.
 
-Manifests are only parsed as text and never run; one that cannot be parsed defines nothing.
+Manifests are only parsed as text and never run; a manifest that cannot be parsed defines nothing.
 
 Pure. Failure: none.
 """

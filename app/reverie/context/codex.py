@@ -1,8 +1,8 @@
 """The context of Codex CLI: the summary of its memories, up to a cap, and its instructions.
 
-Both texts are exactly as Codex sends them: the summary as it stands between the marks of the memory block,
-and the whole message with the instructions (formats/codex.md sections 3 and 10). Tokens are counted as Codex
-counts them, one for four bytes.
+Both texts are exactly as Codex sends them: the summary without the marks of the memory block around it, and
+the whole message with the instructions (formats/codex.md sections 3 and 10). As in Codex, four bytes count as
+one token.
 """
 
 from __future__ import annotations

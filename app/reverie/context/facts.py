@@ -4,7 +4,7 @@
 an edit or a pin, or for another time.
 
 Threading: frozen, safe to pass between threads; may cross the wire. Failure: none; a file that could not be
-read has no data, and the view says so.
+read has no data, and the view reports this.
 """
 
 from __future__ import annotations

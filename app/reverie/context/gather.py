@@ -3,7 +3,7 @@
 A file is read again only if its stamp changed.
 
 Threading: `gather` blocks; any thread but the GUI's. Failure: a file that cannot be read has no data, and the
-view says so; a home that vanished raises `Unavailable`. Nothing is written.
+view reports this; a home that vanished raises `Unavailable`. Nothing is written.
 """
 
 from __future__ import annotations

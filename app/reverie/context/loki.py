@@ -1,7 +1,7 @@
 """The context of loki-mode: the block of lessons from failed iterations that its next iteration gets.
 
-Lessons were retrieved for the requested times; any other time gets the lessons of the nearest one
-(formats/loki.md section 11).
+Lessons were retrieved for the times that were requested from `context.gather`; for another time, the lessons
+of the nearest requested time are used (formats/loki.md section 11).
 """
 
 from __future__ import annotations

@@ -643,7 +643,8 @@ class RootedDirectory:
     def _children(self, descent: Descent, rel: str, problems: list[str]) -> list[DirectoryEntry]:
         """Return the files and directories in the directory `rel`, in reverse order of names.
 
-        The result is empty if the directory vanished. Errors are added to `problems`, except for the root.
+        The result is empty if the directory vanished. An error is added to `problems` as a sentence; for the
+        root it is raised.
         """
         found: list[DirectoryEntry] = []
         try:

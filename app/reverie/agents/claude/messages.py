@@ -62,7 +62,7 @@ def _config_of(path: Path) -> str:
 class _Messages:
     """A converter of transcript entries into messages, in order.
 
-    An answer of the model is held back until all its lines were read.
+    An answer of the model is yielded only after all its lines have been read.
     """
 
     def __init__(self, config: str) -> None:

@@ -74,7 +74,7 @@ class StoredSession(Struct, frozen=True):
 class ProjectDirectory(Struct, frozen=True):
     """One directory in `projects/`; sessions newest first.
 
-    `sidechains`: transcripts of sub-agents that older versions kept beside those of sessions.
+    `sidechains`: transcripts of sub-agents that older versions stored beside the transcripts of sessions.
     """
 
     name: str

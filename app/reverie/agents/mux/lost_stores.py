@@ -46,11 +46,12 @@ def lost_stores(
 ) -> tuple[LostStore, ...]:
     """Return the orphaned stores, with the facts about them in the home.
 
-    See formats/mux.md sections 2, 3, 8, 9 and 14. The order is that of `contents.orphans`, then stores of
-    missing projects, then stores left in checkouts. A store directory is named by a one-way hash of its
-    project's path; sidecars and traces still name paths, and their hashes identify the owner of a store. In a
-    project's own directory, only the existence of the directory and of its `.mux/memory` is checked.
-    `owners`: the listed project path from which each store directory name was made, by name.
+    See formats/mux.md sections 2, 3, 8, 9 and 14. First come the stores of `contents.orphans`, in their
+    order, then stores of missing projects, then stores left in checkouts. A store directory is named by a
+    one-way hash of its project's path; sidecars and traces still name paths, and their hashes identify the
+    owner of a store. In a project's own directory, only the existence of the directory and of its
+    `.mux/memory` is checked. `owners`: the listed project path from which each store directory name was made,
+    by name.
     """
     by_directory = {each.directory: each for each in roots}
     former = _FormerPaths(root)
