@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from ui_windows import Driver, Windows
 
 from reverie.ui.editor import merge_control as co_editing_control
+from reverie.ui.editor.conflict_choice import MOST_ROWS
 
 PATH = "/memories/project/deploy.md"
 LINES = [f"line {number}" for number in range(1, 31)]
@@ -225,3 +226,19 @@ def test_the_form_never_types_over_what_others_wrote_meanwhile(driver: Driver) -
     form.fields[("name",)].remove.click()
     assert "line 17 theirs" in file.text
     assert "name:" not in file.text
+
+
+def test_only_the_first_lines_of_a_long_change_are_marked_and_shown_on_the_card(driver: Driver) -> None:
+    file = driver.open(PATH)
+    edit(driver, 5, " mine")
+    most = co_editing_control.MOST_MARKED
+    changed(driver, {2: "\n".join(["theirs"] * 3 * most), 5: "\n".join(["line 5 theirs"] * 3 * most)})
+    driver.until(lambda: len(file.conflicts) == 1)
+    assert file.text.count("theirs") == 3 * most
+    kinds = list(driver.pane.text.marks.values())
+    assert (kinds.count("conflict"), kinds.count("theirs")) == (1, most - 1)
+    card = driver.tab.co_editing.card
+    assert card is not None
+    assert card.theirs.document().blockCount() == MOST_ROWS
+    card.chosen.emit("theirs")
+    driver.until(lambda: file.text.count("theirs") == 6 * most)

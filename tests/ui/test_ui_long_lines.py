@@ -20,11 +20,16 @@ from PySide6.QtCore import QMimeData, QObject, Qt
 from PySide6.QtGui import QFont, QInputMethodEvent, QPalette, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QApplication, QPlainTextDocumentLayout
 from test_ui_documents import follow, found, opened
+from ui_reviews import A
+from ui_reviews import view as review
 from ui_windows import Windows
 
 from helpers.profiles import examples
 from reverie.agents.scopes import Scope
+from reverie.profile import Profile
 from reverie.ui.appearance import theme_of
+from reverie.ui.changes.diff import HunkView
+from reverie.ui.changes.review import Choices, ReviewPart
 from reverie.ui.display_text import (
     LONGEST_LINE,
     LONGEST_SENTENCE,
@@ -34,9 +39,11 @@ from reverie.ui.display_text import (
     has_long_line,
 )
 from reverie.ui.editor import buffer as state
+from reverie.ui.editor import documents
 from reverie.ui.editor.documents import PART_LINES
 from reverie.ui.editor.find_bar import FindBar
-from reverie.ui.editor.line_breaks import widget_text
+from reverie.ui.editor.line_breaks import widget_text, written
+from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.rendered import MOST_CELLS, MOST_COLUMNS, rendered
 from reverie.ui.editor.source_view import SourceView
 from reverie.ui.icons import Icons
@@ -452,3 +459,52 @@ def test_the_colours_of_a_page_are_one_edit(qapp: object) -> None:
     owner, theme = QObject(), theme_of(QPalette())
     few, many = (rendered("`a` " * count, theme, QFont(), owner) for count in (10, 1_000))
     assert few.revision() == many.revision()
+
+
+def test_line_breaks_are_restored_only_where_they_are_needed(
+    qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are needed when a job saves or compares, and for the size only if the agent has a limit."""
+    calls: list[int] = []
+
+    def counting(style: Any, text: str) -> str:
+        calls.append(len(text))
+        return written(style, text)
+
+    monkeypatch.setattr(documents, "written", counting)
+    file, _owner = opened("a\r\nb\nc\r")
+    pane = EditorPane(Icons(), Profile.under(tmp_path))
+    qtbot.addWidget(pane)
+    pane.show_file(file, None)
+    QTextCursor(file.document).insertText("x")
+    pane._measure_text()
+    contents = file.contents()
+    assert file.content_like(found("xa\nb\nc\n")) == "xa\nb\nc\n"
+    assert calls == []
+    assert contents() == "xa\r\nb\nc\r"
+    assert calls == [7]
+    pane.clear()
+
+
+def test_the_buttons_of_the_hunks_in_sight_are_shown_wherever_the_text_is_scrolled(qtbot: Any) -> None:
+    lines = [f"line {number}\n" for number in range(2_000)]
+    after = [line.upper() if number % 20 == 10 else line for number, line in enumerate(lines)]
+    choices = Choices(review({A: "".join(lines)}, {A: "".join(after)}))
+    group = choices.view.groups[0]
+    hunks = HunkView()
+    qtbot.addWidget(hunks)
+    hunks.resize(500, 400)
+    hunks.show()
+    hunks.show_part(choices, ReviewPart(group, group.files[0]))
+    qtbot.waitUntil(lambda: hunks.is_filled)
+    assert len(hunks.hunks) == 100
+    layout, bar = hunks.document().documentLayout(), hunks.verticalScrollBar()
+    for place in (0, bar.maximum() // 3, bar.maximum(), 7):
+        bar.setValue(place)
+        tops = {
+            hunk.index: layout.blockBoundingRect(hunks.document().findBlockByNumber(hunk.block)).top() - place
+            for hunk in hunks.hunks
+        }
+        shown = {index for (_path, index), each in hunks._bars.items() if each.isVisible()}
+        assert shown == {index for index, top in tops.items() if -20 < top < hunks.viewport().height()}
+    assert len(hunks._bars) < 30

@@ -21,7 +21,7 @@ from reverie.ui.widgets.text_views import read_only_text
 _MOST_LINES = 6
 
 
-_MOST_ROWS, _MOST_CHARS = 500, 20_000
+MOST_ROWS, _MOST_CHARS = 500, 20_000
 
 
 _WIDEST = 720
@@ -106,7 +106,7 @@ class ConflictChoice(QWidget):
             what = self.tr("You changed these lines. The version on disk is:")
         self._sentences = (f"{where} {what}", f"{where} {self.tr('Compare shows both sides.')}")
         self.title.say(self._sentences[0])
-        text = visible_lines("\n".join(conflict.theirs[:_MOST_ROWS])[:_MOST_CHARS])
+        text = visible_lines("\n".join(conflict.theirs[:MOST_ROWS])[:_MOST_CHARS])
         if self.theirs.content != text:
             self.theirs.setPlainText(text)
         for button in (self.previous, self.next):

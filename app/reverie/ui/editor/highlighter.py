@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QT
 from reverie.ui.appearance import Theme
 
 LIMIT = 200_000
-MOST_COLOURED = 2_000
+MOST_COLOURED = 1_000
 """The maximum number of lines that are coloured; more would block the window."""
 
 

@@ -35,7 +35,7 @@ from reverie.ui.editor.conflict_choice import ConflictChoice
 # The conflicts are computed again this long after the last key.
 RECHECK_MS = 150
 _HIGHLIGHTS = "conflicts"
-MOST_MARKED = 4_000
+MOST_MARKED = 1_000
 """The most lines that are marked beside a text."""
 
 
