@@ -1,16 +1,16 @@
 """The engine as a process: one per profile and environment, found by its socket and started when needed.
 
 The process that holds the engine's lock file in the profile is the engine. It listens on a socket that only
-its user can reach: in a private directory, mode 0600, and the peer's user is compared. If there is a socket
-but no holder of the lock, the socket belongs to a dead engine and is replaced. On a system without such
-sockets, and for an engine on another machine, the messages are sent over standard input and output
-(`--stdio`); such an engine has one client.
+its user can reach: the socket is in a private directory, has the mode 0600, and a connecting process of
+another user is refused. If there is a socket but no process holds the lock, the socket belongs to a dead
+engine and is replaced. On a system without such sockets, and for an engine on another machine, the messages
+are sent over standard input and output (`--stdio`); such an engine has one client.
 
 The engine ends a moment after its last client has left, or if no client connects within half a minute. Runs
 are carried out by processes of their own (`engine.workers`), which end with the engine.
 
-Threading: `serve` blocks; each client has a thread. `connect` blocks, on any thread but the GUI's. Failure:
-`Unavailable` if no engine can be started or reached, with the output of the engine.
+Threading: `serve` blocks; each client has a thread. Failure: `Unavailable` if no engine can be started or
+reached, with the output of the engine.
 """
 
 from __future__ import annotations

@@ -166,7 +166,10 @@ class ClientConnection:
         """The homes that are kept open for this client; the engine itself holds them weakly."""
 
     def serve(self) -> None:
-        """Serve the client until it has left."""
+        """Carry out the client's calls and send it events, until it has left.
+
+        Blocks for as long as that takes.
+        """
         try:
             # An engine that is ending sends no welcome, so that the client tries the next engine.
             if self._is_understood() and self._server.join(self):

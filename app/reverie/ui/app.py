@@ -211,9 +211,9 @@ def demo_place(*, at_once: bool) -> Path:
 def with_remembered(options: StartupOptions, remembered: Remembered) -> StartupOptions:
     """Return `options`, extended so that the new window continues where the last one ended.
 
-    It opens the homes of the last window that still exist, the one that was shown first, and all homes that
-    are found on this machine. If none of them still exists, only the list of homes that the user closed is
-    taken over.
+    It first opens the home that the last window showed, then its other homes, if they still exist, and all
+    homes that are found on this machine. If none of them still exists, only the list of homes that the user
+    closed is taken over.
     """
     wanted = dict.fromkeys(place for place in (remembered.home, *remembered.homes) if place)
     options = replace(options, closed=tuple(Path(place) for place in remembered.closed))

@@ -354,7 +354,10 @@ def _field(option: QStyleOption, painter: QPainter, theme: Theme) -> None:
 
 
 def _item_row(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the background behind a row of a list or tree, and behind the arrow at its left."""
+    """Draw the background behind a row of a list or tree, and behind the arrow at its left.
+
+    Returns False if nothing was drawn, so that Fusion must draw it.
+    """
     if not isinstance(option, QStyleOptionViewItem):
         return False
     if option.features & QStyleOptionViewItem.ViewItemFeature.Alternate:
@@ -505,7 +508,10 @@ def _line_edit(option: QStyleOption, painter: QPainter, widget: QWidget | None) 
 
 
 def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the outline of a frame; in the accent colour if it is that of a list or text with the focus."""
+    """Draw the outline of a frame; in the accent colour if it is that of a list or text with the focus.
+
+    Returns True, so that Fusion draws nothing.
+    """
     theme = theme_of(option.palette)
     focused = isinstance(widget, QAbstractScrollArea) and _has(option.state, _State.State_HasFocus)
     painter.save()
@@ -517,7 +523,10 @@ def _frame(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> b
 
 
 def _header_arrow(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw the sort arrow of a header: down for a descending order, which is the opposite of Qt's own."""
+    """Draw the sort arrow of a header: down for a descending order, which is the opposite of Qt's own.
+
+    Returns False if nothing was drawn, so that Fusion must draw it.
+    """
     if not isinstance(option, QStyleOptionHeader):
         return False
     falling = option.sortIndicator == QStyleOptionHeader.SortIndicator.SortUp
@@ -543,7 +552,10 @@ def _tip(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> boo
 
 
 def _tab(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw a tab as text with a line below it, without a box."""
+    """Draw a tab without a box; the shown tab has a line below its text.
+
+    Returns True, so that Fusion draws nothing.
+    """
     theme = theme_of(option.palette)
     area = QRectF(option.rect)
     if _has(option.state, _State.State_MouseOver) and not _has(option.state, _State.State_Selected):
@@ -597,7 +609,10 @@ def _progress(option: QStyleOption, painter: QPainter, widget: QWidget | None) -
 
 
 def _flat(option: QStyleOption, painter: QPainter, widget: QWidget | None) -> bool:
-    """Draw nothing; used for the lines of Fusion that this style leaves out."""
+    """Draw nothing; used for the lines of Fusion that this style leaves out.
+
+    Returns True, so that Fusion draws nothing.
+    """
     return True
 
 

@@ -60,8 +60,8 @@ class SettingsControl(QObject):
     """The controller that connects the settings dialog with the settings file, keyring and model services.
 
     The dialog first shows the settings from the file; what the engine and the services return is added later.
-    Requests run as jobs on three lanes (threads) of this controller, so that a slow keyring or model server
-    delays neither the window nor other requests. Errors are shown in the dialog, which stays open.
+    Requests run as jobs on three lanes (queues of jobs) of this controller, so that a slow keyring or model
+    server delays neither the window nor other requests. Errors are shown in the dialog, which stays open.
 
     Signals:
         changed(): Settings or keys were saved.

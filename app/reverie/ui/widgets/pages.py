@@ -147,10 +147,10 @@ class PartTab(TabPage):
         selected: QWidget,
         sizes: tuple[int, int],
     ) -> None:
-        """Arrange the page with the content.
+        """Arrange the widgets of the page `page`.
 
-        `head` is placed below the title, `below` and `buttons` below the bar of parts, then the list `rows`
-        and the details `selected`. `sizes` are the initial heights of the last two, in pixels.
+        From top to bottom: the title, `head`, the bar of parts, `below`, `buttons`, the list `rows`, and
+        `selected`, which shows the selected item. `sizes` are the initial heights of the last two, in pixels.
         """
         above = column(None, self.title, *head, margin=(MARGIN, MARGIN, MARGIN, UNIT), gap=UNIT)
         under = column(None, margin=(MARGIN, UNIT, MARGIN, UNIT), gap=UNIT)

@@ -58,10 +58,10 @@ PICKER_WIDTH = 220
 class MainWindow(QMainWindow):
     """The main window.
 
-    It owns the worker threads (lanes), the sessions of the open homes and the action registry; the slots that
-    the registry names are methods of the window or of its parts. `start` opens the homes; it is called after
-    the first paint. Closing has three steps: ask about unsaved text, stop the watchers, stop the lanes (each
-    takes at most two seconds).
+    It owns the lanes (queues of jobs, with their threads), the sessions of the open homes and the action
+    registry; the slots that the registry names are methods of the window or of its parts. `start` opens the
+    homes; it is called after the first paint. Closing has three steps: ask about unsaved text, stop the
+    watchers, stop the lanes (each takes at most two seconds).
 
     Signals:
         chosen_by_hand(): The user chose the place that is shown next, so no other may replace it.
