@@ -123,8 +123,8 @@ class HomeCalls(HomeServices):
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
         """Read the titles of up to `most` workspaces that are not known yet; see `Workbench.learn_titles`.
 
-        Returns two items: whether any title was read, and the new contents of the home if the titles changed
-        them, else None.
+        The workspaces of the project at `project_path` come first; None: none comes first. Returns two items:
+        whether any title was read, and the new contents of the home if the titles changed them, else None.
         """
 
     def host(self, paused: bool) -> HostStatus:
@@ -203,7 +203,8 @@ class HomeCalls(HomeServices):
     ) -> RunResult:
         """Run a consolidation that a person requested, and return its result; see `Workbench.start_dream`.
 
-        `progress` gets each step; setting `cancel` ends the run.
+        `dry_run`: only compute the changes, without writing them. `engine`: `auto`, `rules` or
+        `PROVIDER:MODEL`. `progress` gets each step; setting `cancel` ends the run.
         """
 
     def runs(self, *, limit: int | None = None) -> tuple[RunSummary, ...]:

@@ -216,9 +216,9 @@ def relative_time(now_ms: int, then_ms: int) -> Ago:
 
 
 def exact_time(then_ms: int, zone: tzinfo | None = None) -> str:
-    """Return a time such as `2026-08-17 09:13:35` in `zone` (None: that of this machine).
+    """Return a time, given in UTC ms, as text such as `2026-08-17 09:13:35` in the time zone `zone`.
 
-    The result is empty for a time outside the calendar.
+    `zone` None: that of this machine. The result is "" for a time outside the calendar.
     """
     try:
         return datetime.fromtimestamp(then_ms / 1000, tz=zone).strftime("%Y-%m-%d %H:%M:%S")

@@ -14,7 +14,7 @@ MNEMONICS = "shows-mnemonics"
 
 
 def show_mnemonics(window: QWidget, shown: bool) -> None:
-    """Set whether the mnemonics in `window` are underlined.
+    """Underline the mnemonics in `window`, or not, as `shown` says.
 
     If this is never called for a window, they are always underlined.
     """

@@ -551,7 +551,10 @@ class HomeSession(QObject):
 def _followed(
     update: TreeUpdate, found: TreesUpdate, arrangement: Arrangement, changes: Changes | None
 ) -> TreeUpdate:
-    """Return the trees after the engine has sent `found`, which may be only the differences to `update`."""
+    """Return the trees after the engine has sent `found`, which may be only the differences to `update`.
+
+    `changes`: the changes on disk that caused this; None for a first read.
+    """
     view = updated(found, update.view)
     tree = build_tree(view, update.tree, unseen=view.unseen, arrangement=arrangement)
     return TreeUpdate(

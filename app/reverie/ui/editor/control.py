@@ -109,7 +109,10 @@ class EditorControl(QObject):
             self.read_again()
 
     def pick(self, data: RowData | None) -> None:
-        """Open the file of a selected row after a short pause, unless another row is selected meanwhile."""
+        """Open the file of a selected row after a short pause, unless another row is selected meanwhile.
+
+        `data` is the data of the row; None: no row is selected, and the shown file stays.
+        """
         self._focus_when_open, self._line_when_open = False, 0
         self._picked = data
         self._pick.start()
@@ -117,7 +120,8 @@ class EditorControl(QObject):
     def open(self, data: RowData | None, *, focus: bool = False, line: int = 0) -> None:
         """Open the file of a row at once; do nothing if the row has no file.
 
-        `focus`: the text then gets the focus. `line`: the line to show, counted from 1; 0: the last position.
+        `data`: the data of the row. `focus`: the text then gets the focus. `line`: the line to show, counted
+        from 1; 0: the last position.
         """
         self._focus_when_open, self._line_when_open = focus, line
         self._picked = data

@@ -175,7 +175,10 @@ def scrolled(inside: QWidget, name: str = "", *, sideways: bool = False) -> QScr
 
 
 def scrolling(area: QScrollArea, inside: QWidget, *, sideways: bool = False) -> QScrollArea:
-    """Put `inside` into an existing scroll area, configured as `scrolled` does; return the area."""
+    """Put `inside` into an existing scroll area and configure the area as `scrolled` does; return it.
+
+    It scrolls horizontally only if `sideways`.
+    """
     area.setWidget(inside)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)

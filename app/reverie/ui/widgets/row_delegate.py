@@ -195,7 +195,10 @@ def _fitted(metrics: QFontMetrics, text: str, mode: Qt.TextElideMode, room: int)
 
 
 def _colours(option: QStyleOptionViewItem, look: RowLook, *, on_window: bool) -> _Colours:
-    """Return the colours of a row, from a cache, because many rows have the same ones."""
+    """Return the colours of a row, from a cache, because many rows have the same ones.
+
+    `on_window`: the view has the background colour of the window, not that of lists.
+    """
     palette, state = option.palette, option.state.value & _STATES
     key = palette.cacheKey(), state, look.quiet, on_window
     found = _known_colours.get(key)

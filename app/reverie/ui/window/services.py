@@ -99,9 +99,10 @@ class HostControl(QObject):
             self._settle(home_id)
 
     def set_paused(self, home_id: str, paused: bool) -> None:
-        """Pause or resume the services of a home; a pause ends when this window closes.
+        """Pause the services of a home, or resume them if `paused` is False.
 
-        A pause cancels active background runs, and applies to all windows of the profile.
+        A pause cancels active background runs, and applies to all windows of the profile. It ends when this
+        window closes.
         """
         (self._paused.add if paused else self._paused.discard)(home_id)
         self._settle(home_id)
