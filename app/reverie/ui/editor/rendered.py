@@ -32,7 +32,7 @@ MOST_LINES = 700
 """The most lines of a rendered text: Qt lays out a list in time that grows with the square of its items."""
 
 
-_LONGEST_RENDERED = 5_000
+_LONGEST_RENDERED = 4_000
 
 
 MOST_COLUMNS = 60
