@@ -1,4 +1,4 @@
-"""The base classes of Reverie's errors.
+"""The errors that several packages of Reverie raise.
 
 `UserError` is for what a person can fix. It always has a title, a cause and a next step, and every surface
 (window, command line, Activity) shows these three. Any other exception is a bug and is shown as a crash

@@ -41,7 +41,10 @@ class FileRef(Struct, frozen=True):
 
     @classmethod
     def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
-        """Return the identity of the memory with the relative path `rel` in the scope root `root_key`."""
+        """Return the identity of the memory with the relative path `rel` in a scope.
+
+        `root_key` is the key of the scope's root, which is the same in every context that has this scope.
+        """
         return cls(home, root_key, rel)
 
     @classmethod

@@ -121,9 +121,10 @@ def _setting(key: str, field: FieldInfo) -> Setting:
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
-    """Return a limit in the type of `field`: `ge` (least), `le` (most) or `pattern`, as `name` says.
+    """Return a limit that the type of `field` has: the one called `name`.
 
-    The type must have it; every number and text in the settings has.
+    `name` is `ge` (the least value), `le` (the greatest value) or `pattern`. The type must have it; every
+    number and text in the settings has.
     """
     return next(getattr(each, name) for each in field.metadata if getattr(each, name, None) is not None)
 

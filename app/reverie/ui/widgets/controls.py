@@ -45,8 +45,8 @@ _MOST_HEIGHTS = 32
 class WrapLabel(QLabel):
     """A label that breaks lines between words and, if necessary, inside words.
 
-    QLabel breaks only between words, so one long word (a path, German) would widen the window. The text is
-    plain, its hidden characters are escaped, and very long texts are cut.
+    QLabel breaks only between words, so one long word (a path, a German compound) would widen the window. The
+    text is plain, its hidden characters are escaped, and very long texts are cut.
     """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:

@@ -153,7 +153,7 @@ class LoadedText(PlainTextBox):
 
     @property
     def marked(self) -> list[str]:
-        """The texts of the marked rows."""
+        """The texts of the marked rows, from top to bottom."""
         return [each.cursor.block().text() for each in self.extraSelections()]
 
     def show_text(self, text: str, marked: tuple[int, ...]) -> None:

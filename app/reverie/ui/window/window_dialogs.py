@@ -143,7 +143,7 @@ class WindowDialogs(QObject):
 
     @Slot()
     def show_privacy(self) -> None:
-        """Show the dialog about which data Reverie reads, which it sends, and where to."""
+        """Show the dialog about which data Reverie reads, which data it sends, and to which services."""
         dialog = PrivacyDialog(self._profile, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
