@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reverie.agents.claude.home import CAPS
-from reverie.jobs.consolidate.rules.plan import with_description
+from reverie.jobs.consolidate.rules.descriptions import with_description
 from reverie.memory.front_matter import (
     FrontError,
     begins_block,

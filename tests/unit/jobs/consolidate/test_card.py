@@ -12,7 +12,7 @@ import pytest
 from helpers.card_cases import HARMS, INDEX, Harm, is_named, judged, loaded_of_index, own_notes
 from reverie.agents.mux.home import CAPS
 from reverie.jobs.consolidate.card import report_card
-from reverie.jobs.consolidate.rules.plan import with_description
+from reverie.jobs.consolidate.rules.descriptions import with_description
 from reverie.runs.card import ReportCard, card_from_json, sentence
 
 A, B = "/memories/project/a.md", "/memories/project/b.md"

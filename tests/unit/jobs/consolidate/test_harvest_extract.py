@@ -23,7 +23,7 @@ from reverie.jobs.consolidate.harvest import (
     inbox_text,
     parse_candidate,
 )
-from reverie.jobs.consolidate.rules.plan import candidates_of
+from reverie.jobs.consolidate.rules.inbox import candidates_of
 from reverie.text.summaries import utf16_length
 
 SUMMARY = "summary-1786528627809-k2ekv5pnb"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.jobs.consolidate.relations import ComparedText, TextIndex
-from reverie.jobs.consolidate.rules.plan import candidates_of, is_empty, without_noise
+from reverie.jobs.consolidate.rules.inbox import candidates_of
+from reverie.jobs.consolidate.rules.noise import is_empty, without_noise
 from reverie.jobs.consolidate.rules.reading import code_among, fold_line, split_passages
 
 

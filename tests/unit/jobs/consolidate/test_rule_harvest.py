@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reverie.jobs.consolidate.rules.plan import KnownTexts, candidates_of
+from reverie.jobs.consolidate.rules.inbox import KnownTexts, candidates_of
 from reverie.memory.listing import no_check
 
 HEAD = (

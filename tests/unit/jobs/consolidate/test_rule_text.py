@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.agents.scopes import Caps
-from reverie.jobs.consolidate.rules.plan import is_empty, with_description, without_noise
+from reverie.jobs.consolidate.rules.descriptions import with_description
+from reverie.jobs.consolidate.rules.noise import is_empty, without_noise
 from reverie.memory import front_matter as frontmatter
 
 CAPS = Caps(102_400, 1000, 200, 4096, 2)

@@ -17,14 +17,8 @@ from helpers.samples import SAMPLES
 from reverie.agents.scopes import Caps
 from reverie.claims.checking import CheckedClaim, ClaimState
 from reverie.claims.finding import ClaimKind
-from reverie.jobs.consolidate.rules.plan import (
-    NO_CHANGES,
-    Note,
-    PlannedGroup,
-    RulesPlan,
-    plan,
-    with_description,
-)
+from reverie.jobs.consolidate.rules.descriptions import with_description
+from reverie.jobs.consolidate.rules.plan import NO_CHANGES, Note, PlannedGroup, RulesPlan, plan
 from reverie.jobs.consolidate.rules.reading import fold_line
 from reverie.memory import front_matter as frontmatter
 from reverie.runs.retention import judge_retention
