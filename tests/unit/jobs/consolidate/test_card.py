@@ -193,9 +193,9 @@ LISTING = "/memories/project/INDEX.md"
 @pytest.mark.parametrize(
     "line",
     [
-        "- [setup.md](guides/setup.md)",
-        "- [setup.md](./setup.md) — how it is set up",
-        "See [deploy.md](deploy.md).",
+        "The tools for [setup.md](guides/setup.md) are installed once per machine.",
+        "All of [setup.md](./setup.md) shows how tools are installed by hand.",
+        "Tools are installed before [deploy.md](deploy.md) is read.",
     ],
 )
 def test_a_description_with_the_link_text_of_an_index_is_not_invented(line: str) -> None:
@@ -205,7 +205,7 @@ def test_a_description_with_the_link_text_of_an_index_is_not_invented(line: str)
         "/memories/project/guides/setup.md": "# Guide\n\nOther words.\n",
         "/memories/project/deploy.md": "# Deploy\n\nOn Fridays.\n",
     }
-    text = with_description(before[LISTING], CAPS, ["index"])
+    text = with_description(before[LISTING], CAPS, ["steps"])
     assert text is not None
     assert not report_card(before, {**before, LISTING: text}).invented
 

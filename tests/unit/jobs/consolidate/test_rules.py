@@ -173,7 +173,7 @@ def test_what_a_merge_would_say_twice_is_left_to_a_person(other: str) -> None:
     assert (result.groups, result.alike) == ((), 1)
     assert result.summary == NO_CHANGES
     described = run(
-        notes, note("global/style-notes.md", second), note("global/x.md", "Say what it is for.\n")
+        notes, note("global/style-notes.md", second), note("global/x.md", "The queue retries three times.\n")
     )
     assert described.summary == "Wrote or repaired 1 description. 1 pair of memories is worth a look."
 
@@ -185,18 +185,15 @@ def test_fields_are_not_strung_together_to_a_description() -> None:
     )
     (group,) = run(note("global/night.md", text)).groups
     assert group.operations[0].arguments["insert_text"].splitlines()[1] == (
-        'description: "Session: Refactoring of the payment gateway and its queue of retries"'
+        "description: Refactoring of the payment gateway and its queue of retries"
     )
 
 
-def test_plain_text_gets_no_front_matter_and_a_heading_must_add_to_the_folder_too() -> None:
+def test_plain_text_gets_no_front_matter_and_a_title_describes_nothing() -> None:
     text = "Remove the feature flag after the first of September.\n"
     assert run(note("project/todo.txt", text), note("project/asked", "Ask Ingrid about it.\n")).groups == ()
-    heading = "# jq snippets\n\nNothing to see.\n"
-    (group,) = run(note("global/snippets/jq.md", heading)).groups
-    assert "jq snippets" not in group.operations[0].arguments["insert_text"]
-    (group,) = run(note("global/jq.md", heading)).groups
-    assert "description: jq snippets" in group.operations[0].arguments["insert_text"]
+    heading = "# jq snippets for large server logs\n\n- `jq .`\n"
+    assert run(note("global/jq.md", heading)).groups == ()
 
 
 @pytest.mark.parametrize(
@@ -236,7 +233,7 @@ def test_notes_of_different_scopes_are_never_merged() -> None:
 
 
 def test_a_merge_that_only_works_the_other_way_round_is_done_that_way() -> None:
-    body = STYLE[len(DESCRIBED) :]
+    body = "The queue retries a failed job three times.\n\n" + STYLE[len(DESCRIBED) :]
     flow = f"---\n{{owner: dev}}\n---\n{body}"
     notes = note("global/a.md", body), note("global/b-copy.md", flow), note("global/c-copy.md", body)
     merged = run(*notes, budget=2)
@@ -291,12 +288,12 @@ def test_empty_files_go_unless_they_are_protected() -> None:
 
 
 def test_a_missing_description_is_written_in_one_operation_and_nothing_else_changes() -> None:
-    text = "# Title here\n\nbody  \nbody\n"
+    text = "# Title here\n\nThe queue retries three times.  \nbody\n"
     result = run(note("global/a.md", text))
     (operation,) = result.groups[0].operations
     assert operation.command == "insert"
     assert result_of(result, note("global/a.md", text)) == {
-        "/memories/global/a.md": f"---\ndescription: Title here\n---\n{text}"
+        "/memories/global/a.md": f"---\ndescription: The queue retries three times.\n---\n{text}"
     }
 
 
@@ -351,7 +348,7 @@ def test_what_comes_first_gets_the_budget_and_a_cheaper_group_may_still_fit() ->
         note("global/style.md", STYLE),
         note("global/style-notes.md", MORE),
         note("global/empty.md", ""),
-        note("global/untitled.md", "Words without a description here.\n"),
+        note("global/untitled.md", "The queue retries three times.\n"),
     )
     assert kinds(run(*notes)) == ["contained", "empty", "description"]
     result = run(*notes, budget=1)
@@ -545,12 +542,12 @@ def test_a_moved_path_is_followed_only_where_its_base_name_stays(token: str, to:
 
 
 def test_a_description_repeats_nothing_that_the_same_run_knows_to_be_stale() -> None:
-    text = "The parser lives in src/parse.py and is fast.\n\nIt reads one record of a line at a time.\n"
+    text = "The parser lives in src/parse.py and is fast.\n\nEach record of a long line is handled in turn.\n"
     one = note("project/reader.md", text)
     result = plan([one], budget=8, caps=CAPS, stale=[_moved(one, "src/parse.py", "lib/read.py")])
     assert kinds(result) == ["description"]
     (after,) = result_of(result, one).values()
-    assert frontmatter.declared(after) == "It reads one record of a line at a time."
+    assert frontmatter.declared(after) == "Each record of a long line is handled in turn."
 
 
 def test_that_a_note_is_called_notes_does_not_count_against_its_name() -> None:

@@ -1,12 +1,18 @@
 """The description that the rules write into a note which has none.
 
-Pure; any thread.
+A description must say what the note is about, because an agent decides by it whether to read the note. So
+it is the text of a line such as "Purpose: ...", the first sentence of prose below the title or in a section
+such as "Overview", or the line that introduces a note's only list. It is never an order, a date, a state or a
+point of a list, and never cut in the middle of a thought. A note without such a text gets no description;
+neither does an index or a README.
+
+The words by which these texts are recognised are in `resources/descriptions.toml`. Pure; any thread.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from reverie.agents.scopes import Caps
 from reverie.jobs.consolidate.relations import UNSPACED
@@ -16,21 +22,40 @@ from reverie.jobs.consolidate.rules.reading import (
     passages_of,
     read_keys,
     split_sentences,
-    table_cells,
 )
 from reverie.jobs.consolidate.rules.wording import FUNCTION_WORDS
 from reverie.memory import front_matter
 from reverie.memory.front_matter_rules import BOM, block_of
 from reverie.memory.lint import conflict_lines, is_placeholder
+from reverie.resources import resource_table
 from reverie.runs.retention import folded_words
 from reverie.text.patterns import pattern_of
 from reverie.text.redact import find_secrets
-from reverie.text.summaries import cut_utf16, utf16_length
-from reverie.values import Struct, replace
+from reverie.text.summaries import utf16_length
+from reverie.values import Struct
 
+_TABLE = resource_table("descriptions.toml")
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_TABLE[name].split())
+
+
+_ABOUT = _words("about")
+_METADATA = _words("metadata")
+_IMPERATIVES = _words("imperatives")
+_REFERRING = _words("referring")
+_NOTE_NOUNS = _words("note_nouns")
+_ABOUT_NOTE = pattern_of("|".join(_TABLE["about_note"].strip().splitlines()), re.IGNORECASE)
+_STATE_WORD = pattern_of(_TABLE["state_words"], re.IGNORECASE)
+_STATE_SIGN = pattern_of(f"[{_TABLE['state_signs']}]")
+_LOOSE_CLAUSE = pattern_of(
+    rf"(?:,| —| -| \()\s*(?:{'|'.join(map(re.escape, _TABLE['loose_clauses'].split(chr(10))[:-1]))})\b"
+)
+_DATE = pattern_of(r"\b20\d\d-\d\d-\d\d\b")
 _LINK = pattern_of(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = pattern_of(r"(?<![\w/])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=[^\s/])(?:\*{1,3}|_{1,3}|~~)(?![\w/])")
-_MARKER = pattern_of(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_MARKER = pattern_of(r"^\s*(?:>\s*)*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?")
 _COMMENT = pattern_of(r"<!--.*?(?:-->|$)")
 _UNDERLINE = pattern_of(r"\s*(?:-{2,}|={2,})\s*")
 _DECLARED = pattern_of(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
@@ -38,16 +63,21 @@ _DECLARED = pattern_of(r"^description:[ \t]*(\S.*)$", re.MULTILINE)
 # would see that it is not a real key.
 _KEY_SHAPE = pattern_of(r"\bsk-[A-Za-z0-9_-]{12,}")
 _LONGEST_WRITTEN = 200
-# The number of words beyond the name that a good description has.
-_TELLING = 3
-_LETTER = pattern_of(r"[^\W\d_]")
+# The number of words beyond the name that a description has, by the kind of text.
+_LEAST_WORDS = {"label": 3, "sentence": 4, "list": 3}
+# A text with fewer words must end like a sentence.
+_CLEAR_WITHOUT_STOP = 6
 _STEM = 5
-_FIELD = pattern_of(r"\W{0,4}[^\W\d_][^:：]{1,24}[:：]\s*(?P<value>.*)")
-_FIELD_WORDS = 5
-_BOILERPLATE = "this file provides guidance to"
+_LABEL = pattern_of(r"(?P<label>[^\W\d_][^:：.!?。]{1,24})[:：]\s*(?P<value>\S.*)")
+_QUESTIONS = ("?", "？", ":", "：")
+_STOPS = (".", "!", "。", "！", "．")
+# A section further down, such as "Goal", may be about a part of the note only.
+_FIRST_SECTIONS = 2
 _LOOKED_FOR_SECRETS = 4_000
 _BEGINNING = 6_000
 _BARE_KEY = pattern_of(r"\s*description:\s*")
+# Names of files that list other files, or introduce a folder to people.
+_LISTS = frozenset({"index", "readme", "memory", "contents", "toc"})
 
 
 def lacks_description(text: str, caps: Caps) -> bool:
@@ -59,22 +89,21 @@ def with_description(
     text: str,
     caps: Caps,
     name: Sequence[str] = (),
-    folders: Sequence[str] = (),
     stale: Collection[str] = (),
 ) -> str | None:
     """Return the note with a description that the agent can read.
 
     None if the note has one already, or no suitable text is found.
 
-    `name` and `folders` are the words of the note's path; a description must have other words as well. A
-    description never repeats one of the `stale` values.
+    `name` are the words of the file's name; a description must have other words as well. A description never
+    repeats one of the `stale` values.
     """
     if not lacks_description(text, caps) or conflict_lines(text):
         return None
     prefix, rules = caps.description_prefix_bytes, caps.front_matter
     result = front_matter.repair(text, prefix_bytes=prefix, rules=rules) or text
     if not _shown(result, caps):
-        value = _value(result, caps, name, folders, stale)
+        value = _value(result, caps, name, stale)
         if value is None:
             return None
         try:
@@ -91,13 +120,11 @@ def _shown(text: str, caps: Caps) -> str:
     return front_matter.description(beginning, caps).text
 
 
-def _value(
-    text: str, caps: Caps, name: Sequence[str], folders: Sequence[str], stale: Collection[str]
-) -> str | None:
+def _value(text: str, caps: Caps, name: Sequence[str], stale: Collection[str]) -> str | None:
     """Return the description to write; None if no text is suitable.
 
-    This is an existing value that is not text, or else the first suitable passage that has more than the
-    words of the name and contains no secret.
+    This is an existing value that is not text, or else the best text of the note (see the module docstring)
+    without a secret.
     """
     keys = read_keys(text)
     key = next((each for each in keys.keys if each.name == "description"), None) if keys is not None else None
@@ -108,8 +135,17 @@ def _value(
             items = stated.strip("[]{}").removeprefix("- ").replace(" - ", ", ")
             fits = utf16_length(items) <= longest_description(caps) and not _may_be_secret(items)
             return items if fits else None
-    said = (each for each in _said_words(text, caps) if not _repeats(each.around[-each.own :], stale))
-    return _telling_words(said, name, folders)
+    if name and _LISTS.issuperset(name):
+        return None
+    known = {each.casefold()[:_STEM] for each in name}
+    for found in _candidates(_beginning(text)):
+        words = found.words if found.kind == "declared" else _without_loose_clause(found.words, caps)
+        if utf16_length(words) > longest_description(caps) or _repeats(found.around[-found.own :], stale):
+            continue
+        is_telling = found.kind == "declared" or _tells(words, found.kind, known)
+        if is_telling and not found.is_secret():
+            return words
+    return None
 
 
 def _repeats(passage: str, stale: Collection[str]) -> bool:
@@ -117,11 +153,13 @@ def _repeats(passage: str, stale: Collection[str]) -> bool:
     return any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", passage) for token in stale)
 
 
-class _Said(Struct, frozen=True):
-    """The beginning of a passage as plain text."""
+class _Candidate(Struct, frozen=True):
+    """A text of a note that may describe it."""
 
     kind: str
+    """`declared`, or a key of `_LEAST_WORDS`."""
     words: str
+    """The text without markup."""
     around: str
     """The passage itself with the passage before it."""
     own: int
@@ -133,58 +171,135 @@ class _Said(Struct, frozen=True):
         return hides or _may_be_secret(self.words)
 
 
-def _said_words(text: str, caps: Caps) -> Iterator[_Said]:
-    """Yield the beginning of each passage near the start of the note, without placeholders."""
+def _beginning(text: str) -> tuple[Passage, ...]:
+    """Return the passages near the start of a note; later text does not describe it."""
     block = block_of(text)
-    start = block.body_start if block is not None else 0
-    # Later text does not describe the note. The cut is between lines, because in half of a line a secret may
-    # not be recognised.
-    body = text[start:].removeprefix(BOM)
+    body = text[block.body_start if block is not None else 0 :].removeprefix(BOM)
+    # The cut is between lines, because in half of a line a secret may not be recognised.
     end = body.find("\n", _BEGINNING)
+    return tuple(passages_of(body if end < 0 else body[:end]))
+
+
+def _candidates(passages: Sequence[Passage]) -> Iterator[_Candidate]:
+    """Yield the texts that may describe a note, in order."""
+    content = [each for each in passages if each.kind not in ("heading", "rule")]
     before = ""
-    passages = passages_of(body if end < 0 else body[:end])
-    for passage in (each for found in passages for each in _fields(found)):
-        if any(map(is_placeholder, passage.lines)):
-            continue
+    # Whether only headings and labels were before, and whether the section says what the note is about.
+    is_opening = is_about = True
+    sections = 0
+    for passage in passages:
         here = "\n".join(passage.lines)
         around, own = f"{before}\n{here}"[-_LOOKED_FOR_SECRETS:], min(len(here), _LOOKED_FOR_SECRETS)
         before = here
         # An invalid end of a front matter block, such as `--`, turns the line before it into a heading.
         declared = _DECLARED.match(" ".join(line for line in passage.lines if not _UNDERLINE.fullmatch(line)))
-        words = _passage_words(passage, caps)
         if declared is not None:  # a front matter block without a valid end
-            words = _cut(_plain(declared[1].strip("\"'")), caps)
-        if _LETTER.search(words):
-            yield _Said("description" if declared is not None else passage.kind, words, around, own)
-
-
-def _telling_words(said: Iterable[_Said], name: Sequence[str], folders: Sequence[str]) -> str | None:
-    """Return the first sentence that has more than the words of the name; None if there is no suitable text.
-
-    If there is no such sentence, return a heading or other text that has more.
-    """
-    named = {each.casefold()[:_STEM] for each in name}
-    above = named.union(each.casefold()[:_STEM] for each in folders)
-    headings, rest = list[_Said](), list[_Said]()
-    for each in said:
-        if each.kind == "description" and not each.is_secret():
-            return each.words
-        known = above if each.kind == "heading" else named
-        more = {word for word in _content_words(each.words) if word[:_STEM] not in known}
-        if not more or _is_about_note(each.words):
+            yield _Candidate("declared", _plain(declared[1].strip("\"'")), around, own)
+        elif passage.kind == "heading":
+            words = _label_words(_plain(heading_text(passage.lines[0])))
+            sections += passage.level > 1
+            is_near = sections <= _FIRST_SECTIONS
+            is_about = (is_opening and passage.level == 1) or (is_near and not _ABOUT.isdisjoint(words))
+        elif any(map(is_placeholder, passage.lines)) or passage.kind == "rule":
             continue
-        is_sentence = each.kind in ("prose", "item") and not each.words.endswith((":", "："))
-        if is_sentence and len(more) >= _TELLING and not each.is_secret():
-            return each.words
-        (headings if each.kind == "heading" else rest).append(each)
-    return next((each.words for each in [*headings, *rest] if not each.is_secret()), None)
+        elif not is_about or passage.kind not in ("prose", "item"):
+            is_opening = is_about = False
+        elif passage.lines[-1].rstrip().endswith((":", "：")):
+            # The line before a list describes the note if the list is all of it.
+            if all(each is passage or each.kind == "item" for each in content):
+                yield _Candidate("list", _passage_words(passage).rstrip(" :："), around, own)
+        else:
+            is_alone = passage.kind == "prose" or len(content) == 1
+            found = list(_in_passage(passage, is_opening=is_opening, is_alone=is_alone))
+            yield from (_Candidate(kind, words, around, own) for kind, words in found)
+            if not found or any(kind != "label" for kind, _words in found):
+                is_opening = is_opening and _LABEL.match(_passage_words(passage)) is not None
+                is_about = passage.kind == "prose"
 
 
-def _is_about_note(words: str) -> bool:
-    """Return whether a text only gives the date, author or state of the note, such as `Type: plan`."""
-    field = _FIELD.match(words)
-    is_field = field is not None and len(set(_content_words(field["value"]))) < _FIELD_WORDS
-    return is_field or words.casefold().startswith(_BOILERPLATE)
+def _in_passage(passage: Passage, *, is_opening: bool, is_alone: bool) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of what may describe the note in a passage of prose or a point of a list.
+
+    `is_opening` is whether nothing but titles and labels is before it. `is_alone` is whether the passage is
+    no point among others.
+    """
+    lines = [_plain(_MARKER.sub("", line.strip())) for line in passage.lines]
+    labels = [_LABEL.match(line) for line in lines]
+    if labels[0] is not None and (all(labels) or not is_alone):
+        for label in labels:
+            if label is not None and is_opening and _is_about_subject(label["label"]):
+                # More than the plain word, such as "Decision (superseded)", is part of the meaning.
+                is_plain = label["label"].casefold().replace(" ", "-") in _ABOUT
+                yield "label", _first_sentence(label["value"] if is_plain else label[0])
+        is_sentence = len(labels) == 1 and _METADATA.isdisjoint(_label_words(labels[0]["label"]))
+        if not (is_sentence and is_alone and _is_clear(labels[0]["value"])):
+            return
+    words = " ".join(lines)
+    if is_alone and not words.endswith((":", "：")):
+        yield "sentence", _first_sentence(words)
+
+
+def _passage_words(passage: Passage) -> str:
+    return _plain(" ".join(_MARKER.sub("", line.strip()) for line in passage.lines))
+
+
+def _is_clear(words: str) -> bool:
+    """Return whether a text is a whole sentence of some length."""
+    return _size(set(_content_words(words))) >= _CLEAR_WITHOUT_STOP and _ends_as_sentence(words)
+
+
+def _ends_as_sentence(words: str) -> bool:
+    return words.rstrip("\"')”»").endswith(_STOPS)
+
+
+def _label_words(label: str) -> set[str]:
+    """Return a label or heading, and its first and last word, in the form of the word lists."""
+    words = re.findall(r"[\w;'-]+", label.casefold())
+    return {"-".join(words), *words[:1], *words[-1:]}
+
+
+def _is_about_subject(label: str) -> bool:
+    words = _label_words(label)
+    return not _ABOUT.isdisjoint(words) and _METADATA.isdisjoint(words)
+
+
+def _first_sentence(words: str) -> str:
+    sentences = split_sentences(words)
+    return sentences[0].rstrip(" ;,") if sentences else ""
+
+
+def _without_loose_clause(words: str, caps: Caps) -> str:
+    """Return a sentence that is too long for a description without its last, explaining clause."""
+    limit = longest_description(caps)
+    if utf16_length(words) <= limit:
+        return words
+    cuts = [match.start() for match in _LOOSE_CLAUSE.finditer(words) if limit // 3 <= match.start() < limit]
+    return f"{words[: cuts[-1]].rstrip()}." if cuts else words
+
+
+def _tells(words: str, kind: str, known: Collection[str]) -> bool:
+    """Return whether a text says something about the subject of its note.
+
+    `known` are the beginnings of words that the name of the note already tells.
+    """
+    first = re.match(r"[\w']+", words.casefold())
+    if first is None or _STATE_SIGN.search(words) or _ABOUT_NOTE.search(words) or words.endswith(_QUESTIONS):
+        return False
+    if kind == "label" and (_STATE_WORD.search(words) or _DATE.search(words)):
+        return False
+    if kind == "list" and len(split_sentences(words)) > 1:
+        return False
+    if first[0] in _REFERRING or (kind != "label" and first[0] in _IMPERATIVES):
+        return False
+    content = {word for word in _content_words(words) if word not in _NOTE_NOUNS}
+    if kind == "sentence" and _size(content) < _CLEAR_WITHOUT_STOP and not _ends_as_sentence(words):
+        return False
+    return _size({word for word in content if word[:_STEM] not in known}) >= _LEAST_WORDS[kind]
+
+
+def _size(words: Collection[str]) -> float:
+    """Return the number of words; two pairs of characters, in a script without spaces, are one."""
+    return sum(0.5 if not word.isascii() and UNSPACED.search(word) else 1.0 for word in words)
 
 
 def _content_words(text: str) -> Iterator[str]:
@@ -209,29 +324,6 @@ def _may_be_secret(text: str) -> bool:
     return bool(find_secrets(text) or _KEY_SHAPE.search(text))
 
 
-def _fields(passage: Passage) -> Sequence[Passage]:
-    """Return the lines of a passage as passages if all are fields, such as `Status: done`.
-
-    Otherwise return the passage itself.
-    """
-    fields = sum(_FIELD.match(line) is not None for line in passage.lines)
-    if passage.kind not in ("prose", "item") or fields < 2 or fields < len(passage.lines):
-        return (passage,)
-    return [replace(passage, lines=(line,)) for line in passage.lines]
-
-
-def _passage_words(passage: Passage, caps: Caps) -> str:
-    if passage.kind in ("code", "rule"):
-        return ""
-    if passage.kind in ("head", "row"):
-        return _cut(_plain(", ".join(cell for cell in table_cells(passage.lines[0]) if cell)), caps)
-    joined = " ".join(_MARKER.sub("", line.strip()) for line in passage.lines)
-    if passage.kind == "heading":
-        return _cut(_plain(heading_text(passage.lines[0])), caps)
-    sentences = split_sentences(_plain(joined))
-    return _cut(sentences[0].rstrip(" ;,"), caps) if sentences else ""
-
-
 def _plain(text: str) -> str:
     """Return text without Markdown markup."""
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text)).replace("`", "")
@@ -240,16 +332,6 @@ def _plain(text: str) -> str:
 
 def _flat(text: str) -> str:
     return front_matter.flattened(text, 1_000_000)
-
-
-def _cut(text: str, caps: Caps) -> str:
-    """Return text truncated between words to the length of a description."""
-    limit = longest_description(caps)
-    if utf16_length(text) <= limit:
-        return text
-    cut = cut_utf16(text, limit - 1)
-    at_space = cut.rsplit(" ", 1)[0] if " " in cut[len(cut) // 2 :] else cut
-    return at_space.rstrip(" ,;:-") + "…"
 
 
 def _keeps_words(before: str, after: str) -> bool:

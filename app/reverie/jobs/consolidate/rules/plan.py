@@ -232,7 +232,7 @@ class _Planner:
             had_block = note.text.removeprefix("\ufeff").startswith("---")
             if not had_block and _suffix(path) not in _MARKDOWN:
                 continue  # In plain text, a front matter block would be noise.
-            text = with_description(note.text, self._caps, *name_words(path), self._stale[path])
+            text = with_description(note.text, self._caps, name_words(path)[0], self._stale[path])
             if text is not None:
                 reason = f"The description of {_short(path)} is {'repaired' if had_block else 'written'}."
                 # Descriptions change no statement of a note, so they do not count against the budget.
