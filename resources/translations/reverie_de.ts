@@ -3391,11 +3391,7 @@
     </message>
 </context>
 <context>
-    <name>StepsView</name>
-    <message>
-        <source>&amp;Chronological</source>
-        <translation>&amp;Chronologisch</translation>
-    </message>
+    <name>StepsTree</name>
     <message>
         <source>1 tool call</source>
         <translation>1 Werkzeugaufruf</translation>
@@ -3407,6 +3403,10 @@
     <message>
         <source>Attempts, responses and tool calls</source>
         <translation>Versuche, Antworten und Werkzeugaufrufe</translation>
+    </message>
+    <message>
+        <source>Duration</source>
+        <translation>Dauer</translation>
     </message>
     <message>
         <source>No response</source>
@@ -3425,20 +3425,8 @@
         <translation>Schritt</translation>
     </message>
     <message>
-        <source>The selected step in full</source>
-        <translation>Der ausgewählte Schritt ganz</translation>
-    </message>
-    <message>
-        <source>Time</source>
-        <translation>Zeit</translation>
-    </message>
-    <message>
         <source>done</source>
         <translation>fertig</translation>
-    </message>
-    <message>
-        <source>ended: {finish}, tokens in and out: {usage}</source>
-        <translation>geendet: {finish}, Tokens ein und aus: {usage}</translation>
     </message>
     <message>
         <source>not run</source>
@@ -3447,6 +3435,21 @@
     <message>
         <source>wrote</source>
         <translation>geschrieben</translation>
+    </message>
+</context>
+<context>
+    <name>StepsView</name>
+    <message>
+        <source>&amp;Chronological</source>
+        <translation>&amp;Chronologisch</translation>
+    </message>
+    <message>
+        <source>The selected step in full</source>
+        <translation>Der ausgewählte Schritt ganz</translation>
+    </message>
+    <message>
+        <source>ended: {finish}, tokens in and out: {usage}</source>
+        <translation>geendet: {finish}, Tokens ein und aus: {usage}</translation>
     </message>
 </context>
 <context>
@@ -3510,25 +3513,6 @@
     <message>
         <source>This version is not text.</source>
         <translation>Diese Fassung ist kein Text.</translation>
-    </message>
-</context>
-<context>
-    <name>TimelineView</name>
-    <message>
-        <source>Attempt {n}</source>
-        <translation>Versuch {n}</translation>
-    </message>
-    <message>
-        <source>The trace contains no times.</source>
-        <translation>Der Trace sagt nicht, wann etwas geschah.</translation>
-    </message>
-    <message>
-        <source>Timeline</source>
-        <translation>Zeitleiste</translation>
-    </message>
-    <message>
-        <source>response {n}</source>
-        <translation>Antwort {n}</translation>
     </message>
 </context>
 <context>
@@ -3621,8 +3605,8 @@
         <translation>Was gerade dann gesagt wurde</translation>
     </message>
     <message>
-        <source>Timeline</source>
-        <translation>Zeitleiste</translation>
+        <source>Steps</source>
+        <translation>Schritte</translation>
     </message>
     <message>
         <source>long texts are shortened here; the raw document has the full text</source>
@@ -3857,8 +3841,8 @@
         <translation>Antworten des zweiten</translation>
     </message>
     <message>
-        <source>Timelines</source>
-        <translation>Zeitleisten</translation>
+        <source>Steps</source>
+        <translation>Schritte</translation>
     </message>
 </context>
 <context>

@@ -69,6 +69,7 @@ def here(home: Path, tmp_path: Path) -> Command:
 def test_a_dream_merges_within_its_budget_is_shown_by_diff_and_undone_to_the_byte(
     process: Command, here: Command, home: Path
 ) -> None:
+    (home / PIPELINE_STORE / "queue.md").write_text("The queue retries a failed job three times.\n", "utf-8")
     before, pinned = _memories(home), _pinned(home)
     runs = [process("consolidate", "--workspace", ACME, "--engine", "rules")]
     runs.append(here("consolidate", "--workspace", PIPELINE, "--engine", "rules", now=NOW + 1))
@@ -89,7 +90,7 @@ def test_a_dream_merges_within_its_budget_is_shown_by_diff_and_undone_to_the_byt
 
     shown = here("diff", runs[0]["runId"], text=True)
     changed = {name for name in before if before[name] != merged.get(name)} - {"memory-meta.json"}
-    assert all(Path(name).name in shown for name in changed if PIPELINE not in name)
+    assert all(Path(name).name in shown for name in changed if PIPELINE_STORE not in name)
     listed = here("runs")
     assert [run["id"] for run in listed] == [runs[1]["runId"], runs[0]["runId"]]
 

@@ -52,7 +52,7 @@ class Stage:
     def write_eight(self) -> None:
         """Eight memories that the rules would each describe."""
         for word in WORDS:
-            text = f"# About {word}\n\nThe {word} service listens on its own port.\n"
+            text = f"# About {word}\n\nThe {word} service listens on one port of the gateway.\n"
             (self.home / STORE / f"{word}-facts.md").write_text(text)
 
     def preview(self) -> ReviewView:

@@ -67,7 +67,9 @@ def test_a_consolidation_in_a_terminal_looks_the_same(windows: Windows, home: Pa
             op["applied"] and f"/memories/{scope.value}/" in f"{op['path']} {op.get('newPath', '')}"
             for op in record["ops"]
         )
-        assert driver.row(scope).text == f"just\u00a0now · {applied}\u00a0change{'s' * (applied != 1)}"
+        assert (
+            driver.row(scope).text == f"just\u00a0now · {applied or 'no'}\u00a0change{'s' * (applied != 1)}"
+        )
     assert driver.footer.panel.result.isHidden(), "nobody pressed the button here"
 
 

@@ -23,7 +23,7 @@ from reverie.ui.screenshot import finish_layouts
 from reverie.ui.traces.detail import Card, MessageText
 from reverie.ui.traces.replay import ReplayDialog
 from reverie.ui.traces.tab import TracesTab
-from reverie.ui.traces.timeline import StepPosition
+from reverie.ui.traces.timeline import SPAN, StepPosition
 from reverie.ui.widgets.controls import WrapLabel
 
 DUMPS = f"debug_obj/{ACME}/system1_memory_writer"
@@ -70,8 +70,8 @@ def test_each_trace_shows_its_verdict_and_the_step_that_shows_it(windows: Window
     assert item is not None
     assert item.text(0) == "memory_write"
     assert "old_string not found" in tab.detail.steps.text.toPlainText()
-    current = tab.detail.timeline.timeline.spans[tab.detail.timeline.current]
-    assert (current.kind, current.label, current.failed) == ("call", "memory_write", True)
+    span = item.data(1, SPAN)
+    assert (span.kind, span.label, span.failed) == ("call", "memory_write", True)
 
 
 def test_the_list_follows_the_home_and_project_selected_at_the_left(
@@ -228,7 +228,7 @@ def test_a_trace_is_seen_from_every_side(windows: Windows, home: Path, qtbot: An
     driver, tab = opened(windows, home)
     choose(driver, tab, FAILED)
     the_memory_stands_against_what_was_tried(tab)
-    the_timeline_goes_with_the_arrow_keys(tab, qtbot)
+    the_steps_go_with_the_arrow_keys_and_have_their_times(tab, qtbot)
     the_tree_and_the_flat_view_hold_the_same_steps(tab)
     the_transcript_opens_at_the_message_that_triggered_the_run(driver, tab)
     a_search_finds_names_and_escaped_text(driver, tab)
@@ -264,25 +264,27 @@ def test_a_part_of_the_raw_document_that_could_not_be_read_is_asked_for_again(
 
 def the_tree_and_the_flat_view_hold_the_same_steps(tab: TracesTab) -> None:
     steps = tab.detail.steps
-    tree = [item.data(0, Qt.ItemDataRole.UserRole) for item in steps._items()]
+    tree = [item.data(0, Qt.ItemDataRole.UserRole) for item in steps.tree.items()]
     steps.flat.setChecked(True)
-    flat = [item.data(0, Qt.ItemDataRole.UserRole) for item in steps._items()]
+    flat = [item.data(0, Qt.ItemDataRole.UserRole) for item in steps.tree.items()]
     assert [place for place in tree if place.step] == flat
     assert steps.tree.topLevelItemCount() == len(flat) == 4
     assert steps.pick(StepPosition(2, 1))
     assert "I would add the 409 rule" in steps.text.toPlainText()
 
 
-def the_timeline_goes_with_the_arrow_keys(tab: TracesTab, qtbot: Any) -> None:
-    line = tab.detail.timeline
-    qtbot.keyClick(line, Qt.Key.Key_Right)
-    qtbot.keyClick(line, Qt.Key.Key_Right)
-    assert line.timeline.spans[line.current].attempt == 2
-    item = tab.detail.steps.tree.currentItem()
-    assert item is not None
-    assert item.data(0, Qt.ItemDataRole.UserRole).attempt == 2
-    areas = [line.area_of(place) for place in range(len(line.timeline.spans))]
-    assert all(area.left() >= 0 and area.right() <= line.width() for area in areas)
+def the_steps_go_with_the_arrow_keys_and_have_their_times(tab: TracesTab, qtbot: Any) -> None:
+    tree = tab.detail.steps.tree
+    tree.setCurrentItem(tree.topLevelItem(0))
+    while (item := tree.currentItem()).data(0, Qt.ItemDataRole.UserRole).attempt == 1:
+        qtbot.keyClick(tree, Qt.Key.Key_Down)
+        assert tree.currentItem() is not item
+    assert item.text(0) == "Attempt 2"
+    assert tab.detail.steps.text.toPlainText()
+    spans = [each.data(1, SPAN) for each in tree.items()]
+    assert all(span is not None and 0 <= span.start <= span.end <= tree.scale for span in spans)
+    assert item.text(1), "the duration is also there as text"
+    assert "Attempt 2: from" in item.toolTip(1)
 
 
 def the_memory_stands_against_what_was_tried(tab: TracesTab) -> None:
@@ -351,7 +353,7 @@ def two_selected_traces_are_compared(driver: Driver, tab: TracesTab) -> None:
     driver.until(lambda: compare.is_read)
     assert compare.two.table.item(0, 0).text() == "Tool failed"
     assert compare.two.table.item(0, 1).text() == "Provider error"
-    scales = {line.timeline.duration for line in compare.two.timelines}
+    scales = {steps.scale for steps in compare.two.steps}
     assert scales == {10_000}, "one scale, as long as the time limit"
     assert "+attempt 1, error: overloaded_error" in compare.two.diff.toPlainText()
     compare.close()

@@ -16,7 +16,10 @@ from helpers.forked_commands import run_command
 from reverie.ui.memory import inspector
 
 PATH = "/memories/workspace/scratch.md"
-BEFORE = "# scratch\n\n- [x] reproduce the 409 loop\n- [ ] write the regression test\n\nEnd.\n"
+BEFORE = (
+    "# scratch\n\nThe loop of 409 answers ends after five retries.\n\n"
+    "- [x] reproduce the 409 loop\n- [ ] write the regression test\n\nEnd.\n"
+)
 MINE, LATER = "My own line.\n", "A later line.\n"
 Who = Literal["consolidation", "agent", "another program", "you"]
 When = Literal["at once", "once seen", "after a restart", "with an own line", "with a later change"]
@@ -209,7 +212,7 @@ def test_undo_on_your_own_newer_words_says_why_not(case: Case, who: Who) -> None
     case.open("changed")
     bar = case.driver.pane.unseen
     case.driver.until(bar.isVisible)
-    line = case.text.split("\n")[1 if who == "consolidation" else 2]
+    line = case.text.split("\n")[1 if who == "consolidation" else 4]
     case.save(line, "My words in its place")
     text = case.text
     case.driver.until(bar.isVisible)

@@ -1,6 +1,6 @@
 """The view of one trace: the reason for its outcome, and all its content.
 
-At the top is the verdict with its evidence. Below are pages: timeline and steps, messages, the attempted
+At the top is the verdict with its evidence. Below are pages: steps with their times, messages, the attempted
 change, and the raw document. Selecting a span, a row or the evidence selects the same place on every page.
 
 The raw document has no size limit: the engine returns a page of members at a time, and searches it.
@@ -42,7 +42,7 @@ from PySide6.QtWidgets import (
 
 from reverie.engine.asking import ask
 from reverie.llm.json_document import MOST_HITS, DocumentHit, DocumentPage, Excerpt, JsonNode
-from reverie.llm.trace_timeline import Timeline, TimeSpan
+from reverie.llm.trace_timeline import Timeline
 from reverie.memory.diff import WordSpans
 from reverie.ui.appearance import GAP, UNIT, mixed, readable, theme_of
 from reverie.ui.display_text import counted, human_size, said, tokens, visible, visible_lines, when
@@ -52,14 +52,13 @@ from reverie.ui.traces.feed import TraceFeed
 from reverie.ui.traces.timeline import (
     StepPosition,
     StepsView,
-    TimelineView,
     duration_label,
     kind_label,
     verdict_label,
     verdict_tone,
 )
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel, embolden
-from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, scrolled, split
+from reverie.ui.widgets.layouts import Column, FlowLayout, column, row_of, split
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
@@ -474,9 +473,6 @@ class Card(QFrame):
         return text if len(self._text) <= _MOST_CHARS else f"{text}\n… [{len(self._text):,}]"
 
 
-_TIMELINE_HEIGHT = 210
-
-
 class Shown(Struct, frozen=True):
     """A trace that a job has read."""
 
@@ -514,10 +510,7 @@ class TraceDetailView(Column):
         self.buttons: dict[str, FitPushButton] = {}
         self._icons = icons
         self._signs: dict[str, str] = {}
-        self.timeline = TimelineView()
-        self.timeline.picked.connect(self._on_span)
         self.steps = StepsView()
-        self.steps.picked.connect(self._on_place)
         self.messages = MessagesView()
         self.memory = AttemptView()
         self.raw = RawView(feed, icons)
@@ -542,11 +535,8 @@ class TraceDetailView(Column):
             row.addWidget(button)
             self.buttons[key] = button
             self._signs[key] = icon
-        area = scrolled(self.timeline)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.course = split(area, self.steps, sizes=(_TIMELINE_HEIGHT, 260), upright=True)
         for page, title in (
-            (self.course, self.tr("Timeline")),
+            (self.steps, self.tr("Steps")),
             (self.messages, self.tr("Messages")),
             (self.memory, self.tr("Attempted change")),
             (self.raw, self.tr("Raw")),
@@ -571,7 +561,6 @@ class TraceDetailView(Column):
         self.shown = None
         self.verdict.clear()
         self.facts.say("")
-        self.timeline.show_timeline(Timeline(1, 0, ()))
         self.steps.show_facts(None, Timeline(1, 0, ()))
         self.messages.clear()
         self.memory.show_trace(None)
@@ -603,7 +592,6 @@ class TraceDetailView(Column):
         self.buttons["export"].setEnabled(shown.is_here)
         self.buttons["replay"].setEnabled(not detail.no_replay)
         self.buttons["replay"].setToolTip(detail.no_replay or self._replay_tip)
-        self.timeline.show_timeline(detail.timeline)
         self.steps.show_facts(detail.facts, detail.timeline)
         self.messages.show_trace(detail)
         self.memory.show_trace(detail)
@@ -654,25 +642,13 @@ class TraceDetailView(Column):
         """Select the step that is the evidence for the verdict."""
         if self.shown is not None and self.shown.detail.row.place.attempt:
             place = self.shown.detail.row.place
-            self._show_place(StepPosition(place.attempt, place.step, place.call))
-
-    def _show_place(self, place: StepPosition) -> None:
-        self.steps.pick(place)
-        self.timeline.pick(place.attempt, place.step, place.call)
+            self.steps.pick(StepPosition(place.attempt, place.step, place.call))
 
     @Slot(str)
     def _on_verdict(self, _key: str) -> None:
-        self.pages.setCurrentWidget(self.course)
+        self.pages.setCurrentWidget(self.steps)
         self.show_evidence()
         self.steps.tree.setFocus()
-
-    @Slot(object)
-    def _on_span(self, span: TimeSpan) -> None:
-        self.steps.pick(StepPosition(span.attempt, span.step, span.call))
-
-    @Slot(object)
-    def _on_place(self, place: StepPosition) -> None:
-        self.timeline.pick(place.attempt, place.step, place.call)
 
     @Slot()
     def _on_button(self) -> None:

@@ -41,16 +41,24 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.traces.detail import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
-from reverie.ui.traces.timeline import TimelineView, duration_label, kind_label, verdict_label, verdict_tone
+from reverie.ui.traces.timeline import (
+    StepsTree,
+    common_scale,
+    duration_label,
+    kind_label,
+    verdict_label,
+    verdict_tone,
+)
 from reverie.ui.widgets.controls import WrapLabel
 from reverie.ui.widgets.layouts import column, split
 from reverie.ui.widgets.messages import MessageBar
 from reverie.ui.widgets.text_boxes import PlainTextBox
 from reverie.ui.widgets.text_views import DiffView, read_only_text
-from reverie.values import Struct, replace
+from reverie.values import Struct
 
 if TYPE_CHECKING:
     from reverie.engine.engine import HomeEngine
+    from reverie.llm.trace_facts import Attempt
     from reverie.llm.trace_timeline import Timeline
     from reverie.services.traces import TraceDetail
     from reverie.services.views import ConsentView
@@ -61,6 +69,7 @@ class ComparedTrace(Struct, frozen=True):
 
     title: str
     facts: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
     timeline: Timeline
     answers: str
     tried: str
@@ -84,7 +93,7 @@ def side_of(title: str, detail: TraceDetail) -> ComparedTrace:
         str(sum(len(attempt.calls) for attempt in facts.attempts)),
         tokens(row.tokens) if row.tokens else "–",
     )
-    return ComparedTrace(title, cells, detail.timeline, answers, tried_text(detail))
+    return ComparedTrace(title, cells, facts.attempts, detail.timeline, answers, tried_text(detail))
 
 
 def fact_names() -> tuple[str, ...]:
@@ -95,22 +104,8 @@ def fact_names() -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def on_one_scale(one: Timeline, other: Timeline) -> tuple[Timeline, Timeline]:
-    """Return copies of both timelines with the duration of the longer one, so that their scales are equal.
-
-    If a time limit is at most three times that duration, the scale includes it.
-    """
-    longest = max(one.duration, other.duration)
-    longest = max([longest, *(each.limit for each in (one, other) if each.limit <= 3 * longest)])
-
-    def fitted(timeline: Timeline) -> Timeline:
-        return replace(timeline, duration=longest, limit=timeline.limit if timeline.limit <= longest else 0)
-
-    return fitted(one), fitted(other)
-
-
 class TwoTraces(QWidget):
-    """Comparison of two traces: facts with differences highlighted, timelines on one scale, answers, diff."""
+    """Comparison of two traces: facts with differences highlighted, steps on one scale, answers, diff."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -120,7 +115,7 @@ class TwoTraces(QWidget):
         self.table.setAccessibleName(self.tr("Facts"))
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.table.setTabKeyNavigation(False)
-        self.timelines = (TimelineView(), TimelineView())
+        self.steps = (StepsTree(), StepsTree())
         self.answers = (
             read_only_text(self.tr("Responses in the first trace")),
             read_only_text(self.tr("Responses in the second trace")),
@@ -135,17 +130,16 @@ class TwoTraces(QWidget):
         lines = QWidget()
         inner = QVBoxLayout(lines)
         self.titles = (QLabel(), QLabel())
-        for title, timeline in zip(self.titles, self.timelines, strict=True):
+        for title, steps in zip(self.titles, self.steps, strict=True):
             title.setTextFormat(Qt.TextFormat.PlainText)
             inner.addWidget(title)
-            inner.addWidget(timeline)
-        inner.addStretch(1)
+            inner.addWidget(steps)
         beside = QSplitter()
         for answer in self.answers:
             beside.addWidget(answer)
         beside.setChildrenCollapsible(False)
         for page, name in (
-            (lines, self.tr("Timelines")),
+            (lines, self.tr("Steps")),
             (beside, self.tr("Responses")),
             (self.diff, self.tr("Differences")),
         ):
@@ -164,11 +158,11 @@ class TwoTraces(QWidget):
                 if left != right:
                     item.setBackground(QBrush(theme.accent_back))
                 self.table.setItem(row, place, item)
-        timelines = on_one_scale(one.timeline, other.timeline)
+        scale = common_scale(one.timeline, other.timeline)
         for title, side in zip(self.titles, (one, other), strict=True):
             title.setText(visible(side.title))
-        for view, timeline in zip(self.timelines, timelines, strict=True):
-            view.show_timeline(timeline)
+        for steps, side in zip(self.steps, (one, other), strict=True):
+            steps.show_steps(side.attempts, side.timeline, scale=scale)
         for answer, side in zip(self.answers, (one, other), strict=True):
             answer.setPlainText(visible_lines(side.answers))
         self.diff.show_diff(diff or self.tr("No differences."))

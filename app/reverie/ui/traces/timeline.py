@@ -1,29 +1,18 @@
-"""The timeline of a run, the tree of its steps, and the labels of traces.
+"""The tree of the steps of a run, with a bar for the time of each, and the labels of traces.
 
-The timeline has a band for each attempt, drawn to scale; it contains the model's answers and the tool calls.
-Spans are selected with the mouse and the arrow keys. Threading: GUI thread; nothing is read here.
+Threading: GUI thread; nothing is read here.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QBrush,
-    QColor,
-    QFontMetrics,
-    QHelpEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QBrush, QPainter, QPen
 from PySide6.QtWidgets import (
     QCheckBox,
-    QSizePolicy,
-    QStyle,
-    QStyleOptionFocusRect,
-    QToolTip,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -31,14 +20,14 @@ from PySide6.QtWidgets import (
 
 from reverie.llm.trace_facts import Attempt, Call, Step, TraceFacts, call_text
 from reverie.llm.trace_timeline import Timeline, TimeSpan
-from reverie.ui.appearance import GAP, MARGIN, UNIT, Theme, mixed, readable, theme_of
+from reverie.ui.appearance import GAP, UNIT, mixed, theme_of
 from reverie.ui.display_text import as_tooltip, counted, tr, visible, visible_lines
 from reverie.ui.metrics import row_height
 from reverie.ui.run_labels import kind_title
 from reverie.ui.widgets.layouts import column, size_sections, split
 from reverie.ui.widgets.messages import Tone
 from reverie.ui.widgets.text_views import read_only_text
-from reverie.values import Struct, replace
+from reverie.values import Struct
 
 # Labels of traces.
 _GOOD = frozenset({"wrote", "nothing-to-write"})
@@ -92,251 +81,67 @@ def duration_label(ms: int | None) -> str:
     return tr("{m} min {s} s").format(m=minutes, s=seconds)
 
 
-_BAR = 22
-_AXIS = 26
-_LABEL = 84
-"""Pixels: the height of a bar and of the axis, and the least width of the attempts' names.
-
-With larger type each of them is larger.
-"""
-_LEAST_WIDTH = 3.0
-_STEPS_MS = (1, 2, 5)
-_MOST_ATTEMPTS = 40
+SPAN = Qt.ItemDataRole.UserRole + 1
+"""The role of the time span of a step (`TimeSpan`), in the column that shows it as a bar."""
+_LEAST_WIDTH = 3
+_LONGEST_LABEL = "000.0 ms"
 
 
-class TimelineView(QWidget):
-    """The timeline of a run.
+class SpanDelegate(QStyledItemDelegate):
+    """Draws when a step ran, as a bar on the time scale of the whole run, after its duration as text."""
 
-    Signal: `picked(TimeSpan)`, emitted when the user selects a span.
-    """
+    def __init__(self, tree: StepsTree) -> None:
+        super().__init__(tree)
+        self._tree = tree
 
-    picked = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.timeline = Timeline(1, 0, ())
-        self.current = -1
-        self._label = _LABEL
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(self.tr("Timeline"))
-        self.setMouseTracking(True)
-
-    def show_timeline(self, timeline: Timeline) -> None:
-        """Show a timeline, limited to its first 40 attempts."""
-        spans = tuple(span for span in timeline.spans if span.attempt <= _MOST_ATTEMPTS)
-        self.timeline = replace(timeline, spans=spans)
-        self.current = -1
-        self._measure()
-        self.setAccessibleDescription("; ".join(span_words(span) for span in spans[:50]))
-
-    def _measure(self) -> None:
-        """Compute the width of the column with the names of the attempts."""
-        most = max((span.attempt for span in self.timeline.spans), default=1)
-        widest = self.fontMetrics().horizontalAdvance(self._attempt_words(most))
-        self._label = max(_LABEL, widest + 2 * GAP)
-        self.updateGeometry()
-        self.update()
-
-    def pick(self, attempt: int, step: int, call: str) -> None:
-        """Mark the span of a step or call without emitting `picked`; if there is none, clear the mark."""
-        wanted = (attempt, step, call)
-        self.current = next(
-            (
-                place
-                for place, span in enumerate(self.timeline.spans)
-                if (span.attempt, span.step, span.call) == wanted
-            ),
-            -1,
-        )
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(400, self._axis + max(1, self._bands) * self._band + GAP)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(200, self.sizeHint().height())
-
-    @property
-    def _bar(self) -> int:
-        return max(_BAR, self.fontMetrics().height() + UNIT)
-
-    @property
-    def _band(self) -> int:
-        return 2 * self._bar + 3 * UNIT
-
-    @property
-    def _axis(self) -> int:
-        return max(_AXIS, self.fontMetrics().height() + GAP)
-
-    def _attempt_words(self, attempt: int) -> str:
-        return self.tr("Attempt {n}").format(n=attempt)
-
-    @property
-    def _bands(self) -> int:
-        return len({span.attempt for span in self.timeline.spans})
-
-    def area_of(self, place: int) -> QRectF:
-        """Return the rectangle of the span with the index `place`."""
-        span = self.timeline.spans[place]
-        order = sorted({each.attempt for each in self.timeline.spans})
-        top = self._axis + order.index(span.attempt) * self._band
-        left, right = self._x(span.start), self._x(span.end)
-        if span.kind == "attempt":
-            return QRectF(left, top, max(_LEAST_WIDTH, right - left), self._band - UNIT)
-        offset = UNIT if span.kind == "step" else UNIT + self._bar + 2
-        return QRectF(left, top + offset, max(_LEAST_WIDTH, right - left), self._bar - 2)
-
-    def _x(self, moment: int) -> float:
-        room = max(1, self.width() - self._label - MARGIN)
-        return self._label + room * min(1.0, moment / self._scale)
-
-    @property
-    def _scale(self) -> int:
-        limit = self.timeline.limit
-        return max(self.timeline.duration, limit if 0 < limit <= 3 * self.timeline.duration else 0, 1)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        theme = theme_of(self.palette())
-        painter.fillRect(event.rect(), theme.base)
-        self._paint_axis(painter, theme)
-        for place, span in enumerate(self.timeline.spans):
-            self._paint_span(painter, theme, place, span)
-        if not self.timeline.spans:
-            painter.setPen(theme.dim)
-            text = self.tr("The trace contains no times.")
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
-        if self.hasFocus():
-            ring = QStyleOptionFocusRect()
-            ring.initFrom(self)
-            ring.rect = self.rect().adjusted(1, 1, -1, -1)
-            self.style().drawPrimitive(QStyle.PrimitiveElement.PE_FrameFocusRect, ring, painter, self)
-        painter.end()
-
-    def _paint_axis(self, painter: QPainter, theme: Theme) -> None:
-        metrics = QFontMetrics(self.font())
-        painter.setPen(theme.line)
-        step = _tick(self._scale, (self.width() - self._label) / (metrics.averageCharWidth() * 12 or 1))
-        moment = 0
-        while moment <= self._scale and self.timeline.spans:
-            x = self._x(moment)
-            painter.setPen(theme.line)
-            painter.drawLine(QPointF(x, self._axis - 4), QPointF(x, self.height() - GAP))
-            painter.setPen(theme.dim)
-            label = duration_label(moment) if moment else "0"
-            width = metrics.horizontalAdvance(label)
-            left = min(x - width / 2, self.width() - width - 2)
-            painter.drawText(QPointF(left, self._axis - 9), label)
-            moment += step
-        limit = self.timeline.limit
-        if 0 < limit <= self._scale and self.timeline.spans:
-            painter.setPen(QPen(theme.bad, 1.5, Qt.PenStyle.DashLine))
-            x = self._x(limit)
-            painter.drawLine(QPointF(x, self._axis - 4), QPointF(x, self.height() - GAP))
-
-    def _paint_span(self, painter: QPainter, theme: Theme, place: int, span: TimeSpan) -> None:
-        area = self.area_of(place)
-        metrics = QFontMetrics(self.font())
-        if span.kind == "attempt":
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(mixed(theme.text, theme.base, 0.05))
-            painter.drawRoundedRect(area, UNIT, UNIT)
-            painter.setPen(theme.text)
-            cell = QRectF(GAP, area.top(), self._label - GAP, area.height())
-            painter.drawText(cell, int(Qt.AlignmentFlag.AlignVCenter), self._attempt_words(span.attempt))
-        else:
-            back = self._back(theme, span)
-            painter.setBrush(QBrush(back, Qt.BrushStyle.Dense3Pattern) if span.open_end else QBrush(back))
-            border = theme.bad if span.failed else mixed(theme.accent, theme.base, 0.6)
-            dashed = Qt.PenStyle.DotLine if span.estimated else Qt.PenStyle.SolidLine
-            painter.setPen(QPen(border, 1.0, dashed))
-            painter.drawRoundedRect(area, 3, 3)
-            self._paint_label(painter, theme, metrics, area, span)
-        if place == self.current:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(theme.accent, 2))
-            painter.drawRoundedRect(area.adjusted(-1, -1, 1, 1), 4, 4)
-
-    def _paint_label(
-        self, painter: QPainter, theme: Theme, metrics: QFontMetrics, area: QRectF, span: TimeSpan
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        text = self.tr("response {n}").format(n=span.step) if span.kind == "step" else visible(span.label)
-        room = area.width() - 2 * UNIT
-        inside = metrics.horizontalAdvance(text) <= room
-        right = self.width() - MARGIN
-        outside = area.right() + UNIT + metrics.horizontalAdvance(text) <= right and not self._next_to(span)
-        if inside or not outside:
-            if room < metrics.averageCharWidth() * 3:
-                return
-            painter.setPen(readable(theme.text, self._back(theme, span)))
-            cell = area.adjusted(UNIT, 0, -UNIT, 0)
-            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(room))
-            painter.drawText(cell, int(Qt.AlignmentFlag.AlignVCenter), shown)
+        super().initStyleOption(option, index)
+        option.text = ""  # `paint` draws it before the bar
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        super().paint(painter, option, index)
+        span = index.data(SPAN)
+        if not isinstance(span, TimeSpan):
             return
-        painter.setPen(theme.bad_text if span.failed else theme.dim)
-        cell = QRectF(area.right() + UNIT, area.top(), right - area.right(), area.height())
+        theme, scale, limit = theme_of(self._tree.palette()), self._tree.scale, self._tree.limit
+        cell = QRectF(option.rect).adjusted(UNIT, 3, -UNIT, -3)
+        area = cell.adjusted(option.fontMetrics.horizontalAdvance(_LONGEST_LABEL), 0, 0, 0)
+        left = area.left() + area.width() * min(1.0, span.start / scale)
+        right = area.left() + area.width() * min(1.0, span.end / scale)
+        back = theme.bad_back if span.failed else theme.accent_back
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(QBrush(back, Qt.BrushStyle.Dense3Pattern) if span.open_end else QBrush(back))
+        style = Qt.PenStyle.DotLine if span.estimated else Qt.PenStyle.SolidLine
+        painter.setPen(QPen(theme.bad if span.failed else mixed(theme.accent, theme.base, 0.6), 1.0, style))
+        width = max(_LEAST_WIDTH, right - left)
+        painter.drawRoundedRect(
+            QRectF(min(left, area.right() - width), area.top(), width, area.height()), 3, 3
+        )
+        if 0 < limit <= scale:
+            x = area.left() + area.width() * limit / scale
+            painter.setPen(QPen(theme.bad, 1.5, Qt.PenStyle.DashLine))
+            painter.drawLine(QPointF(x, option.rect.top()), QPointF(x, option.rect.bottom()))
+        painter.setPen(theme.text)
+        text = str(index.data(Qt.ItemDataRole.DisplayRole) or "")
         painter.drawText(cell, int(Qt.AlignmentFlag.AlignVCenter), text)
+        painter.restore()
 
-    def _next_to(self, span: TimeSpan) -> bool:
-        """Return whether a label beside `span` would cover the next span of the same kind."""
-        room = self._label * self._scale / max(1, self.width() - self._label)
-        return any(
-            other is not span
-            and (other.kind, other.attempt) == (span.kind, span.attempt)
-            and span.start <= other.start <= span.end + room
-            and (other.start, other.call) > (span.start, span.call)
-            for other in self.timeline.spans
-        )
 
-    def _back(self, theme: Theme, span: TimeSpan) -> QColor:
-        if span.failed:
-            return theme.bad_back
-        return theme.accent_back if span.kind == "step" else mixed(theme.good, theme.base, 0.25)
+def common_scale(*timelines: Timeline) -> int:
+    """Return the time in ms that fits all timelines, so that their bars can be compared.
 
-    def _at(self, point: QPointF) -> int:
-        """Return the index of the innermost span at a point or within 3 pixels of it; -1 if there is none."""
-        found = [
-            place
-            for place in range(len(self.timeline.spans))
-            if self.area_of(place).adjusted(-3, 0, 3, 0).contains(point)
-        ]
-        return max(found, key=lambda place: (self.timeline.spans[place].kind != "attempt", place), default=-1)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._choose(self._at(event.position()))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        count = len(self.timeline.spans)
-        step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}.get(
-            Qt.Key(event.key()), 0
-        )
-        if not step or not count:
-            super().keyPressEvent(event)
-            return
-        self._choose(min(count - 1, max(0, self.current + step)))
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            place = self._at(QPointF(event.pos()))
-            text = as_tooltip(span_words(self.timeline.spans[place])) if place >= 0 else ""
-            QToolTip.showText(event.globalPos(), text, self)
-            return True
-        return super().event(event)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange and hasattr(self, "_label"):
-            self._measure()
-        if event.type() == QEvent.Type.PaletteChange:
-            self.update()
-
-    def _choose(self, place: int) -> None:
-        if place >= 0:
-            self.current = place
-            self.update()
-            self.picked.emit(self.timeline.spans[place])
+    If a time limit is at most three times the longest duration, the scale includes it.
+    """
+    longest = max(each.duration for each in timelines)
+    return max([longest, *(each.limit for each in timelines if each.limit <= 3 * longest)])
 
 
 def span_words(span: TimeSpan) -> str:
@@ -356,20 +161,12 @@ def span_words(span: TimeSpan) -> str:
     return f"{text} ({', '.join(notes)})" if notes else text
 
 
-def _tick(scale: int, most: float) -> int:
-    """Return a round distance in ms that divides `scale` into at most `most` parts (or 2 if more)."""
-    size = 1
-    while True:
-        for factor in _STEPS_MS:
-            if scale / (size * factor) <= max(2.0, most):
-                return size * factor
-        size *= 10
-
-
 PLACE = Qt.ItemDataRole.UserRole
 _PREVIEW = 140
 _LEAST_TEXT = 64
 _MOST_ROWS = 2_000
+_COURSE = 1
+"""The column with the bars."""
 
 
 class StepPosition(Struct, frozen=True):
@@ -383,69 +180,38 @@ class StepPosition(Struct, frozen=True):
     call: str = ""
 
 
-class StepsView(QWidget):
-    """Attempts, answers and tool calls as a tree or in chronological order, and the selected one in full.
-
-    Signal: `picked(StepPosition)`, emitted when the user selects a row.
-    """
-
-    picked = Signal(object)
+class StepsTree(QTreeWidget):
+    """The attempts, answers and tool calls of a run, with their time spans on one scale."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._facts: TraceFacts | None = None
-        self._starts: dict[tuple[int, int, str], str] = {}
-        self._telling = True
-        self.flat = QCheckBox(self.tr("&Chronological"))
-        self.flat.toggled.connect(self._fill)
-        self.tree = QTreeWidget()
-        self.tree.setAccessibleName(self.tr("Attempts, responses and tool calls"))
-        self.tree.setHeaderLabels([self.tr("Step"), self.tr("Time"), self.tr("Result")])
-        self.tree.setUniformRowHeights(True)
-        size_sections(self.tree.header(), (230, 70))
-        self.tree.currentItemChanged.connect(self._on_current)
-        self.text = read_only_text(self.tr("The selected step in full"), fixed=True)
-        self.text.setMinimumWidth(_LEAST_TEXT)
-        left = QWidget()
-        column(left, self.tree, self.flat, grows=self.tree, margin=0, gap=GAP // 2)
-        self.splitter = split(left, self.text, sizes=(560, 380))
-        column(self, self.splitter, margin=0, gap=None)
+        self.scale = 1
+        """The time in ms that the whole width of a bar's cell stands for."""
+        self.limit = 0
+        """The time limit of the run in ms; 0 if there is none."""
+        self._spans: dict[tuple[int, int, str], TimeSpan] = {}
+        self.setAccessibleName(self.tr("Attempts, responses and tool calls"))
+        self.setHeaderLabels([self.tr("Step"), self.tr("Duration"), self.tr("Result")])
+        self.setUniformRowHeights(True)
+        self.setItemDelegateForColumn(_COURSE, SpanDelegate(self))
+        size_sections(self.header(), (150, 150))
 
-    def show_facts(self, facts: TraceFacts | None, timeline: Timeline) -> None:
-        """Show the steps of a trace with their start times; None shows none."""
-        self._facts = facts
-        self._starts = {
-            (span.attempt, span.step, span.call): duration_label(span.start) for span in timeline.spans
-        }
-        self._fill()
+    def show_steps(
+        self, attempts: Sequence[Attempt], timeline: Timeline, *, scale: int, flat: bool = False
+    ) -> None:
+        """Show the steps of a trace, as a tree or, if `flat`, in chronological order.
 
-    def pick(self, place: StepPosition) -> bool:
-        """Select the row of a position, else that of its step or attempt, without emitting `picked`.
-
-        Return whether there is such a row.
+        `scale`: the time in ms that the whole width of a bar's cell stands for.
         """
-        for wanted in (place, StepPosition(place.attempt, place.step), StepPosition(place.attempt)):
-            for item in self._items():
-                if item.data(0, PLACE) == wanted:
-                    self._telling = False
-                    self.tree.setCurrentItem(item)
-                    self.tree.scrollToItem(item)
-                    self._telling = True
-                    return True
-        return False
-
-    @Slot()
-    def _fill(self) -> None:
-        self._telling = False
-        self.tree.clear()
-        self.text.clear()
-        flat = self.flat.isChecked()
-        self.tree.setRootIsDecorated(not flat)
+        self.scale, self.limit = scale, timeline.limit
+        self._spans = {(span.attempt, span.step, span.call): span for span in timeline.spans}
+        self.clear()
+        self.setRootIsDecorated(not flat)
         left = _MOST_ROWS
-        for attempt in self._facts.attempts if self._facts is not None else ():
+        for attempt in attempts:
             top = self._attempt_item(attempt)
             if not flat:
-                self.tree.addTopLevelItem(top)
+                self.addTopLevelItem(top)
             for step in attempt.steps:
                 if left <= 0:
                     break
@@ -453,25 +219,27 @@ class StepsView(QWidget):
                 calls = [self._call_item(call) for call in step.calls[:left]]
                 left -= 1 + len(calls)
                 if flat:
-                    self.tree.addTopLevelItems([item, *calls])
+                    self.addTopLevelItems([item, *calls])
                 else:
                     top.addChild(item)
                     item.addChildren(calls)
             loose = [self._call_item(call) for call in attempt.calls if call.step == 0]
-            if flat:
-                self.tree.addTopLevelItems(loose)
-            else:
-                top.addChildren(loose)
             if attempt.error:
-                item = self._item(
-                    StepPosition(attempt.index, len(attempt.steps) + 1),
-                    self.tr("No response"),
-                    attempt.error,
-                    bad=True,
-                )
-                self.tree.addTopLevelItem(item) if flat else top.addChild(item)
-        self.tree.expandAll()
-        self._telling = True
+                place = StepPosition(attempt.index, len(attempt.steps) + 1)
+                loose.append(self._item(place, self.tr("No response"), attempt.error, bad=True))
+            self.addTopLevelItems(loose) if flat else top.addChildren(loose)
+        self.expandAll()
+
+    def items(self) -> list[QTreeWidgetItem]:
+        """Return all rows in order."""
+        found: list[QTreeWidgetItem] = []
+        waiting = [self.topLevelItem(row) for row in range(self.topLevelItemCount())]
+        while waiting:
+            item = waiting.pop(0)
+            if item is not None:
+                found.append(item)
+                waiting = [item.child(row) for row in range(item.childCount())] + waiting
+        return found
 
     def _attempt_item(self, attempt: Attempt) -> QTreeWidgetItem:
         ended = attempt.error or (self.tr("wrote") if attempt.wrote else "") or attempt.finish
@@ -490,10 +258,14 @@ class StepsView(QWidget):
         return self._item(StepPosition(call.attempt, call.step, call.id), call.name or "?", came, bad=bad)
 
     def _item(self, place: StepPosition, name: str, came: str, *, bad: bool = False) -> QTreeWidgetItem:
-        start = self._starts.get((place.attempt, place.step, place.call), "")
+        span = self._spans.get((place.attempt, place.step, place.call))
+        length = duration_label(span.end - span.start) if span else ""
         line = visible(" ".join(came[: 4 * _PREVIEW].split())[:_PREVIEW])
-        item = QTreeWidgetItem([visible(name), start, line])
+        item = QTreeWidgetItem([visible(name), length, line])
         item.setData(0, PLACE, place)
+        if span is not None:
+            item.setData(_COURSE, SPAN, span)
+            item.setToolTip(_COURSE, as_tooltip(span_words(span)))
         item.setSizeHint(0, QSize(0, row_height(self.font())))
         if bad:
             theme = theme_of(self.palette())
@@ -501,15 +273,48 @@ class StepsView(QWidget):
                 item.setForeground(column, QBrush(theme.removed if theme.dark else theme.bad_text))
         return item
 
-    def _items(self) -> list[QTreeWidgetItem]:
-        found: list[QTreeWidgetItem] = []
-        waiting = [self.tree.topLevelItem(row) for row in range(self.tree.topLevelItemCount())]
-        while waiting:
-            item = waiting.pop(0)
-            if item is not None:
-                found.append(item)
-                waiting = [item.child(row) for row in range(item.childCount())] + waiting
-        return found
+
+class StepsView(QWidget):
+    """Attempts, answers and tool calls as a tree or in chronological order, and the selected one in full."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._facts: TraceFacts | None = None
+        self._timeline = Timeline(1, 0, ())
+        self.flat = QCheckBox(self.tr("&Chronological"))
+        self.flat.toggled.connect(self._fill)
+        self.tree = StepsTree()
+        self.tree.currentItemChanged.connect(self._on_current)
+        self.text = read_only_text(self.tr("The selected step in full"), fixed=True)
+        self.text.setMinimumWidth(_LEAST_TEXT)
+        left = QWidget()
+        column(left, self.tree, self.flat, grows=self.tree, margin=0, gap=GAP // 2)
+        self.splitter = split(left, self.text, sizes=(560, 380))
+        column(self, self.splitter, margin=0, gap=None)
+
+    def show_facts(self, facts: TraceFacts | None, timeline: Timeline) -> None:
+        """Show the steps of a trace with their times; None shows none."""
+        self._facts, self._timeline = facts, timeline
+        self._fill()
+
+    def pick(self, place: StepPosition) -> bool:
+        """Select the row of a position, else that of its step or attempt.
+
+        Return whether there is such a row.
+        """
+        rows = {item.data(0, PLACE): item for item in self.tree.items()}
+        for wanted in (place, StepPosition(place.attempt, place.step), StepPosition(place.attempt)):
+            if wanted in rows:
+                self.tree.setCurrentItem(rows[wanted])
+                self.tree.scrollToItem(rows[wanted])
+                return True
+        return False
+
+    @Slot()
+    def _fill(self) -> None:
+        self.text.clear()
+        scale = common_scale(self._timeline)
+        self.tree.show_steps(self._attempts(), self._timeline, scale=scale, flat=self.flat.isChecked())
 
     @Slot()
     def _on_current(self) -> None:
@@ -518,8 +323,6 @@ class StepsView(QWidget):
         if not isinstance(place, StepPosition):
             return
         self.text.setPlainText(visible_lines(self._text_of(place)))
-        if self._telling:
-            self.picked.emit(place)
 
     def _text_of(self, place: StepPosition) -> str:
         attempt = next((each for each in self._attempts() if each.index == place.attempt), None)
