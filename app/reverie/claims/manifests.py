@@ -231,7 +231,11 @@ def agrees(claimed: str, declared: str) -> bool:
 
 
 def as_claimed(claimed: str, declared: str) -> str:
-    """Return a declared version in the form of the claim: `14.2` if the note says `13.1`."""
+    """Return a declared version, written like the version that a note claims.
+
+    The result has as many numbers as `claimed`, and the same text before and after them: for the claimed
+    version `v13.1+` and the declared version `^14.2.3` it is `v14.2+`.
+    """
     base = _numbers(declared)
     length = len(_numbers(claimed))
     front = re.match(r"^[^\d]*", claimed)

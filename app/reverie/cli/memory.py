@@ -91,7 +91,7 @@ class LineClock:
 
 
 class MemoryLines:
-    """Carries out memory commands in one home; each command is one line of JSON."""
+    """Carries out memory commands in one home; each command is a JSON object on one line."""
 
     def __init__(
         self,
@@ -118,9 +118,9 @@ class MemoryLines:
         self._known: set[str] = set()
 
     def answer_all(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Carry out the lines and yield one result for each, skipping blank lines.
+        """Carry out the command in each line and yield its result, skipping blank lines.
 
-        At the end, all changes are recorded in the history.
+        A line is a memory command as JSON text. At the end, all changes are recorded in the history.
         """
         keep_usage(self._parts)
         try:
@@ -147,7 +147,7 @@ class MemoryLines:
             self._warn(f"The change is not in the history yet. {error}")
 
     def answer(self, line: str) -> dict[str, Any]:
-        """Carry out one line and return its result as a JSON object.
+        """Carry out the command in one line and return its result as a JSON object.
 
         A `UserError` is returned as a result with `success` False; it does not end the session.
         """

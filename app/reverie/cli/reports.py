@@ -384,11 +384,11 @@ def _import_json(vain: FailedImport) -> dict[str, Any]:
 
 
 def _as_given(project: Path) -> Any:
-    """Return a function that locates a file which a person named, for a check of `project`.
+    """Return a function that resolves a path from the command line; it takes and returns a `Path`.
 
-    It returns an absolute path only for a file that exists in the current directory, inside the project, but
-    not at the same relative path in the project. Otherwise it returns the path as given, which is relative to
-    the project.
+    A relative path belongs to the project or, if the project has no such file, to the current directory. In
+    the latter case the function returns the absolute path, provided that this file exists and is inside the
+    project. Otherwise it returns the path as given, which the check resolves against the project.
     """
 
     def resolved(file: Path) -> Path:

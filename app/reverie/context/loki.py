@@ -18,9 +18,10 @@ from reverie.text.summaries import estimate_tokens
 
 
 def loki_context(facts: ContextFacts, at: int, _drafts: Mapping[str, str]) -> ContextView:
-    """Return the context of loki-mode at the time `at` (UTC ms).
+    """Return the text that an iteration of loki-mode would get at the time `at` (UTC ms), and its parts.
 
-    Unsaved texts have no effect, because lessons are records.
+    Unsaved texts in the editor have no effect: the text is made from the stored records of failures, which
+    the editor does not change.
     """
     nearest = min(facts.lessons, key=lambda known: abs(known - at), default=None)
     found = Retrieved() if nearest is None else facts.lessons[nearest]

@@ -103,16 +103,16 @@ class Done(Struct, frozen=True, tag=True):
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """The end of a call without a result.
+    """The end of a call without a result: an error that a person can fix, a bug, or a cancelled call.
 
-    Either `error` or `trace` tells why. If both are empty, the call was cancelled.
+    Only one of `error` and `trace` is set; neither if the call was cancelled.
     """
 
     id: int
     error: UserError | None = None
     """An error that a person can fix."""
     trace: str = ""
-    """The traceback of a bug of ours."""
+    """The Python traceback of an exception that is a bug; empty if there was none."""
 
 
 Answer = ProgressMessage | Done | Failed

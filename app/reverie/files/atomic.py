@@ -589,7 +589,8 @@ def write_protected(name: str, mode: int, done: str) -> StoreError:
 def refuse_write_protected(name: str, mode: int, done: str) -> None:
     """Raise `StoreError` (reason "write-protected") if `mode` has no write permission bit.
 
-    `name` and `done` are for the message; see `write_protected`.
+    For the message: `name`, the name of the file; `done`, the participle of the refused operation, such as
+    "written".
     """
     if is_write_protected(mode):
         raise write_protected(name, mode, done)

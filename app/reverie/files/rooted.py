@@ -163,7 +163,11 @@ def opened_below(
 
 
 def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Return `root` or its deepest existing ancestor, and the names from there to the path `parts`."""
+    """Return the deepest existing directory on the path to `root`, and the names of the path from there.
+
+    `parts`: the names of a path below `root`. The result has the names of the missing directories up to
+    `root`, then `parts`; if `root` exists, it is `root` and `parts`.
+    """
     path = Path(root)
     while not is_there(path) and path != path.parent:
         parts = [path.name, *parts]

@@ -137,11 +137,11 @@ class Wire(Protocol):
 
     @property
     def path(self) -> str:
-        """The path for requests, below the base URL."""
+        """The URL path for requests, below the base URL of the service."""
 
     @property
     def models_path(self) -> str:
-        """The path of the list of models."""
+        """The URL path of the service's list of models, below the base URL."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         """Return the headers of every request; `key`: the provider's key, None for no key."""
@@ -149,17 +149,17 @@ class Wire(Protocol):
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
         """Return the body of a request.
 
-        `changes` are the results of `adapt` for this request so far.
+        `changes`: the names of the changes to make in it, which `adapt` returned for this request so far.
         """
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
         """Return a reader for one answer."""
 
     def adapt(self, status: int, words: str) -> str | None:
-        """Return the change to the request body that may make the service accept it; None if there is none.
+        """Return the name of a change to the request body that may make the service accept it, or None.
 
-        The caller adds the change to the `changes` of `body` and sends the request again. `status` is the
-        HTTP status of the refusal, `words` its text.
+        The caller adds the name to the `changes` of `body`, which makes the change, and sends the request
+        again. `status` is the HTTP status of the refusal, `words` its text.
         """
 
 
@@ -219,8 +219,9 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 
 
 def cap_named(words: str) -> str | None:
-    """Return the change `cap:<n>` if a refusal names the maximum number of tokens of an answer; else None.
+    """Return `cap:<n>` if a service refused a request and named its maximum `n` of tokens for an answer.
 
+    The result is a change to the request body, as `Wire.adapt` returns it; None if no maximum is named.
     `words`: the text of the refusal.
     """
     if "max_tokens" not in words and "max_completion_tokens" not in words:
@@ -230,7 +231,7 @@ def cap_named(words: str) -> str | None:
 
 
 def capped(tokens: int, changes: frozenset[str]) -> int:
-    """Return `tokens`, limited to the smallest N of the `cap:N` entries in `changes`; at least 1."""
+    """Return `tokens`, limited to the smallest `n` of the `cap:<n>` entries in `changes`; at least 1."""
     caps = [int(change.removeprefix("cap:")) for change in changes if change.startswith("cap:")]
     return max(1, min([tokens, *caps]))
 

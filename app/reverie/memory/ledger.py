@@ -38,18 +38,22 @@ class Ledger(Struct, frozen=True):
     """Reverie's changes to the agent's usage sidecar, until the agent is known to have read them.
 
     The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
-    sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. The ledger keeps
-    each changed entry before and after. Each version of the file that Reverie did not write is compared with
-    the deltas. If the agent wrote the version and it contains the change, the delta is removed from the
-    ledger. If the agent wrote the version and it lacks the change, the change is made again, except for a pin
-    that the agent itself changed. A version by another Reverie process proves nothing. A delta is also
-    removed when a person reverses the change, when its file is deleted, or after 30 days without a sign of
-    the agent.
+    sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. Therefore the
+    ledger has a delta for each changed entry: the entry before and after Reverie's change. When another
+    process has written the file, the new version is compared with the deltas:
+
+    - If the agent wrote it and it contains the change, the agent has read the change: the delta is removed.
+    - If it lacks the change, the change is made again, except for a pin that the agent itself changed.
+    - If another Reverie process wrote it and it contains the change, the delta stays, because this does not
+      show that the agent has read the change.
+
+    A delta is also removed when a person reverses the change, when its file is deleted, or after 30 days
+    without a sign of the agent.
 
     Whether a version contains a change is decided by its pins, its write times, and the rule that each use by
-    the agent raises count and time together. Deltas are ordered: an agent that has read one has read all
-    earlier ones. If a version does not show whether it contains a delta, a delta that the agent overwrote
-    before counts as overwritten again, and any other as contained.
+    the agent raises count and time together. The agent reads the whole file, so if it has read one change, it
+    has read all earlier ones. If the content leaves it open whether the agent has read a change, the answer
+    is no for a change that the agent overwrote before, and yes for any other.
     """
 
     version: str = ""

@@ -351,10 +351,15 @@ class ScopeScanner:
     its root; only the root itself may be a symlink. This is the hot path of the program: per file one open,
     one stat, one read, and no `Path` objects.
 
-    `known` are the files of an earlier scan. A file of the same size, mtime and inode that is not among
-    `dirty` is not read again, unless it was modified at or after `settled_ns`: a later change within the
-    granularity of time stamps would then be missed. With `trusting`, files of large directories that are not
-    dirty are not even examined.
+    `known`: the files that an earlier scan found, by path. A known file that still has the same size, mtime
+    and inode is not read again, with two exceptions:
+
+    - Paths in `dirty`, which a watcher reported as changed, are always read.
+    - Files modified at or after `settled_ns` are read, too, because a later change may have left their mtime
+      the same. `settled_ns`: the start of the earlier scan, less the granularity of mtimes; ns since 1970.
+
+    `trusting`: in directories of more than `SMALL` entries, known files that are not in `dirty` are assumed
+    to be unchanged and not even examined.
     """
 
     def __init__(

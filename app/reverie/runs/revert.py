@@ -318,7 +318,7 @@ class RevertJob(Job[RevertPlan]):
         raise refusal
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return False: a revert that did not start leaves no record."""
+        """Return False: for a revert that ended before it changed a file, no record is saved."""
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:

@@ -319,7 +319,11 @@ class Job(ABC, Generic[Thought]):
         return None
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return whether a run that ended with `outcome` before its record was written leaves a record."""
+        """Return whether to save a record for a run that ended with `outcome` before it had one.
+
+        A run gets its record before it changes a file, so this concerns runs that changed none. By default a
+        record is saved unless the run was interrupted.
+        """
         return outcome != "interrupted"
 
     def refused(self, refusal: UserError) -> RunResult:

@@ -265,10 +265,11 @@ class Transaction:
         checkpoint("applied")
 
     def _confirm(self, confirm: Callable[[], None]) -> None:
-        """Call `confirm`; if it raises, remove the `applied` mark and raise the error again.
+        """Call `confirm` (see `apply`); if it raises, remove the `applied` mark and raise the error again.
 
-        If this process is then killed while it restores files, recovery continues, because the mark is
-        missing.
+        The mark shows that all files of the run were written, so recovery restores none of them. If `confirm`
+        raises, `apply` restores the files; should it be killed meanwhile, recovery restores the rest, because
+        the mark is missing.
         """
         try:
             confirm()
@@ -549,7 +550,7 @@ class Transaction:
                 continue
 
     def _mark_applied(self, *, is_commit_point: bool) -> None:
-        """Create the `applied` mark.
+        """Create the `applied` mark: a file which shows recovery that all files of the run were written.
 
         `is_commit_point`: the mark decides whether the run counts as completed, so a failure is raised.
         Otherwise the coverage record decides this, and a failure is only logged.

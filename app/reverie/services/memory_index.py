@@ -156,10 +156,11 @@ class IndexService:
         )
 
     def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
-        """Plan renames of files or folders as one change.
+        """Plan renames of memory files or folders, with the changes of links and of the index, as one change.
 
-        Returns None if no single index covers all of them; then they are plain renames. Raises `StoreError`
-        if a new name is taken.
+        `targets`: old memory path -> new memory path. Returns None unless all of these paths, old and new,
+        are in the folder that one index (`MEMORY.md`) covers; then these are plain renames of files. Raises
+        `StoreError` if a new name is taken.
         """
         store = self._parts.store(context, actor="user")
         asked: dict[str, str] = {}

@@ -51,9 +51,11 @@ class SearchStopped(Exception):
 
 
 class IndexedPlace(Struct, frozen=True):
-    """The root that rows of the index belong to, and a context that shows it.
+    """One memory root of a home, or the companions of the home, with the ids of a context that shows it.
 
-    `reachable` is False if no context shows it.
+    `root`: None for the companions; `directory`: the directory to which the paths in the index are relative.
+    `workspace_id` and `project_path` are those of the context, None for the global scope and for companions.
+    `reachable` is False if no context shows the root.
     """
 
     directory: Path
@@ -64,9 +66,10 @@ class IndexedPlace(Struct, frozen=True):
 
 
 def places_of(parts: HomeContainer) -> dict[str, IndexedPlace]:
-    """Return the places of a home by root key, as in the rows of the index.
+    """Return an `IndexedPlace` for each memory root of a home, and one for its companions.
 
-    Companions are under the key `COMPANIONS`.
+    The keys are the roots' keys (`ScopeRoot.key`), which the rows of the index contain too. The key of the
+    companions is `COMPANIONS`.
     """
     home, contents = parts.home, parts.home.contents()
     shown = dict(shown_contexts(parts, contents))
@@ -137,7 +140,7 @@ class _Shelf(Struct, dict=True):
     dirty: set[Path] = field(default_factory=set)
     trouble: str = ""
     places: Mapping[str, IndexedPlace] | None = None
-    """The places of the home's rows by root key; None if they must be read again."""
+    """The result of `places_of` for the home; None if it must be called again."""
     place_changes: int = 0
 
 
@@ -509,7 +512,10 @@ class SearchService:
     # Building hits
 
     def _placed(self, shelf: _Shelf) -> Mapping[str, IndexedPlace]:
-        """Return the places of a home by root key; after a change of the home they are read again."""
+        """Return the result of `places_of` for the home of `shelf`.
+
+        It is cached in `shelf` until a change outside of the known roots, which may have added a root.
+        """
         with self._lock:
             places, changes = shelf.places, shelf.place_changes
         if places is None:

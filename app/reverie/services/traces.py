@@ -587,9 +587,10 @@ def _strings(call: Call) -> tuple[str, str]:
 
 
 def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
-    """Apply the writes of a run to its memory; return the result and the writes that do not fit.
+    """Return the memory's text in a trace with the run's writes applied, and the writes that do not fit it.
 
-    Each write that does not fit is given as the call, the text to be replaced, and the new text.
+    The trace has the text of the memory before the run; no file is read or changed. Each write that does not
+    fit is returned as the call, the text to be replaced, and the new text.
     """
     after, misfits = facts.existing_memory, []
     for call in _tried(facts):
@@ -647,11 +648,12 @@ class Replay(Struct, frozen=True):
 
 
 class Replays:
-    """Replays of a home's traces: the prompt of a memory writer is sent again, with a copy of the memory.
+    """Replays of traces: each sends the prompt of a memory-writer run to a model again.
 
-    The prompt goes to another model or has been edited. No file of a home is read or written, no schedule
-    advances, and no trace is stored. Tools and vault are the same as for the memory writer; nothing is sent
-    without consent.
+    The user chooses the model and can edit the prompt before. The model gets the tools of the memory writer,
+    but they change a copy of the memory in the trace. Of the home, only the trace is read, and nothing is
+    written. A replay does not count as a run of the memory writer, and its own trace is returned but not
+    stored. Secrets in the request are replaced by tokens (`llm.vault`); nothing is sent without consent.
     """
 
     def __init__(self, traces: TraceService, models: Models, clock: Clock) -> None:

@@ -330,9 +330,10 @@ def _before(text: str, word: re.Match[str], line: int) -> Iterator[SecretSpan]:
 
 
 def _joined(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Yield the spans of values in names of files and the like: `wifi-password-....md`, `....-is-the-pw.md`.
+    """Yield the spans of secrets in file names and the like, such as `wifi-password-<secret>.md`.
 
-    Searches `text[start:end]`. Such a name is one word, and one of its pieces (between hyphens or the like)
+    The value may also come first: `<secret>-is-the-pw.md`. Searches `text[start:end]`; `small`: the text in
+    lower case, of equal length. Such a name is one word, and one of its pieces (between hyphens or the like)
     is a word for a secret. Neighbouring pieces that are neither words nor short numbers are the value, if at
     least one of them looks random, or all of them joined do.
     """

@@ -152,10 +152,11 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Phrase(str):
-    """An English text that stores the parts from which it was made.
+    """An English text that also stores its template and values, so that the window can translate it.
 
-    `template` has a placeholder for each of `values`, which may be phrases too; `number` and `one` are the
-    count and singular of a plural.
+    `template` has a placeholder `{name}` for each of `values`, which may be phrases too. If the wording
+    depends on a count, `number` is the count (else None), `template` is the plural form, and `one` the form
+    for a count of 1; `%n` in them stands for the count.
     """
 
     __slots__ = ("number", "one", "template", "values")

@@ -218,9 +218,10 @@ def seen(count: int) -> str:
 
 
 def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
-    """Return the details of the record that a row shows, as text.
+    """Return the details of a row: its record as text, or the text that the next attempt gets.
 
-    For the row of the block, return the block of text that the next attempt gets, for the goal `goal`.
+    The latter is for the row "Text for the next attempt", which has no record. `goal`: the goal of that
+    attempt, by which anti-patterns are chosen.
     """
     what = row.what
     if what is None:

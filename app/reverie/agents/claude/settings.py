@@ -160,9 +160,9 @@ class Checkouts:
         self._kept: dict[str, str] | None = None
 
     def root(self, cwd: str) -> str:
-        """Return the repository root of a working directory; for a removed worktree, its former root.
+        """Return the repository root of a working directory, as `canonical_root` does.
 
-        See `canonical_root`.
+        For a worktree that was removed, returns the root that it had.
         """
         if is_directory(Path(cwd)):
             root = canonical_root(cwd)
@@ -306,7 +306,7 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
     """Return the reason why the agent writes no session notes in a working directory; empty if it may.
 
     It writes none if it runs remotely, or if automatic compaction, for which the notes are made, is off.
-    `cwd`: see `settings_files`.
+    `cwd`: the working directory; None: only the settings of the administrator and the user are read.
     """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
@@ -321,7 +321,7 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
     """Return the environment variable that turns off loading of all instructions; empty if none does.
 
-    `cwd`: see `settings_files`.
+    `cwd`: the working directory; None: only the settings of the administrator and the user are read.
     """
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
@@ -330,7 +330,7 @@ def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
 def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[PathPattern, ...]:
     """Return `claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded.
 
-    `cwd`: see `settings_files`.
+    `cwd`: the working directory; None: only the settings of the administrator and the user are read.
     """
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
@@ -528,8 +528,8 @@ def _ordered(
 ) -> _Order:
     """Return the instruction files in the order in which they are loaded.
 
-    `cwd`: the working directory; None: without the files of a project. `added`: see `companions`. `judging`:
-    whether to collect the imports that load nothing as well.
+    `cwd`: the working directory; None: without the files of a project. `added`: more directories whose files
+    are loaded (`--add-dir`). `judging`: whether to collect the imports that load nothing as well.
     """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
@@ -630,9 +630,10 @@ class _Order:
     ) -> None:
         """Add a file and its imports.
 
-        `label`: the name for display; empty: see `called`. `expected`: add the file even if it does not
-        exist. `note`: a sentence about the file; empty: that of `origin`. `depth`: the number of imports that
-        lead to the file. `rule`: whether it is a rule file, which may be loaded for some files only.
+        `label`: the name for display; empty: the short path that `called` returns. `expected`: add the file
+        even if it does not exist. `note`: a sentence about the file; empty: that of `origin`. `depth`: the
+        number of imports that lead to the file. `rule`: whether it is a rule file, which may be loaded for
+        some files only.
         """
         there = is_file(path)
         real = real_path(path)
@@ -711,7 +712,11 @@ class _Order:
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
 
     def add_closed(self, scope: Scope, error: OSError) -> None:
-        """Add the folder that could not be listed because of `error`; a missing folder is ignored."""
+        """Add to `found` an entry for a folder that could not be listed; the entry shows the reason.
+
+        `error`: the error of listing the folder, which is its `filename`. Nothing is added for a missing
+        folder, or once there are `_MOST_FILES` entries.
+        """
         if isinstance(error, FileNotFoundError | NotADirectoryError) or len(self.found) >= _MOST_FILES:
             return
         path = Path(error.filename)

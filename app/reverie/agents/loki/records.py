@@ -78,7 +78,10 @@ def count_of(value: object) -> int:
 
 
 class ErrorEntry(Struct, frozen=True):
-    """One error in an episode. `index`: its position in the record's own list."""
+    """One error in an episode, which is one run of a task.
+
+    `index`: the position of the error in the list `errors_encountered` of the stored record.
+    """
 
     type: str
     message: str

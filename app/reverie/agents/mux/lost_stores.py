@@ -44,14 +44,17 @@ _CHECKOUT_STORE = (".mux", "memory")
 def lost_stores(
     root: Path, contents: HomeContents, roots: Sequence[ScopeRoot], owners: Mapping[str, str]
 ) -> tuple[LostStore, ...]:
-    """Return the orphaned stores, with the facts about them in the home.
+    """Return the stores that no listed project or workspace uses any more, with the facts about them.
 
-    See formats/mux.md sections 2, 3, 8, 9 and 14. First come the stores of `contents.orphans`, in their
-    order, then stores of missing projects, then stores left in checkouts. A store directory is named by a
-    one-way hash of its project's path; sidecars and traces still name paths, and their hashes identify the
-    owner of a store. In a project's own directory, only the existence of the directory and of its
-    `.mux/memory` is checked. `owners`: the listed project path from which each store directory name was made,
-    by name.
+    First come the stores of `contents.orphans`, in their order; then the stores of listed projects whose
+    directory is missing; then those that an older version of the agent left in the directories of projects.
+    `roots`: the scope roots of the home. `owners` maps the name of a store's directory to the path of the
+    listed project that uses the store.
+
+    The name of a store's directory contains a hash of its project's path, from which the path cannot be
+    computed. But the sidecars and traces of the home contain paths; the path that gives the same name is the
+    path of the store's project. Of a project's own directory, only its existence and the names in its
+    `.mux/memory` are read. See formats/mux.md sections 2, 3, 8, 9 and 14.
     """
     by_directory = {each.directory: each for each in roots}
     former = _FormerPaths(root)
@@ -107,7 +110,7 @@ def _of_missing_projects(
 ) -> Iterator[LostStore]:
     """Yield the stores of listed projects whose directory is missing.
 
-    `roots`: directory -> root of each store; `owners`: see `lost_stores`.
+    `roots`: directory -> root of each store; `owners`: directory name -> path of the listed project.
     """
     checkouts: dict[str, list[str]] = {}
     for workspace in contents.workspaces():
@@ -126,9 +129,9 @@ def _of_missing_projects(
 
 
 def _in_checkouts(owners: Mapping[str, str]) -> Iterator[LostStore]:
-    """Yield the stores that the version of 12 June 2026 left in the repositories of projects.
+    """Yield the stores that the version of 12 June 2026 left in the repositories of listed projects.
 
-    `owners`: see `lost_stores`.
+    The values of `owners` are the paths of these projects.
     """
     for path in sorted(owners.values()):
         directory = Path(path).joinpath(*_CHECKOUT_STORE)

@@ -204,9 +204,9 @@ class ExtractJob(Job[Thought]):
         return costs_of(self._account())
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return whether a run that wrote nothing leaves a record.
+        """Return whether to save a record for a run that ended with `outcome` and wrote nothing.
 
-        It does not if it succeeded or was interrupted.
+        No record is saved if the run succeeded or was interrupted.
         """
         return outcome not in (*SUCCEEDED, "interrupted")
 

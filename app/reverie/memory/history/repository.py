@@ -422,7 +422,8 @@ _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
 class Commit(Struct, frozen=True):
     """One snapshot.
 
-    The message of the commit holds the subject; its trailers hold the actor, run and source. `at_ms`: UTC ms,
+    The message of the commit holds the subject; its trailers hold the actor, run and source (the occasion on
+    which Reverie recorded the changes, such as "by hand" or "the watcher"). `at_ms`: UTC ms,
     but always whole seconds, because git keeps seconds. `notes`: a line for each file whose current bytes
     were not stored, with the reason.
     """
@@ -455,7 +456,8 @@ def commit_author(actor: str) -> str:
 def commit_message(*, actor: str, source: str, run_id: str | None, subject: str, notes: Iterable[str]) -> str:
     """Return the message of a commit. Each text becomes a single line.
 
-    `run_id`: the run that made the changes; None if it was no run.
+    `actor`: the author of the changes; `source`: the occasion on which Reverie recorded them, such as "by
+    hand" or "the watcher". `run_id`: the run that made the changes; None if it was no run.
     """
     trailers = [f"Actor: {_line(actor)}"]
     if run_id is not None:

@@ -188,7 +188,10 @@ class ConflictChoice(QWidget):
         return layout.totalHeightForWidth(width)
 
     def _rows(self, width: int) -> int:
-        """Return how many rows the first lines on disk need if they are wrapped at `width` pixels."""
+        """Estimate how many rows the text from disk needs on a card of `width` pixels, with wrapped lines.
+
+        Counts the first `_MOST_LINES` lines of the conflict; 0 if there is no conflict.
+        """
         one = max(1, (width - 4 * GAP) // max(1, QFontMetrics(self.theirs.font()).horizontalAdvance("m")))
         conflict = self._conflict
         return sum(1 + len(line) // one for line in (conflict.theirs[:_MOST_LINES] if conflict else ()))

@@ -117,7 +117,7 @@ class HostControl(QObject):
         return self._status.get(home_id)
 
     def words(self, home_id: str) -> HostLabel:
-        """Return the texts of the status bar's label about a home's services."""
+        """Return the texts of the status bar's label about a home's services, which may be empty."""
         if home_id in self._paused:
             return HostLabel(tr("Services paused"), as_tooltip(tr("The background services are paused.")))
         return host_label(self._status.get(home_id))
@@ -166,7 +166,10 @@ class HostControl(QObject):
 
 
 def host_label(status: HostStatus | None) -> HostLabel:
-    """Return the texts of the label for a status: one or two words, and a tool tip."""
+    """Return the texts of the label for the status of a home's services: a few words, and a tool tip.
+
+    Both are empty if the services are stopped, or if `status` is None: the engine has not reported one yet.
+    """
     if status is None or status.state == "stopped":
         return HostLabel()
     if status.state == "hosting":
