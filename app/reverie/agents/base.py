@@ -784,7 +784,8 @@ def nothing_chosen(
 ) -> ScopeUnavailable:
     """Return the error for a context in which no project or session was selected.
 
-    `what`: the word for the missing selection; `gap` and `permanent`: see `ScopeUnavailable`.
+    `what`: the word for the missing selection; `gap`: the reason why there is no project scope. `permanent`:
+    the agent has no such scope in any context.
     """
     return ScopeUnavailable(
         scope,

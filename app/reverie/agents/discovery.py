@@ -259,7 +259,9 @@ def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> 
 def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
     """Open the home in the directory `path`.
 
-    `cache` and `user`: see `HomeKind`; shared by all homes. Raises `Unavailable` if there is no home.
+    `cache`: a directory for copies and caches, made on first use and shared by all homes; None: work without.
+    `user`: the user to whom the home belongs; None: environment and user are not used. Raises `Unavailable`
+    if there is no home.
     """
     # A later change of the working directory must not move it; links stay as they are written.
     path = path.absolute()

@@ -184,7 +184,8 @@ def codex_root(directory: Path) -> tuple[str, ...]:
 def codex_databases(home: Path, cache: Path | None, elsewhere: Path | None) -> tuple[str, ...]:
     """Return evidence of an unknown layout in Codex's databases of memory jobs; empty if `cache` is None.
 
-    `cache`: the directory for copies of databases; `elsewhere`: see `codex.databases.database_places`.
+    `cache`: the directory for copies of databases; `elsewhere`: a further directory that may contain the
+    databases, named by the agent's environment; None if it names none.
     """
     from reverie.agents.codex.databases import database_places
     from reverie.files.sqlite import Database
@@ -335,7 +336,8 @@ def _version(
 def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterator[str]:
     """Yield evidence for each value of another type than expected in a JSON file.
 
-    `types`: field name -> expected type. A missing field and null are accepted. `shown`: see `_version`.
+    `types`: field name -> expected type. A missing field and null are accepted. `shown`: the name of the file
+    in the evidence; empty: the last part of `path`.
     """
     words: Mapping[type, str] = {list: "a list", dict: "an object"}
     shape = _shape(path)

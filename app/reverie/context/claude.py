@@ -41,10 +41,10 @@ _NOT_LOADED: Mapping[Loading, Reason] = {
 
 
 def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
-    """Return the context of Claude Code.
+    """Return the files and texts that a new session of Claude Code would load, by the parts of its prompt.
 
-    `at` (UTC ms) is only stored in the result; the context does not depend on it. `drafts` are unsaved texts
-    by memory path.
+    `at` (UTC ms) is only stored in the result, which does not depend on it otherwise. `drafts`: memory path
+    -> unsaved text, which counts as if it were saved.
     """
     instructions = tuple(
         replace(part, entries=(*part.entries, *_failed_imports(facts)))

@@ -18,7 +18,7 @@ from reverie.text.summaries import estimate_tokens
 
 
 def loki_context(facts: ContextFacts, at: int, _drafts: Mapping[str, str]) -> ContextView:
-    """Return the text that an iteration of loki-mode would get at the time `at` (UTC ms), and its parts.
+    """Return the block of text that an iteration of loki-mode would get at the time `at` (UTC ms).
 
     Unsaved texts in the editor have no effect: the text is made from the stored records of failures, which
     the editor does not change.

@@ -34,7 +34,10 @@ from reverie.values import replace
 
 
 def mux_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
-    """Return the context of mux at the time `at` (UTC ms); `drafts` are unsaved texts by memory path."""
+    """Return the files and texts that mux would load at the time `at` (UTC ms), by the parts of its prompt.
+
+    `drafts`: memory path -> unsaved text, which counts as if it were saved.
+    """
     parts = (
         _hot_part(facts, hot_set(facts, at, drafts)),
         _mux_index(facts, drafts),

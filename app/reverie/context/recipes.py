@@ -36,7 +36,7 @@ AGENTS = frozenset(RECIPES)
 
 
 def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = None) -> ContextView:
-    """Return the context of the agent at the time `at` (UTC ms).
+    """Return what a session of the agent started at `at` (UTC ms) would load: the parts and their text.
 
     `drafts` are unsaved texts by memory path and count as if they were saved. An agent without a recipe gets
     a view without parts.

@@ -116,7 +116,7 @@ def _predicted(
 ) -> Iterator[tuple[str, _Predicted]]:
     """Yield the path on disk and the facts of every file that a new session would load.
 
-    `parts`: the parts of a new session; `drafted`: see `with_record`.
+    `parts`: the parts of a new session; `drafted`: the memory paths with unsaved text.
     """
     listing = facts.listings.get(Scope.PROJECT)
     index_path = str(memory_path(Scope.PROJECT, INDEX))

@@ -78,7 +78,8 @@ def gather(
 ) -> WorkspaceFacts:
     """Return all facts about a workspace, reading each source once.
 
-    For `now`, `with_probe` and `env` see `examine`. Raises `Unavailable` if the home no longer exists.
+    `now`: the current time (UTC ms). `with_probe`: send a real request to the model. `env`: the environment
+    variables; None: those of the process. Raises `Unavailable` if the home no longer exists.
     """
     home, workspace_id = parts.home, context.workspace_id
     settings, problems = load_settings(parts.profile.settings_file)
@@ -207,10 +208,10 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
-    """Return the facts about the file that the writer writes, and "".
+    """Return the facts about the file that the memory writer writes, and "".
 
-    If there is no such file, returns None and the reason. `place`: the files of the agent's own writer; None
-    if it has none.
+    If the context has no such file, returns None and the reason. `place`: the paths of the files of the
+    agent's own writer; None if the agent has none.
     """
     if settings.system1.target == "project-memory":
         path, gap = project_memory_file(home, context)

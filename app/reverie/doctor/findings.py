@@ -27,7 +27,8 @@ class ProbeFacts(Struct, frozen=True):
 class FixOffer(Struct, frozen=True):
     """The description of a fix without the function that applies it, for a client that shows it.
 
-    For `evidence` see `Fix`.
+    `label`: the text of the button; `evidence`: a text to which a person must agree first, empty if a click
+    is enough.
     """
 
     label: Phrase

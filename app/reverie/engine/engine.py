@@ -286,7 +286,10 @@ class HomeEngine(Workbench, HomeCalls):
         marks: bool = False,
         client: ClientConnection = NOBODY,
     ) -> HomeUpdate:
-        """Return the parts of a context's views that `changes` affect (`HomeCalls.refresh`)."""
+        """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
+
+        For the other arguments see `HomeCalls.refresh`.
+        """
         touched = None if changes is None else self.relevant(context, changes)
         every = everything or touched is None
         info = self.contents() if touched is not None and touched.contents else None

@@ -47,15 +47,17 @@ if TYPE_CHECKING:
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed; a part that has not changed is None.
+    """The parts of one context's views that have changed.
 
-    The parts are the contents of the home, the trees, the footer and the state of the watcher.
+    `info`, `trees` and `status` are None if they have not changed.
     """
 
     info: HomeInfo | None
-    """The list of the home."""
+    """The home with its projects and workspaces."""
     trees: TreesUpdate | None
+    """The trees of the three scopes, or their changes."""
     status: StatusView | None
+    """The data of the footer: the last consolidations, and whether one is in progress."""
     touched: Relevance | None
     """The views that the changes affect; None if everything was requested."""
     watch: WatchState | None
@@ -174,7 +176,8 @@ class HomeCalls(HomeServices):
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
         """Return the actor who wrote this content of a memory or companion; "" if unknown.
 
-        For the arguments see `services.unseen.author_of`.
+        `sha256`: the hash of the content. `companion`: a file beside the memories, used instead of `path`;
+        None: the memory at `path`.
         """
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
@@ -217,7 +220,10 @@ class HomeCalls(HomeServices):
         """
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again."""
+        """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again.
+
+        `part`: the files and hunks to undo; None: the whole run.
+        """
 
 
 class EngineCalls:

@@ -113,7 +113,8 @@ class RunProcesses(Protocol):
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
         """Carry out a run at the lowest priority; return its encoded result.
 
-        `home`: as for `run`; None if the run changes nothing that would have to be recovered.
+        `home`: the home of the run, needed to recover the run if its process dies; None if the run changes
+        nothing that would have to be recovered.
         """
 
     def is_for_another(self, pid: int, client: object) -> bool:

@@ -63,9 +63,10 @@ _LOCATION = re.compile(r"(?:\s*\([^()]*\))?(?:\s*(?:\+\s*)?0x[0-9a-fA-F]+)?(?:(?
 
 
 def scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
-    """Return a crash as it may be stored; never raises.
+    """Return the record of a crash without private parts; never raises.
 
-    `raw`: a record, or the data collected at the crash, with `stack` as text or as a list of lines.
+    `raw`: a record, or the data collected at the crash, with `stack` as text or as a list of lines. `places`:
+    the paths and names to be removed.
     """
     try:
         return _scrubbed(raw, places)

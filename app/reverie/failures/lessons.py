@@ -512,12 +512,12 @@ def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ..
 
 
 def priors_among(known: Iterable[AntiPattern], query: str) -> tuple[str, ...]:
-    """Return the lines of anti-patterns to inject when the next iteration is about `query`, best first."""
+    """Return the lines of the anti-patterns in `known` that an iteration about `query` gets, best first."""
     return tuple(map(_pattern_line, injected_among(known, query)))
 
 
 def injected_among(known: Iterable[AntiPattern], query: str) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns whose lines `priors_among` returns, in the same order."""
+    """Return the anti-patterns in `known` that an iteration about `query` gets, best first."""
     words = query.lower().split()
     scored = [(_score(each, words), each) for each in known] if words else []
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: pair[0], reverse=True)

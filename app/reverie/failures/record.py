@@ -110,9 +110,10 @@ def record(
 
 
 def capture(project: Path, raw: Mapping[str, Any], places: PrivatePlaces, now_ms: int) -> Path:
-    """Write a scrubbed crash record of a project, named by its fingerprint, and return its path.
+    """Write a redacted crash record into a project, in a file named by its fingerprint, and return its path.
 
-    For `raw` see `crash.scrubbed`.
+    `raw`: the data collected at the crash, with `stack` as text or as a list of lines; or a crash record.
+    `places`: the paths and names to be removed. `now_ms`: the time of the record in UTC ms.
     """
     at = datetime.fromtimestamp(now_ms // 1000, UTC)
     filled = {
@@ -158,7 +159,11 @@ def _entry(
     *,
     captures: bool,
 ) -> tuple[dict[str, str], Path | None]:
-    """Return the error entry and the path of the crash record from which it was made (None: no record)."""
+    """Return the error entry of an episode and the path of the crash record from which it was made.
+
+    The path is None if there is no crash record. `places`: the paths and names to be removed. `captures`:
+    copy a record from elsewhere into the project. Problems are added to `problems` as sentences.
+    """
     directory = project / STORE / "crash"
     path = failure.crash or newest_file(directory)
     raw = None
@@ -180,7 +185,10 @@ def _entry(
 def _episode(
     failure: Failure, entry: Mapping[str, str] | None, places: PrivatePlaces, now_ms: int
 ) -> dict[str, Any]:
-    """Return an episode in the agent's format, with its keys in its order."""
+    """Return the record of an episode in the agent's format, with the agent's order of keys.
+
+    `entry`: the error that the episode lists; None: it lists none.
+    """
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     goal = redact_text(failure.goal, places)[0][:_GOAL_CHARS]
     phase = _phase(failure, places)

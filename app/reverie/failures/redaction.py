@@ -99,6 +99,7 @@ class PrivatePlaces(Struct, frozen=True):
 def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
     """Return the text without private parts, and the number of parts removed.
 
+    `places`: the paths of the project and of the user's directory, and names of repositories, to be removed.
     A text that hides something in another spelling (escapes, invisible characters, wide letters) is returned
     in plain spelling.
     """
@@ -173,7 +174,10 @@ def _plainly(text: str) -> str:
 
 
 def _rules(places: PrivatePlaces) -> list[_Rule]:
-    """Return all rules in the order of formats/loki.md section 10."""
+    """Return the rules of redaction, including those for the paths and names in `places`.
+
+    They are in the order of formats/loki.md section 10.
+    """
     rules = [
         _plain(_PEM, "[REDACTED:PRIVATE_KEY]"),
         _plain(_AWS_SECRET, r"\1=[REDACTED:AWS_SECRET]"),
@@ -228,7 +232,10 @@ def _place(directory: str, short: str) -> _Rule:
 
 
 def _named_after(place: str, short: str) -> list[_Rule]:
-    """Return rules for names that Claude Code and other programs make from the path of a directory."""
+    """Return rules for names that Claude Code and other programs make from the path of a directory.
+
+    `place`: the path; `short`: the text to write instead of such a name.
+    """
     name = re.sub(r"[^A-Za-z0-9]", "-", place.rstrip("/\\"))
     if name.count("-") < 2:
         return []  # `-root` is an option, too

@@ -310,7 +310,8 @@ def _write_and_place(
     """Write a durable temporary file, and call `place` to rename it to `name`; return the result of `place`.
 
     `place` gets the temporary name, and returns False if it left `name` as it was. Then, and after an error,
-    the temporary file is removed, except after a `_StrandedError`. `mode`: see `atomic_write`.
+    the temporary file is removed, except after a `_StrandedError`. `mode`: permission bits; None keeps the
+    bits of an existing file, and a new file gets 0666 less the umask.
     """
     temp = temporary_name(name)
     existing = _existing_file(directory, name)

@@ -91,7 +91,10 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
 def update_dirty(
     connection: sqlite3.Connection, home: Home, home_id: str, dirty: Collection[Path], watcher: UpdateObserver
 ) -> int:
-    """Update the `dirty` paths, and roots that appeared or disappeared; return the number of changed rows."""
+    """Update the rows of one home for changed paths; return the number of changed rows.
+
+    `dirty`: the paths that may have changed. The rows of roots that appeared or disappeared are updated too.
+    """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
     roots = home.roots(contents)

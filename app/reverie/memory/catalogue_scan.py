@@ -69,7 +69,8 @@ class CatalogueScanner(ScopeScanner):
     """A scanner that records existing paths in `seen`, and passes new or changed files to `take`.
 
     `memory.listing` decides which files are memories, and ensures that nothing leads out of the root; this
-    class reads a file whole (up to a cap), and only if its row is no longer valid.
+    class reads a file whole (up to a cap), and only if its row is no longer valid. `known`: the versions in
+    the rows, by path; `dirty`: the paths that a watcher reported as changed, which are read in any case.
     """
 
     def __init__(

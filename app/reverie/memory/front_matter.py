@@ -131,7 +131,7 @@ def declared(
 ) -> str | None:
     """Return the description (or another key) of a text, exactly as written; None if there is none.
 
-    For `prefix_bytes` see `split`.
+    `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -239,9 +239,9 @@ def set_description(
     """Return a text with `value` as its description; everything else stays byte for byte.
 
     If the text has a block, only the lines of that key change, or one line is added. If it has none, a block
-    is put before the text. A block that the agent cannot read is repaired first. For `prefix_bytes` (None: no
-    limit) see `split`. Raises `FrontError` if there is a block that cannot be repaired, because no block may
-    be added above it.
+    is put before the text. A block that the agent cannot read is repaired first. `prefix_bytes`: the number
+    of bytes in which the agent searches for the end of the block; None: no limit. Raises `FrontError` if
+    there is a block that cannot be repaired, because no block may be added above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -285,7 +285,8 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
     These are repaired: spaces after a fence, empty lines above the first fence, `...` in place of the last
     fence, and tabs as indentation. Values that do not parse are quoted. Keys, their order and all other bytes
     stay. A mapping or a list never becomes a string. None means that the agent reads the block already, that
-    there is no block, or that no repair helps. For `prefix_bytes` see `split`.
+    there is no block, or that no repair helps. `prefix_bytes`: the number of bytes in which the agent
+    searches for the end of the block; None: no limit.
     """
     base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
     block = split(base, prefix_bytes, rules=rules)
@@ -541,7 +542,8 @@ def cut_description(
     """Return a description whose line has more text than the agent reads; None if there is none.
 
     The agent stops reading at ` #`, which begins a comment, and Claude Code also at `---`, which ends its
-    block anywhere. For `prefix_bytes` see `split`.
+    block anywhere. `prefix_bytes`: the number of bytes in which the agent searches for the end of the block;
+    None: no limit.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -584,7 +586,8 @@ def quote_description(
 ) -> str:
     """Return `text` with the whole line of a cut description in quotes, so that the agent reads all of it.
 
-    If no description is cut, return `text` itself. For `prefix_bytes` see `split`. Raises `FrontError`.
+    If no description is cut, return `text` itself. `prefix_bytes`: the number of bytes in which the agent
+    searches for the end of the block; None: no limit. Raises `FrontError`.
     """
     cut = cut_description(text, prefix_bytes, rules=rules)
     if cut is None:

@@ -171,7 +171,8 @@ def fill(
 ) -> HotSet:
     """Return the hot set for a known ranking, as `select` does; `rest`: paths that are not in the ranking.
 
-    For `read`, `budgets` and `count` see `select`.
+    `read` returns the beginning of a memory, or None if the memory cannot be read. `budgets`: the limits;
+    `count` returns the number of tokens of a text.
     """
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):
@@ -270,7 +271,7 @@ class _Filling:
     def _take(self, each: Ranked, read: Callable[[str], bytes | None]) -> SkipReason | None:
         """Add one candidate to the set; return None, or the reason why it is not loaded.
 
-        For `read` see `select`.
+        `read` returns the beginning of a memory, or None if the memory cannot be read.
         """
         self._tries += 1
         data = read(each.candidate.path)

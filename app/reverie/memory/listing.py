@@ -822,7 +822,8 @@ def names_only(
 ) -> ScopeListing:
     """List the names in a scope, for a first view: no file is opened.
 
-    For `rules_of` and `available` see `scan_scope`.
+    `rules_of` returns the rule and role of a relative path. `available` returns whether the home exists: if
+    it does not and the root is missing, `Unavailable` is raised.
     """
 
     def look() -> ScopeListing:

@@ -47,7 +47,7 @@ def plan_moves(paths: Sequence[str], folder: str, taken: Callable[[str], bool]) 
 def numbered(plan: MovePlan, taken: Callable[[str], bool]) -> MovePlan:
     """Return the plan with a number in the name of each path that would clash.
 
-    For `taken` see `plan_moves`.
+    `taken` returns whether a memory path exists already.
     """
     targets = {path: target for path, target in plan.targets.items() if path not in plan.clashes}
     for path in plan.clashes:

@@ -41,7 +41,7 @@ def nearest_lines(text: str, wanted: str) -> str:
 
 
 def _pairs_compared(wanted: str, window: str) -> int:
-    """Return the estimated number of character pairs that `nearest_lines` compares at one position."""
+    """Return the estimated number of character pairs that `nearest_lines` compares for one `window`."""
     whole = len(wanted) * len(window) + len(window) + 1_000
     return whole * (2 + min(len(wanted), len(window)) // 64 if _is_short(wanted, window) else 1)
 

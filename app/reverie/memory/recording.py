@@ -211,8 +211,9 @@ class Snapshots:
     ) -> str | None:
         """Commit all changes as `actor`'s; return the commit's id, None if nothing changed.
 
-        `dirty`: the only paths that may have changed; None: unknown, everything is read. `run_id`: the run
-        that made the changes; None if it was no run.
+        `source`: the occasion of the commit, such as "by hand". `dirty`: the only paths that may have
+        changed; None: unknown, everything is read. `run_id`: the run that made the changes; None if it was
+        no run.
         """
         self._require_same()
         return self.history.snapshot(
@@ -227,7 +228,8 @@ class Snapshots:
     def observe(self, *, source: str, dirty: Collection[Path] | None = None) -> None:
         """Commit all changes since the last snapshot, each under its own author.
 
-        `dirty`: the only paths that may have changed; None: unknown, everything is read.
+        `source`: the occasion of the commit, such as "the watcher". `dirty`: the only paths that may have
+        changed; None: unknown, everything is read.
         """
         self._require_same()
         subject = "Changes found by a scan" if dirty is None else "Changes seen"
@@ -255,8 +257,8 @@ class Snapshots:
     ) -> str | None:
         """Commit the current state of one companion; return the commit's id, None if it is unchanged.
 
-        `path`: relative to the home, or absolute. `run_id`: the run that made the change; None if it was no
-        run.
+        `path`: relative to the home, or absolute. `source`: the occasion of the commit, such as "by hand".
+        `run_id`: the run that made the change; None if it was no run.
         """
         self._require_same()
         place = companion_place(self._home.root, self._home.root / path)

@@ -351,7 +351,10 @@ class OverlayFiles:
         return self._from_base(rel, None)
 
     def _refuse_protected(self, rel: str, done: str) -> None:
-        """Raise `StoreError` if the file is write-protected (see `files.atomic`)."""
+        """Raise `StoreError` if the file has no write permission bit (see `files.atomic`).
+
+        `done`: the participle of the refused operation, for the message, such as "written".
+        """
         if rel not in self._written and not self._is_removed(rel):
             entry = self._base.entry(rel)
             if entry is not None and entry.kind == "file":

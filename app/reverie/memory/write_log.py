@@ -81,7 +81,10 @@ class WriteLog:
     def record_all(
         self, contents: Mapping[Path, str | None], *, actor: str, run_id: str | None, at_ms: int
     ) -> None:
-        """Log the contents of several paths at once, as `record` does."""
+        """Log the contents of several paths at once, as `record` does.
+
+        `contents`: path -> hash of the content; None: the file is deleted.
+        """
         if not contents:
             return
         ensure_private(self._database.parent)
@@ -115,7 +118,10 @@ class WriteLog:
         return self.actors_of({path: sha256}).get(path)
 
     def actors_of(self, contents: Mapping[Path, str | None]) -> dict[Path, Attribution]:
-        """Return the actors of several contents, as `actor_of` does; unknown ones are left out."""
+        """Return path -> actor for several contents, as `actor_of` does; unknown ones are left out.
+
+        `contents`: path -> hash of the content; None: the file was deleted.
+        """
         if not contents or not own_is_there(self._database):
             return {}
         found: dict[Path, Attribution] = {}

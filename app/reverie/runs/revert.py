@@ -77,7 +77,8 @@ def merged_back(
 ) -> bytes | None:
     """Return `current` without the change from `before` to `after`.
 
-    A content of None means that there is no file. For `taken` and `part` see `merged`. Raises `Conflict`.
+    A content of None means that there is no file. `taken`: the hunks that were undone before, None if the
+    whole file was; `part`: the hunks to undo now, None for the whole file. Raises `Conflict`.
     """
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
@@ -96,7 +97,7 @@ def merged_back(
 
 
 def _fits_once(snapshots: Snapshots, base: bytes, current: bytes, wanted: bytes) -> bool:
-    """Return whether the changed lines fit into `current` in one place only.
+    """Return whether the change from `base` to `wanted` fits into `current` in one place only.
 
     This is tested by merging once more with the lines in reverse order: if lines are repeated, the two
     directions choose different places, and the results differ.

@@ -149,7 +149,10 @@ class Transaction:
         - `removed`: directories that an earlier run made (`Journal.made`), to be deleted if they are empty.
         - `usage_before`, `usage_after`: the pins and usage that the run changes; None: it changes none.
         - `coverage`: the run's coverage record; None if it has none.
-        - `for_review`, `ops`, `commit`: see `Journal`.
+        - `for_review`: the journal is only shown and never applied (a dry run, or a run that waits for a
+          review). `ops`: the commands for the run's record; empty if they are in the coverage record.
+        - `commit`: for a change by hand, the history's commit with the previous contents; empty if these are
+          in the images.
         - `restores`: allow hidden files to come back. A run may not create hidden files, because names such
           as `.git` or `.envrc` make other programs run commands.
         - `removes_protected`: allow the deletion of a write-protected file, because a person named it
@@ -268,8 +271,8 @@ class Transaction:
         """Call `confirm` (see `apply`); if it raises, remove the `applied` mark and raise the error again.
 
         The mark shows that all files of the run were written, so recovery restores none of them. If `confirm`
-        raises, `apply` restores the files; should it be killed meanwhile, recovery restores the rest, because
-        the mark is missing.
+        raises, `apply` restores the files; if the process is killed meanwhile, recovery restores the others,
+        because the mark is missing.
         """
         try:
             confirm()

@@ -158,7 +158,8 @@ def writer_dependencies(
 ) -> WriterDependencies:
     """Collect the parts of this home that its memory writer needs.
 
-    For `models` and `by_hand` see `open_writer`.
+    `models`: the home's service for models; None: a new one. `by_hand`: a person starts the writer and has
+    chosen its model in the settings, so that a remote model needs no further consent.
     """
     engines = WriterEngines(parts, models, by_hand=by_hand)
 
@@ -220,8 +221,8 @@ class WriterEngines(_Engines):
     ) -> tuple[str, str]:
         """Choose an engine; return its name and the reason for the choice.
 
-        For `config` and `turn_model` see `engine`. Raises `UserError` if the model in `settings` cannot be
-        used.
+        `config`: the agent's configuration of its writer; `turn_model`: the model that the triggering turn
+        used, None if unknown. Raises `UserError` if the model in `settings` cannot be used.
         """
         guesses = (
             (config.model, phrase("The agent uses this model for this task.")),
@@ -300,8 +301,9 @@ def open_notes(
 ) -> NotesService:
     """Open the service that writes the session notes of this home.
 
-    For `cancel` and `models` see `open_writer`. `by_hand`: a person starts the update and has chosen its
-    model in the settings, so that a remote model needs no further consent.
+    `cancel`: setting it ends the updates of the notes; None: they cannot be cancelled. `models`: the home's
+    service for models; None: a new one. `by_hand`: a person starts the update and has chosen its model in the
+    settings, so that a remote model needs no further consent.
     """
     engines = NotesEngines(parts, models, by_hand=by_hand)
 
@@ -442,10 +444,11 @@ class ExtractionService:
     ) -> ExtractResult:
         """Run both stages; block until both have finished, and return the result.
 
-        `engine`: as for `choose`. `project_path`: only for this directory; None: for all. `cancel`: an event
-        that ends the run early. `by_hand`: the caller has named the model, by option or in the settings, so
-        that it needs no further consent. `trigger`: the trigger for the run's record. Raises `StoreError`
-        (reason "consent") if a destination still needs consent, and `ProviderError`.
+        `engine`: `auto`, `rules` or `PROVIDER:MODEL`. `project_path`: only for this directory; None: for all.
+        `cancel`: an event that ends the run early; None: it cannot be cancelled. `by_hand`: the caller has
+        named the model, by option or in the settings, so that it needs no further consent. `trigger`: the
+        trigger for the run's record. Raises `StoreError` (reason "consent") if a destination still needs
+        consent, and `ProviderError`.
         """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:

@@ -477,7 +477,7 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Return the permission bits that a file had before a change set, and whether it was pinned.
+        """Return the permission bits of the file at `place` before a change set, and whether it was pinned.
 
         The bits are None if there was no such file.
         """

@@ -194,7 +194,7 @@ class FailuresView:
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
         """Build the block of text that `block` would return if `lesson` had the resolution `text`.
 
-        `goal`: as for `block`.
+        `goal`: the goal of the iteration, by which anti-patterns are chosen; empty: no goal.
         """
         shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
         return block_of(tuple(shown), self.priors(goal))

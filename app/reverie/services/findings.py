@@ -196,7 +196,8 @@ def _noticed_by_models(
 ) -> Iterator[MemoryFinding]:
     """Yield the findings of models that are still valid and new.
 
-    A finding is valid if the notes still have the quoted lines, and new if the rules have not found it too.
+    A finding is valid if the notes still have the quoted lines, and new if it is not among `known`, the
+    findings of the rules.
     """
     texts = {note.path: note.text for note in notes}
     alike = {frozenset(each.paths) for each in known if each.kind in _ALIKE}

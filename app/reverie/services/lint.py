@@ -116,7 +116,10 @@ class _RootFindings:
         self._files: tuple[MemoryFile, ...] = ()
 
     def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
-        """Update the list of files to that of a new listing; changed and `dirty` files become unknown."""
+        """Update the findings for a new listing: those of changed files are dropped, to be found again.
+
+        `dirty`: paths that a watcher saw change; their files count as changed in any case.
+        """
         changes = changes_between(self._files, listing.files)
         for file in changes.changed:
             index, is_there = position(self._files, file.rel)

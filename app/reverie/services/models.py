@@ -123,9 +123,10 @@ class ModelServices:
     def offered_models(
         self, provider: str, providers: Mapping[str, Mapping[str, Any]], key: str = ""
     ) -> tuple[str, ...]:
-        """Request the list of models that a service offers. `providers` and `key` are as for `test`.
+        """Request the list of models that a service offers.
 
-        Raises `ProviderError`.
+        `providers`: the `providers` table of settings that need not be saved. `key`: a key that was typed and
+        is not stored yet. Raises `ProviderError`.
         """
         import asyncio
 
@@ -267,7 +268,11 @@ class Models(ModelServices):
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
     def choose_extraction(self, requested: str, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of an extraction; for the arguments see `choose`."""
+        """Return the engine of an extraction for a request.
+
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: return the model even if a person
+        still has to consent to its use.
+        """
         extraction = self._parts.home.extraction
         model = None if extraction is None else extraction.extraction_model()
         return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)
@@ -275,7 +280,7 @@ class Models(ModelServices):
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
         """Return the engine for a request; `config` is the configuration from the agent's files.
 
-        For `before_consent` see `choose`.
+        `before_consent`: return the model even if a person still has to consent to its use.
         """
         if requested != AUTO:
             return ModelChoice(requested, phrase("You asked for this engine."))

@@ -317,8 +317,9 @@ class OrphanService:
     ) -> Iterator[LostStore]:
         """Yield the stores, with the former paths of projects that the home no longer lists.
 
-        When a project is removed from the home's list, the home loses its path. The repository that was seen
-        there earlier still identifies the project.
+        When the home no longer lists a project, it has lost the project's path. `known`: path -> identity of
+        the repository that Reverie saw there earlier; such a path whose store is among `stores` is the former
+        path of the project.
         """
         home = self._parts.home
         remembered: dict[Path, str] = {}

@@ -131,7 +131,7 @@ class _Shelf(Struct, dict=True):
     """An open home that can be searched, and the state of its index.
 
     `stale`: all of its files must be read; `dirty`: the changed paths that the next update reads; `trouble`:
-    the reason why the last update failed.
+    the reason why the last update failed, empty if it did not.
     """
 
     parts: HomeContainer
@@ -358,10 +358,11 @@ class SearchService:
         return (sorted(before, key=lambda hit: -hit.score), sorted(after, key=lambda hit: -hit.score))
 
     def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> tuple[SearchHit | None, float]:
-        """Return the hit for `doc` and the share of the query's words that its text contains.
+        """Return the hit for a row of the index, and the share of the query's words that the note contains.
 
         The hit is None if the share is too small. `more` is added to the score of the hit; a value above 0
-        means that the note is in the current place, for which a smaller share is enough.
+        means that the note is in the workspace or project in which the person searches, for which a smaller
+        share is enough.
         """
         read = self._read(doc, _LOOSE_GLANCE)
         if read is None:

@@ -216,7 +216,7 @@ class TraceDetail(Struct, frozen=True):
 
 
 class _ReadTrace(Struct, frozen=True):
-    """A trace whose file was read: its row in the list, its document, and the facts in it."""
+    """A trace whose file was read: its row in the list of traces, its document, and the facts in it."""
 
     row: TraceSummary
     dump: Dump
@@ -280,7 +280,7 @@ class TraceService:
         progress: Callable[[tuple[TraceSummary, ...]], None] = lambda _rows: None,
         check: Callable[[], None] = no_check,
     ) -> tuple[TraceSummary, ...]:
-        """Return the rows of the list, newest first.
+        """Return the rows of the list of traces, newest first.
 
         `progress` is called with the rows that were read since its last call.
         """
@@ -305,7 +305,7 @@ class TraceService:
     def open(self, trace_id: str) -> TraceDetail:
         """Read one trace in full.
 
-        `trace_id`: the id in the list, or a unique prefix of it. Raises `StoreError` if there is no such
+        `trace_id`: the id of its row, or a unique prefix of it. Raises `StoreError` if there is no such
         trace, `Ambiguous` if there are several, and `UserError` if the trace cannot be read.
         """
         entry = self.find(trace_id)
@@ -887,7 +887,7 @@ class TranscriptService:
     ) -> Page:
         """Return a page that contains message `number`, with some earlier ones unless they are too long.
 
-        For `client` see `page`.
+        `check` may raise to stop. `client`: the client whose position in the transcript is used.
         """
         with self._reading(client, source) as transcript:
             return _page_with(transcript, number, check)
@@ -895,7 +895,10 @@ class TranscriptService:
     def last(
         self, source: TranscriptSource, *, check: Callable[[], None] = no_check, client: Hashable = None
     ) -> Page:
-        """Return the last page of a transcript's messages. For `client` see `page`."""
+        """Return the last page of a transcript's messages.
+
+        `check` may raise to stop. `client`: the client whose position in the transcript is used.
+        """
         with self._reading(client, source) as transcript:
             return transcript.last(check)
 
@@ -978,7 +981,7 @@ class TranscriptService:
         return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
-        """Return the transcript of a workspace, even if it is not in the list; None if it has none.
+        """Return the transcript of a workspace, even one that the home does not list; None if it has none.
 
         Raises `Unavailable`.
         """

@@ -391,7 +391,10 @@ class Workbench(HomeServices):
         return self.parts.reverter.revert(run_id, part)
 
     def undo_run(self, context: ScopeContext, run_id: str, part: Parts | None = None) -> Undo:
-        """Undo a run, or a part of it, as `revert` does; return an `Undo` that applies it again."""
+        """Undo a run as `revert` does; return an `Undo` that makes the changes of the run again.
+
+        `part`: the files and hunks to undo; None: the whole run.
+        """
         return run_undone(context, self.revert(run_id, part))
 
     def watch(self, deliver: Callable[[Changes], None], *, notify: Callable[[str], None]) -> Watcher:

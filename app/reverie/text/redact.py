@@ -253,7 +253,7 @@ def plain(
 def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
     """Return whether the word means the key of a wireless network, which people choose like a password.
 
-    `line`: the start of the word's line.
+    `small`: the text in lower case; `line`: the start of the word's line in it.
     """
     return word[0] in _WIFI_KEYS and _WIFI.search(small, max(line, word.start() - 80), word.end()) is not None
 
@@ -261,14 +261,17 @@ def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
     """Return whether the word `pass` is a verb, as in "the tests pass", and not short for "password".
 
-    `line`: the start of the word's line.
+    `small`: the text in lower case; `line`: the start of the word's line in it.
     """
     before = max(line, word.start() - 80), word.start()
     return word[0] == "pass" and _ACCOUNT.search(small, *before) is None
 
 
 def _phrases(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """Yield the spans of recovery phrases of wallets and of quoted passphrases between `start` and `end`."""
+    """Yield the spans of recovery phrases of wallets and of quoted passphrases between `start` and `end`.
+
+    `small`: the text in lower case, of equal length.
+    """
     for word in ("mnemonic", "seed phrase", "recovery phrase"):
         at = small.find(word, start, end)
         while at >= 0:
@@ -388,9 +391,9 @@ def _net(
 ) -> Iterator[SecretSpan]:
     """Yield the spans of values that look random or like a named service's keys, near a word for a secret.
 
-    Searches the text from `start` to `end`. `is_password`: the word means a password, so the value may be
-    short. `is_below`: the word is on a line above, so a value that has a name of its own (`uses: ...`) does
-    not belong to the word.
+    Searches the text from `start` to `end`; `small`: the text in lower case, of equal length. `is_password`:
+    the word means a password, so the value may be short. `is_below`: the word is on a line above, so a value
+    that has a name of its own (`uses: ...`) does not belong to the word.
     """
     near = small[max(small.rfind("\n", 0, start) + 1, start - _REACH) : end]
     if _OPEN.search(near) is None:

@@ -393,7 +393,7 @@ def small_letters(text: str) -> str:
 def secret_lines(text: str, small: str) -> list[tuple[int, int]]:
     """Return (start, end) of every line that contains a word such as "password" or "token", in any language.
 
-    `small` is `small_letters(text)`.
+    `small`: the text in lower case, of equal length (`small_letters`).
     """
     found = _lines_with(_HINT, small) if holds_any(small, _HINT_WORDS) else []
     if not text.isascii():
@@ -663,7 +663,7 @@ _PAIR_REACH = 200
 def paired_secrets(text: str, small: str) -> Iterator[SecretSpan]:
     """Yield the spans of secrets in pairs of fields, one with the name and one with the value, in any order.
 
-    Kubernetes, CloudFormation and forms have such pairs. `small`: the text in lower case.
+    Kubernetes, CloudFormation and forms have such pairs. `small`: the text in lower case, of equal length.
     """
     if not holds_any(small, ("val", "content", "default", "string")):
         return

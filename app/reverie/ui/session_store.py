@@ -87,7 +87,7 @@ class SessionStore(QObject):
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        """Stop restoring at the second selection of a place; the window itself may make the first one."""
+        """Stop restoring at the second selection in the list of homes; the window may make the first one."""
         if self._window.homes.session(place.home) is not None:
             if self._is_any_picked:
                 self._on_choice()
@@ -114,7 +114,10 @@ class SessionStore(QObject):
             self.restoring = False
 
     def _pick(self, home: str) -> bool:
-        """Select the stored place in the home with the id `home`; return False if it no longer exists."""
+        """Select the stored workspace or project in the home with the id `home`, or the home itself.
+
+        Returns False if it no longer exists.
+        """
         wanted = self._wanted
         picker: Picker = self._window.picker
         if wanted.workspace:

@@ -303,7 +303,10 @@ class ProjectCache:
 
     @staticmethod
     def _add_path(kept: _CacheContents, name: str, cwd: str) -> bool:
-        """Add a working directory that is proven to be one of `name`; return whether it is new."""
+        """Add to the cache that sessions in the directory `name` belong to the working directory `cwd`.
+
+        Returns whether that is new.
+        """
         known = kept.paths.get(name, ())
         if not cwd or cwd in known:
             return False

@@ -658,7 +658,10 @@ class _Order:
                 self._import(origin, label, self._target(path, mention.target), depth + 1)
 
     def _note_failure(self, path: Path, label: str, mention: Mention, *, too_deep: bool) -> None:
-        """Record a mention if it is an import that loads nothing; `too_deep`: see `why_not_imported`."""
+        """Record a mention of a file if it is an import that loads nothing.
+
+        `too_deep`: whether the mention is at a level of imports that the agent does not load.
+        """
 
         def is_there(target: str) -> bool:
             return is_file(self._target(path, target))
@@ -668,7 +671,7 @@ class _Order:
             self.failed.append(FailedImport(path, label, f"@{mention.target}", problem, mention.line))
 
     def _name_credential(self, origin: _Origin, path: Path, real: str) -> bool:
-        """Add a project file that may hold credentials to the list without opening it, and return True.
+        """Add to `found` a project file that may hold credentials, without opening it, and return True.
 
         Returns False, and does nothing, for any other file. `real`: the path with symlinks resolved.
         """
@@ -692,7 +695,7 @@ class _Order:
         return True
 
     def add_rules(self, origin: _Origin, directory: Path) -> None:
-        """Add every rule file in a directory and its subdirectories, in the order that the system lists."""
+        """Add to `found` every rule file in a directory and below, in the order that the system lists."""
         if self._excludes(origin, directory):
             return
         if is_link(directory):

@@ -35,8 +35,8 @@ def status_lines(
 ) -> tuple[StatusLine, ...]:
     """Return the status lines of a memory directory at `now_ms` (UTC), under the settings in effect there.
 
-    `has_ended`: see `agents.claude.consolidation`; None: a consolidation counts as running while its process
-    is alive.
+    `has_ended` returns whether a consolidation is over, given the id of its process, its start, and the
+    current time (both UTC ms). None: a consolidation counts as running while its process is alive.
     """
     lock = directory / LOCK_NAME
     state = read_lock(lock, now_ms) if has_ended is None else read_lock(lock, now_ms, has_ended=has_ended)

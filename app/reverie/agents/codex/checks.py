@@ -96,7 +96,10 @@ def makes_memories(home: Path) -> bool:
 
 
 class CodexFacts(Struct, frozen=True):
-    """The facts that the checks use. `made`: see `standings`."""
+    """The facts that the checks use.
+
+    `made`: thread id -> the time of the thread's last change (UTC ms) when Codex extracted it.
+    """
 
     home: Path
     now_ms: int

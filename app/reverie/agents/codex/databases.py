@@ -22,7 +22,8 @@ _OTHERWISE = "; Reverie can still read the rollouts"
 def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Database | None:
     """Return the database of threads; None if there is none, or if `cache` is None.
 
-    `cache`: the directory for copies of databases; `elsewhere`: see `database_places`.
+    `cache`: the directory for copies of databases; `elsewhere`: a further directory that may contain the
+    databases, named by the agent's environment.
     """
     return _newest(home, STATE_DATABASES, cache, elsewhere)
 
@@ -30,9 +31,11 @@ def state_database(home: Path, cache: Path | None, elsewhere: Path | None = None
 def memory_database(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> Database | None:
-    """Return the database of memory jobs of one memory version; None as in `state_database`.
+    """Return the database of memory jobs of one memory version; None if there is none, or without `cache`.
 
-    Early programs kept the jobs in the state database. `cache` and `elsewhere`: see `state_database`.
+    Early versions of Codex kept the jobs in the state database. `cache`: the directory for copies of
+    databases; `elsewhere`: a further directory that may contain the databases, named by the agent's
+    environment.
     """
     return _newest(home, MEMORY_DATABASES[version], cache, elsewhere)
 

@@ -189,7 +189,8 @@ def read_memory_books(
 ) -> MemoryBooks:
     """Read the databases of threads and of one memory version; rows of the latter take precedence.
 
-    `cache` and `elsewhere`: see `codex.databases.state_database`.
+    `cache`: the directory for copies of databases; None: none are read. `elsewhere`: a further directory
+    that may contain the databases, named by the agent's environment.
     """
     books = MemoryBooks()
     databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]

@@ -78,7 +78,7 @@ class ReadingPlan(Struct):
     undone: list[tuple[int, int]] = field(default_factory=list)
 
     def is_undone(self, place: int) -> bool:
-        """Return whether the record at line index `place` was rolled back later."""
+        """Return whether the record on line `place` of the file, counted from 0, was rolled back later."""
         return any(start <= place < end for start, end in self.undone)
 
 

@@ -57,7 +57,8 @@ class Books(Struct):
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
     """Read the rows of threads, by thread id, and the names of projects and sections.
 
-    `cache` and `elsewhere`: see `codex.databases.state_database`.
+    `cache`: the directory for copies of databases; None: none are read. `elsewhere`: a further directory
+    that may contain the databases, named by the agent's environment.
     """
     books = Books()
     database = state_database(home, cache, elsewhere)

@@ -69,7 +69,8 @@ def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
 def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
     """Return the workspace that `parse_config` lists under this id, without building the others, or None.
 
-    `data`, `metadata_id`: see `parse_config`.
+    `data`: a decoded `config.json`. `metadata_id` returns the id of an old workspace, given the name of its
+    directory.
     """
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else _workspace(workspace_id, *found)
@@ -78,7 +79,8 @@ def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
     """Return the entry in `config.json` of the workspace that `find_workspace` finds; None if there is none.
 
-    `data`, `metadata_id`: see `parse_config`.
+    `data`: a decoded `config.json`. `metadata_id` returns the id of an old workspace, given the name of its
+    directory.
     """
     found = _find(data, workspace_id, metadata_id)
     return None if found is None else found[0]

@@ -263,7 +263,10 @@ def usage_ops(
 
 
 def _is_as_wanted(op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, bytes | None] | None) -> bool:
-    """Return whether the file was created, deleted or moved as the op requested, whatever its text."""
+    """Return whether the file was created, deleted or moved as the op requested, whatever its text.
+
+    `done`: the contents that were applied, by path; None: the file was left unchanged.
+    """
     if done is None:
         return False
     if file.old_path:
@@ -276,7 +279,7 @@ def _use_of(
 ) -> Mapping[str, Any] | None:
     """Return the op that describes what was really done to one file; None if the file is unchanged.
 
-    `done`: the contents that were applied, by path.
+    `done`: the contents that were applied, by path; None: the file was left unchanged.
     """
     if done is None:
         return None
@@ -292,7 +295,8 @@ def _use_of(
 def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan) -> dict[str, Any]:
     """Return an op with `applied`, and with the reason as its note if it was not applied.
 
-    A deleted file of which parts are kept counts as `str_replace`.
+    A deleted file of which parts are kept counts as `str_replace`. `group`: the changes under review that
+    the op belongs to; None: it changed nothing in the end.
     """
     plain = {key: value for key, value in op.items() if key != "note"}
     if group is None:

@@ -306,7 +306,10 @@ class CoverageLog:
         return coverage
 
     def save(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> None:
-        """Save a coverage record in one atomic read-modify-write."""
+        """Save a coverage record for a workspace and a project in one atomic read-modify-write.
+
+        `workspace_id`, `project_path`: None if the run had none.
+        """
         self.change(
             lambda raw: with_record(raw, record, workspace_id=workspace_id, project_path=project_path)
         )
@@ -353,7 +356,7 @@ class CoverageLog:
     def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
         """Return whether the sidecar holds exactly this record for the workspace, or else for the project.
 
-        If it does, the run has passed its commit point.
+        If it does, the run has passed its commit point. `project_path` counts only if `workspace_id` is None.
         """
         raw = self._sidecar.read().data
         name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)

@@ -354,7 +354,10 @@ def _are_exchanged(a: Wording, b: Wording) -> bool:
 
 
 def _has_all(large: ComparedText, small: ComparedText) -> bool:
-    """Return whether one text has all lines of another one, unchanged, in the same order and places."""
+    """Return whether `large` has all lines of `small`, unchanged, in the same order.
+
+    Lines under headings must be under the same ones.
+    """
     rest = iter(large.facts)
     return bool(small.facts) and all(any(_is_same(fact, each) for each in rest) for fact in small.facts)
 

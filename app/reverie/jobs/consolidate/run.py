@@ -494,7 +494,10 @@ class DreamJob(Job[Dreamt]):
 def coverage_record(
     summary: str, ops: Sequence[Op], usage: Mapping[str, int] | None, *, trigger: str, at: int
 ) -> dict[str, Any]:
-    """Return the coverage record of a run that started at `at` (UTC ms)."""
+    """Return the coverage record of a run that started at `at` (UTC ms).
+
+    `usage`: the tokens that the run used; None: the record has none.
+    """
     record: dict[str, Any] = {
         "lastRunAt": at,
         "trigger": trigger,

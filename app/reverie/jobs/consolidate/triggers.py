@@ -598,7 +598,7 @@ class Triggers:
                 continue  # The list of runs reports damaged records.
 
     def _advanced_by_others(self, name: Trigger, workspace_id: str | None) -> bool:
-        """Return whether another program has consolidated since our last check.
+        """Return whether another program has consolidated a workspace (None: any) since our last check.
 
         A record that was never checked counts only while it is younger than the debounce time; otherwise a
         home would be ignored for ever after a single consolidation by its agent. The call also marks the
@@ -632,7 +632,10 @@ class Triggers:
         )
 
     def _look(self, name: Trigger, workspace_id: str | None) -> None:
-        """Mark the present consolidations of other programs as seen."""
+        """Mark the present consolidations by other programs as seen by the trigger `name`.
+
+        `workspace_id`: the workspace whose consolidations are meant; None: all workspaces.
+        """
         key, newest = _seen_key(name, workspace_id), self._newest_foreign(workspace_id)
 
         def change(data: dict[str, Any]) -> dict[str, Any]:
@@ -667,5 +670,8 @@ def tokens_of(run: RunRecord) -> int:
 
 
 def _seen_key(name: Trigger, workspace_id: str | None) -> str:
-    """Return the key of a mark in the file of seen coverage; each trigger has marks of its own."""
+    """Return the key of a mark in the file of seen coverage, which has marks for each trigger.
+
+    `workspace_id`: the workspace to which the mark belongs; None: it is for all workspaces.
+    """
     return name if workspace_id is None else f"{name}:{workspace_id}"

@@ -65,7 +65,10 @@ class RolloutSource(Struct, frozen=True):
 
 
 class StageOneOutput(Struct, frozen=True):
-    """A trace and its summary, as proposed or as stored."""
+    """The text that Codex stores about a rollout (its "trace") and the summary of that text.
+
+    Either as an engine proposed them, or as they are stored.
+    """
 
     trace: str
     summary: str
@@ -159,12 +162,15 @@ def redacted(text: str) -> str:
 
 
 def is_structured(trace: str) -> bool:
-    """Return whether a trace has the required sections."""
+    """Return whether the stored text about a rollout has the sections that Codex requires."""
     return trace.startswith("#") and all(part in trace for part in _REQUIRED)
 
 
 def structured(trace: str) -> str:
-    """Return `trace` in the required format; if it lacks the sections, wrap it in default ones."""
+    """Return a text about a rollout in the format that Codex requires.
+
+    If the text lacks the required sections, it is put into default ones.
+    """
     if is_structured(trace):
         return trace
     return (

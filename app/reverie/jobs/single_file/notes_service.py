@@ -298,7 +298,10 @@ class NotesService(FileService[NotesOutcome]):
         level: str | None = "info",
         next_step: str = "",
     ) -> NotesOutcome:
-        """Report a gate, once per session until the gate changes; return it as an outcome."""
+        """Report a gate that prevented a run, and return it as an outcome.
+
+        A gate is reported once per session until it changes, and not at all if `level` is None.
+        """
         if level == "info" and self._last_gates.get(workspace_id) == gate:
             level = None
         self._last_gates[workspace_id] = gate

@@ -382,9 +382,10 @@ class TurnCounter:
 
 
 def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
-    """Return whether another program wrote the state file since Reverie did.
+    """Return whether another program has written the state file since Reverie did.
 
-    A missing or damaged file is not foreign; turns then count from zero.
+    `marks` has the hash of what Reverie wrote last, `found` that of the file now. If the file is missing or
+    damaged, returns False; turns then count from zero.
     """
     if marks.written is None or found.sha256 is None or found.problem:
         return False

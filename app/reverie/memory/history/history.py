@@ -181,9 +181,9 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """Return the changed paths relative to the root, or {""} if the root itself is among them.
+    """Return the changed paths `dirty` relative to the root, without paths below another of them.
 
-    A path below another one of them is left out.
+    Returns {""} if the root itself, or a directory above it, is among them.
     """
     # As text: comparing thousands of `Path` objects blocks the interpreter, and so the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
@@ -272,7 +272,8 @@ class History(HistoryReader):
         """Commit the current state of the roots, and return the new commit's id; None if nothing changed.
 
         `share` assigns changes to their authors, each of whom gets a commit; `actor` is the author of the
-        others. `run_id`: the run that made the changes; None if it was no run.
+        others. `source`: the occasion of the commit, such as "by hand" or "the watcher". `run_id`: the run
+        that made the changes; None if it was no run.
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
         or not); None: unknown, everything is read. A source whose directory is missing is stored as empty, so

@@ -346,9 +346,10 @@ class StepsPage(Struct, frozen=True):
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
-    """Return the effects of a commit; `load` loads trees as for `Folder`.
+    """Return the changes that a commit made to files, compared with the commit before it.
 
-    Raises MissingVersionError, DamagedHistoryError.
+    `load` loads a tree of the history, as `Folder` requests it. Raises MissingVersionError,
+    DamagedHistoryError.
     """
     parent = repository.commit(stored.parent) if stored.parent else None
     after, before = Folder(load, stored.tree), Folder(load, parent.tree if parent else None)

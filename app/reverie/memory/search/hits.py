@@ -136,7 +136,7 @@ def _shape_of(char: str) -> str:
 
 
 def _may_begin(word: str, wanted: _Wanted) -> bool:
-    """Return whether a word may contain the first word of a term, by a quick, inexact test."""
+    """Return whether a word may contain the first word of a `wanted` term, by a quick, inexact test."""
     whole = _folded(word)
     return whole is None or wanted.plain.search(whole) is not None
 
@@ -150,9 +150,10 @@ def _folded(word: str) -> str | None:
 def _plain_hits(
     found: list[tuple[int, int]], text: str, shape: str, span: tuple[int, int], wanted: _Wanted
 ) -> None:
-    """Add to `found` the hits that begin with the word at `span`, for a word folded character by character.
+    """Add to `found` the hits of the `wanted` terms that begin with the word at `span`.
 
-    `shape` is `text` with each character folded.
+    `shape` is `text` with each character folded, so this is only for words that can be folded character by
+    character.
     """
     start, end = span
     word = shape[start:end]
@@ -173,7 +174,9 @@ def _plain_hits(
 def _odd_hits(
     known: dict[str, list[tuple[int, int]]], text: str, span: tuple[int, int], wanted: _Wanted
 ) -> list[tuple[int, int]]:
-    """Return the hits that begin within the word at `span`, which has characters that cannot be folded alone.
+    """Return the hits of the `wanted` terms that begin in the word at `span`.
+
+    This is for a word with characters that cannot be folded one by one.
 
     `known` caches, by word, the hits within a word that do not depend on other words.
     """

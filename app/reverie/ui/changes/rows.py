@@ -219,7 +219,10 @@ def _move_words(old: str, new: str) -> str:
 
 
 def lines(change: LoggedChange | None) -> str:
-    """Return the number of added and removed lines, such as `+3 −1`; empty if unknown."""
+    """Return the numbers of added and removed lines, such as `+3 −1`.
+
+    Empty if they are unknown, if `change` is None, and for the first commit.
+    """
     if change is None or change.is_first:
         return ""
     sides = (("+", change.added), ("−", change.removed))

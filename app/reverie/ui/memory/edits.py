@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 class ShownPlace(Struct):
-    """The place (home and context) that the Memory tab shows.
+    """The home and the context (workspace or project) that the Memory tab shows.
 
     The tab writes it, its controllers read it; GUI thread.
     """
 
     session: HomeSession | None = None
     update: TreeUpdate | None = None
-    """The latest update of the trees; None until the trees of the selected place have been read."""
+    """The latest update of the trees; None until the trees of the selected context have been read."""
 
 
 REMEMBERED = 50
@@ -540,7 +540,7 @@ class HandControl(QObject):
     # Selection
 
     def _place_now(self) -> tuple[HomeSession, TreeUpdate] | None:
-        """Return (home session, trees) of the place that is shown; None if either is missing."""
+        """Return the session of the shown home and the shown trees; None if either is missing."""
         session, update = self._shown.session, self._shown.update
         return (session, update) if session is not None and update is not None else None
 
@@ -556,7 +556,7 @@ class HandControl(QObject):
 
     @staticmethod
     def _scopes(update: TreeUpdate) -> list[Scope]:
-        """Return the scopes of the place that `update` is about."""
+        """Return the scopes that exist in the context of the trees `update`."""
         return [scope for scope in SCOPES if update.view.scopes[scope].root is not None]
 
     def _folders(self, update: TreeUpdate, scope: Scope) -> list[str]:

@@ -560,7 +560,7 @@ class ExtractDialog(QDialog):
         return item
 
     def _say(self, item: QTreeWidgetItem, state: str, told: str) -> None:
-        """Show the state and the message of a row."""
+        """Show the state of a rollout or directory in its row, and the message `told` about it."""
         theme = theme_of(self.table.palette())
         color = {"failed": theme.bad, "cancelled": theme.warn, "persisted": theme.good,
                  "consolidated": theme.good, "left-out": theme.dim, "skipped": theme.dim}.get(

@@ -107,7 +107,11 @@ def match_sentence(view: StoreView) -> str:
 
 
 def option(name: str, path: str, match: ProjectMatch | None, *, there: bool) -> str:
-    """Return the entry of a project in the list of merge targets; `there`: whether its directory exists."""
+    """Return the entry of a project in the list of merge targets.
+
+    `match`: the evidence that the orphaned store belongs to this project; None if there is none. `there`:
+    whether the directory of the project exists.
+    """
     text = f"{visible(name)} – {visible(path)}"
     if match is not None:
         return text + " · " + ", ".join(_short_evidence()[each.kind] for each in match.evidence)

@@ -837,7 +837,10 @@ class MemoryTab(QWidget):
         self._show_hit(hit, focus=False)
 
     def _place(self) -> SearchPlace | None:
-        """Return the shown place, whose memories the search ranks first; None if no place is shown."""
+        """Return the shown workspace or project, whose memories the search ranks first.
+
+        None if no trees are shown.
+        """
         update = self._shown.update
         if update is None:
             return None

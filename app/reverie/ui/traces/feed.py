@@ -26,24 +26,23 @@ if TYPE_CHECKING:
 
 
 class Followed(Struct, frozen=True):
-    """The place selected in the list of homes, by which the traces are filtered."""
+    """The home, project or workspace selected in the list of homes, by which the traces are filtered."""
 
     home: str
     """The id of the home."""
     project: str = ""
     """The path of the project; empty for the whole home."""
     name: str = ""
-    """The name of the place in the list of homes."""
+    """The name of the selected row in the list of homes."""
     home_name: str = ""
     """The name of the home in the list of homes."""
     workspace: str = ""
     """The id of the workspace; empty for the whole home or project."""
 
     def holds(self, line: ListedTrace) -> bool:
-        """Return whether a trace belongs to this place.
+        """Return whether a trace belongs to this home, project or workspace.
 
-        If the home lists neither the workspace nor the project of a trace, the trace belongs to every place
-        of the home.
+        If the home lists neither the workspace nor the project of a trace, the trace belongs to all of them.
         """
         place = line.place
         if line.session.info.id != self.home:

@@ -88,7 +88,9 @@ class TraceModel(LineModel):
 
 
 class TraceList(Column):
-    """The list of the traces of the selected place, by default newest first, with filters and sort orders.
+    """The list of the traces of the selected home, project or workspace, with filters and sort orders.
+
+    By default the newest trace is first.
 
     Signals: `picked()`, emitted when the selection has changed; `opened()`, emitted on Enter or a double
     click.
@@ -233,17 +235,17 @@ class TraceList(Column):
 
     @property
     def followed(self) -> Followed | None:
-        """The place selected in the list of homes."""
+        """The home, project or workspace that is selected in the list of homes."""
         return self._followed
 
     def clear_filters(self) -> None:
-        """Show every trace of the selected place."""
+        """Clear the filters, so that all traces of the selected home, project or workspace are shown."""
         self.text.clear()
         for box in (self.place, self.verdict, self.kind):
             box.setCurrentIndex(0)
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Show the traces of the place selected in the list of homes; None if no home is open."""
+        """Show the traces of the home, project or workspace `followed`; None if no home is open."""
         if followed == self._followed:
             return
         self._followed = followed
@@ -462,7 +464,10 @@ class TracesTab(TabPage):
         self._show_empty()
 
     def follow_place(self, followed: Followed | None) -> None:
-        """Show the diagnosis and the runs of another place in the list of homes; None if no home is open."""
+        """Show the diagnosis and the runs of the home, project or workspace `followed`.
+
+        None if no home is open.
+        """
         self.list.follow_place(followed)
         self._on_findings()
 

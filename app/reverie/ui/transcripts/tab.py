@@ -99,7 +99,7 @@ class SourceModel(QAbstractTableModel):
         self._arrange()
 
     def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
-        """Add facts from the beginnings of some transcripts."""
+        """Add facts read from the beginnings of some transcripts; `known`: transcript id -> facts."""
         self._known_facts.update(known)
         self._listed = tuple(self._with_facts(each) if each.id in known else each for each in self._listed)
         if self._text or self._project is not None or self._column not in _TOLD_BY_LIST:
@@ -349,7 +349,7 @@ class SourceList(QWidget):
         self._restoring = False
 
     def add_facts(self, known: Mapping[str, TranscriptSource]) -> None:
-        """Add facts from the beginnings of some transcripts."""
+        """Show facts read from the beginnings of some transcripts; `known`: transcript id -> facts."""
         self.model.add_facts(known)
         self._list_projects()
 

@@ -519,7 +519,7 @@ class ReaderText(PlainTextBox):
             self._set_unfolded(message, True)
 
     def unfold_all(self, wanted: bool) -> None:
-        """Unfold all entries, or restore the initial folding."""
+        """Unfold all entries or, if `wanted` is False, restore the initial folding."""
         self._all = wanted
         self._unfolded.clear()
         self._folded.clear()

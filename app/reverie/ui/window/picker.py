@@ -290,12 +290,12 @@ class Picker(QTreeView):
             self.place_gone.emit()
 
     def place(self, index: AnyIndex) -> Place | None:
-        """Return the place of a row; None for an invalid index."""
+        """Return the home, project or workspace of a row; None for an invalid index."""
         node = self.places.node(index)
         return node.data if node is not None else None
 
     def text_of(self, place: Place) -> str:
-        """Return the name of a place, as its row shows it."""
+        """Return the name of a home, project or workspace, as its row shows it."""
         return self.places.text_of(place)
 
     def followed(self, place: Place, home_name: str) -> Followed:

@@ -49,7 +49,10 @@ def _compatible(a: WordToken, b: WordToken) -> bool:
 
 
 def _pair_alike(small: Wording, large: Wording, pairs: list[tuple[int, int]]) -> None:
-    """Add pairs of misspelt words and of compounds to `pairs`."""
+    """Add to `pairs` the unpaired words of two statements that differ by a spelling mistake or as compounds.
+
+    A pair has the number of a token in `small` and of one in `large`.
+    """
     used_small, used_large = {a for a, _b in pairs}, {b for _a, b in pairs}
     if (len(small.tokens) - len(used_small)) * (len(large.tokens) - len(used_large)) > _FUZZY_PAIRS:
         return

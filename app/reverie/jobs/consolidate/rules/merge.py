@@ -136,9 +136,9 @@ class _Index:
         return None if any(each is None for each in found) else found[-1]
 
     def _first(self, wanted: Passage, line: str) -> int | None:
-        """Return the number of the first passage that has the line with the same meaning; None without one.
+        """Return the number of the first passage that has the same `line` as `wanted`, with the same meaning.
 
-        The meaning is the same under the same heading, list entry and table head.
+        The meaning is the same under the same heading, list entry and table head. None if there is none.
         """
         places = self._where.get(_key(wanted, line), {})
         section = wanted.section.casefold() if wanted.section and not self._is_flat else None
@@ -155,7 +155,7 @@ def _key(passage: Passage, line: str) -> tuple[str, ...]:
 
 
 def _is_one_block(here: Passage, after: Passage) -> bool:
-    """Return whether two neighbours belong to one paragraph or one table."""
+    """Return whether the passage `after`, which follows `here`, belongs to the same paragraph or table."""
     if after.kind == "row":
         return here.kind in ("row", "head")
     return here.kind == after.kind == "prose" and not after.gap
@@ -215,7 +215,12 @@ class _Carrier:
         return self._joined()
 
     def _place(self, number: int, anchor: int | None) -> int:
-        """Return the number of the line before which the passage is inserted; `_END` for a new section."""
+        """Return the number of the line of the target before which a missing passage is inserted.
+
+        `number`: the number of the passage in the source. `anchor`: the number of the target's passage that
+        equals the nearest earlier one in the same section of the source; None if there is none. Returns
+        `_END` for a new section.
+        """
         passages, passage = self._there.passages, self._source[number]
         if not passages:
             return _END
@@ -305,7 +310,10 @@ class _Carrier:
         return "\n".join([*joined, *lines[done:]])
 
     def _spaced(self, before: Passage | None, run: Sequence[Passage], after: Passage | None) -> list[str]:
-        """Return the lines to insert between two passages, with the blank lines around them."""
+        """Return the lines of the passages `run`, to be inserted between two passages, with blank lines.
+
+        `before`, `after`: the neighbours; None at the start and the end of the text.
+        """
         lines: list[str] = []
         for number, passage in enumerate(run):
             if number:

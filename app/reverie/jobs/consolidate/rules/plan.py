@@ -336,7 +336,7 @@ class _Planner:
             return
 
     def _took_lines_out(self, small: str, large: str) -> bool:
-        """Return whether the later note is the earlier one without a few of its lines.
+        """Return whether the note `small` is a later version of the note `large` without a few of its lines.
 
         A merge would restore lines that were removed on purpose. Which note is the later one is known from
         the recorded writes only: a checkout, a copy of the folder or the recovery of an interrupted run sets
