@@ -723,6 +723,10 @@
         <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
     </message>
     <message>
+        <source>At most {lines} lines and {n} characters can be inserted at once.</source>
+        <translation>Höchstens {lines} Zeilen und {n} Zeichen lassen sich auf einmal einfügen.</translation>
+    </message>
+    <message>
         <source>Break the line, or edit the file in another program.</source>
         <translation>Teilen Sie die Zeile, oder bearbeiten Sie die Datei in einem anderen Programm.</translation>
     </message>
@@ -765,6 +769,10 @@
     <message>
         <source>Go to the conflict and choose which lines to keep</source>
         <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
+    </message>
+    <message>
+        <source>Insert the text in parts, or edit the file in another program.</source>
+        <translation>Füge den Text in Teilen ein oder bearbeite die Datei in einem anderen Programm.</translation>
     </message>
     <message>
         <source>Keep your text; the next save overwrites the version on disk</source>

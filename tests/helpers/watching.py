@@ -81,6 +81,7 @@ class View:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.files: dict[str, bytes] = {}
+        self._folders: set[str] = set()
         self.paths_seen = 0
         self.rescans = 0
 
@@ -91,13 +92,17 @@ class View:
             self._look(path)
 
     def _look(self, path: Path) -> None:
-        name = str(path)
-        kept = {
-            known: data
-            for known, data in self.files.items()
-            if known != name and not known.startswith(name + os.sep)
-        }
-        self.files = kept | contents(path)
+        name, found = str(path), contents(path)
+        if found.keys() == {name} and name not in self._folders:
+            self.files[name] = found[name]  # the usual case must not cost more with many files
+        else:
+            kept = {
+                known: data
+                for known, data in self.files.items()
+                if known != name and not known.startswith(name + os.sep)
+            }
+            self.files = kept | found
+        self._folders.update(str(parent) for each in found for parent in Path(each).parents)
 
 
 def contents(path: Path) -> dict[str, bytes]:

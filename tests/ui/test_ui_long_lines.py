@@ -45,7 +45,7 @@ from reverie.ui.editor.find_bar import FindBar
 from reverie.ui.editor.line_breaks import widget_text, written
 from reverie.ui.editor.pane import EditorPane
 from reverie.ui.editor.rendered import MOST_CELLS, MOST_COLUMNS, rendered
-from reverie.ui.editor.source_view import SourceView
+from reverie.ui.editor.source_view import MOST_PASTED, SourceView
 from reverie.ui.icons import Icons
 from reverie.ui.widgets.controls import ElidedLabel, WrapLabel
 
@@ -212,6 +212,29 @@ def test_a_paste_that_makes_a_line_too_long_is_refused(view: SourceView, text: s
     data.setText("\n".join(["y" * LONGEST_LINE] * 3))
     view.insertFromMimeData(data)
     assert (len(view.content), view.refusals) == (3 * LONGEST_LINE + 2, [True])
+
+
+@pytest.mark.parametrize(
+    ("text", "inserted"),
+    [
+        ("a\n" * (MOST_LINES - 1), True),
+        ("a\n" * MOST_LINES, False),
+        ("a\r" * MOST_LINES, False),
+        (f"{'a' * 99}\n" * (MOST_PASTED // 100), True),
+        (f"{'a' * 99}\n" * (MOST_PASTED // 100 + 1), False),
+    ],
+    ids=["lines", "too many lines", "too many returns", "characters", "too many characters"],
+)
+def test_a_text_that_would_block_the_window_is_not_inserted(
+    view: SourceView, text: str, inserted: bool
+) -> None:
+    view.setPlainText("# Notes")
+    said: list[bool] = []
+    view.paste_refused.connect(lambda: said.append(True))
+    data = QMimeData()
+    data.setText(text)
+    view.insertFromMimeData(data)
+    assert (len(view.content) > len("# Notes"), said) == (inserted, [] if inserted else [True])
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_X, Qt.Key.Key_Delete])

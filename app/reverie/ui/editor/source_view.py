@@ -27,10 +27,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from reverie.ui.appearance import GAP, UNIT, Theme, dimmed, mixed, monospace, readable, theme_of
-from reverie.ui.display_text import as_tooltip, has_long_line
+from reverie.ui.display_text import MOST_LINES, as_tooltip, has_long_line
 from reverie.ui.editor.line_breaks import widget_text
 from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text
 
+MOST_PASTED = 200_000
+"""The most characters that are inserted at once."""
 _STRIP = UNIT
 _SMALLEST, _LARGEST = -6, 24
 _NOTCH = 120
@@ -64,11 +66,13 @@ class SourceView(PlainTextBox):
         geometry_changed(): Lines have moved in the viewport.
         zoom_wanted(int): The user turned the wheel with Ctrl: the number of steps.
         refused(): An edit was refused, because it would have made a line too long.
+        paste_refused(): A text was not inserted, because it has too many lines or characters.
     """
 
     geometry_changed = Signal()
     zoom_wanted = Signal(int)
     refused = Signal()
+    paste_refused = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -111,9 +115,16 @@ class SourceView(PlainTextBox):
             super().inputMethodEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Insert pasted or dropped text, unless a line would become too long."""
-        if not self._refuses(widget_text(source.text())):
-            super().insertFromMimeData(source)
+        """Insert pasted or dropped text, unless it has too many lines or makes a line too long.
+
+        Qt inserts a text in one event, and its time grows with the number of lines.
+        """
+        text = widget_text(source.text())
+        if text.count("\n") < MOST_LINES and len(text) <= MOST_PASTED:
+            if not self._refuses(text):
+                super().insertFromMimeData(source)
+        elif not self.isReadOnly():
+            self.paste_refused.emit()
 
     def _refuses(self, text: str) -> bool:
         """Return whether inserting `text` in place of the selection would make a line too long.
