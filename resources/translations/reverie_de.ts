@@ -715,20 +715,8 @@
 <context>
     <name>EditorPane</name>
     <message>
-        <source>A line of more than {n} characters cannot be edited here.</source>
-        <translation>Eine Zeile mit mehr als {n} Zeichen kann hier nicht bearbeitet werden.</translation>
-    </message>
-    <message>
         <source>Allow Reverie to edit these memories even though it does not recognize their format</source>
         <translation>Reverie diese Notizen ändern lassen, obwohl es ihren Aufbau nicht kennt</translation>
-    </message>
-    <message>
-        <source>At most {lines} lines and {n} characters can be inserted at once.</source>
-        <translation>Höchstens {lines} Zeilen und {n} Zeichen lassen sich auf einmal einfügen.</translation>
-    </message>
-    <message>
-        <source>Break the line, or edit the file in another program.</source>
-        <translation>Teilen Sie die Zeile, oder bearbeiten Sie die Datei in einem anderen Programm.</translation>
     </message>
     <message>
         <source>Close</source>
@@ -769,10 +757,6 @@
     <message>
         <source>Go to the conflict and choose which lines to keep</source>
         <translation>Zur Stelle gehen und auswählen, wessen Zeilen bleiben</translation>
-    </message>
-    <message>
-        <source>Insert the text in parts, or edit the file in another program.</source>
-        <translation>Füge den Text in Teilen ein oder bearbeite die Datei in einem anderen Programm.</translation>
     </message>
     <message>
         <source>Keep your text; the next save overwrites the version on disk</source>
@@ -3311,6 +3295,25 @@
     <message>
         <source>Title</source>
         <translation>Titel</translation>
+    </message>
+</context>
+<context>
+    <name>SourceView</name>
+    <message>
+        <source>A line of more than {n} characters cannot be edited here.</source>
+        <translation>Eine Zeile mit mehr als {n} Zeichen kann hier nicht bearbeitet werden.</translation>
+    </message>
+    <message>
+        <source>At most {lines} lines and {n} characters can be inserted at once.</source>
+        <translation>Höchstens {lines} Zeilen und {n} Zeichen lassen sich auf einmal einfügen.</translation>
+    </message>
+    <message>
+        <source>Break the line, or edit the file in another program.</source>
+        <translation>Teilen Sie die Zeile, oder bearbeiten Sie die Datei in einem anderen Programm.</translation>
+    </message>
+    <message>
+        <source>Insert the text in parts, or edit the file in another program.</source>
+        <translation>Füge den Text in Teilen ein oder bearbeite die Datei in einem anderen Programm.</translation>
     </message>
 </context>
 <context>

@@ -46,10 +46,6 @@ class Icons:
         """Return an icon in `color`; None: in the palette's colour for icons. It is paler while disabled."""
         return QIcon(_IconEngine(self, name, color))
 
-    def sign(self, name: str, color: QColor, palette: QPalette) -> QIcon:
-        """Return an icon in `color` for a row of a list; `palette` is not used."""
-        return self.icon(name, color)
-
     def pixmap(self, name: str, size: int, color: QColor, ratio: float = 1.0) -> QPixmap:
         """Return the icon `name` as a square picture of `size` logical pixels.
 

@@ -136,7 +136,7 @@ class EditorView(QObject):
         if file is None or file.read_only:
             return
         if has_long_line(after):
-            self.text.refused.emit()
+            self.text.refuse_long_line()
         else:
             replace_text(QTextCursor(file.document), 0, file.text, after)
 

@@ -22,7 +22,7 @@ from reverie.text.summaries import estimate_tokens
 from reverie.ui.appearance import GAP, UNIT, theme_of
 from reverie.ui.display_text import LONGEST_LINE, MOST_LINES, counted, human_size
 from reverie.ui.editor.documents import OpenFile
-from reverie.ui.editor.source_view import MOST_PASTED, SourceView
+from reverie.ui.editor.source_view import SourceView
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.controls import PathLabel, WrapLabel, flat_button, tint
@@ -80,8 +80,7 @@ class EditorPane(QWidget):
         self.text = SourceView()
         self.text.setAccessibleName(self.tr("Memory text"))
         self.text.textChanged.connect(self._on_text_changed)
-        self.text.refused.connect(self._on_refused)
-        self.text.paste_refused.connect(self._on_paste_refused)
+        self.text.refused.connect(self.show_error)
         self.view = EditorView(self.text, icons, profile, self)
         self.view.failed.connect(self.show_error)
         self.nothing = WrapLabel(self.tr("Select a memory to read and edit it."))
@@ -193,19 +192,6 @@ class EditorPane(QWidget):
         """Bring the pane to the front and move the focus to the text."""
         self.came_forward.emit()
         self.view.focus()
-
-    @Slot()
-    def _on_refused(self) -> None:
-        why = self.tr("A line of more than {n} characters cannot be edited here.")
-        how = self.tr("Break the line, or edit the file in another program.")
-        self.show_error(UserError(why.format(n=f"{LONGEST_LINE:,}"), next_step=how))
-
-    @Slot()
-    def _on_paste_refused(self) -> None:
-        why = self.tr("At most {lines} lines and {n} characters can be inserted at once.")
-        how = self.tr("Insert the text in parts, or edit the file in another program.")
-        text = why.format(lines=f"{MOST_LINES:,}", n=f"{MOST_PASTED:,}")
-        self.show_error(UserError(text, next_step=how))
 
     @Slot(object)
     def show_error(self, error: UserError) -> None:

@@ -26,8 +26,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
+from reverie.errors import UserError
 from reverie.ui.appearance import GAP, UNIT, Theme, dimmed, mixed, monospace, readable, theme_of
-from reverie.ui.display_text import MOST_LINES, as_tooltip, has_long_line
+from reverie.ui.display_text import LONGEST_LINE, MOST_LINES, as_tooltip, has_long_line
 from reverie.ui.editor.line_breaks import widget_text
 from reverie.ui.widgets.text_boxes import PlainTextBox, selected_text
 
@@ -65,14 +66,12 @@ class SourceView(PlainTextBox):
     Signals:
         geometry_changed(): Lines have moved in the viewport.
         zoom_wanted(int): The user turned the wheel with Ctrl: the number of steps.
-        refused(): An edit was refused, because it would have made a line too long.
-        paste_refused(): A text was not inserted, because it has too many lines or characters.
+        refused(UserError): An edit was refused, because a line or the inserted text would be too long.
     """
 
     geometry_changed = Signal()
     zoom_wanted = Signal(int)
-    refused = Signal()
-    paste_refused = Signal()
+    refused = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -124,7 +123,16 @@ class SourceView(PlainTextBox):
             if not self._refuses(text):
                 super().insertFromMimeData(source)
         elif not self.isReadOnly():
-            self.paste_refused.emit()
+            why = self.tr("At most {lines} lines and {n} characters can be inserted at once.")
+            how = self.tr("Insert the text in parts, or edit the file in another program.")
+            text = why.format(lines=f"{MOST_LINES:,}", n=f"{MOST_PASTED:,}")
+            self.refused.emit(UserError(text, next_step=how))
+
+    def refuse_long_line(self) -> None:
+        """Report that an edit was refused, because it would have made a line too long."""
+        why = self.tr("A line of more than {n} characters cannot be edited here.")
+        how = self.tr("Break the line, or edit the file in another program.")
+        self.refused.emit(UserError(why.format(n=f"{LONGEST_LINE:,}"), next_step=how))
 
     def _refuses(self, text: str) -> bool:
         """Return whether inserting `text` in place of the selection would make a line too long.
@@ -138,7 +146,7 @@ class SourceView(PlainTextBox):
         after.movePosition(QTextCursor.MoveOperation.EndOfBlock, _KEEP)
         refuses = bool(text) and has_long_line(selected_text(before) + text + selected_text(after))
         if refuses and not self.isReadOnly():
-            self.refused.emit()
+            self.refuse_long_line()
         return refuses
 
     @Slot()
@@ -148,7 +156,7 @@ class SourceView(PlainTextBox):
         if document.isUndoAvailable() and _has_long_line(document, *self._edited):
             document.undo()
             document.clearUndoRedoStacks(QTextDocument.Stacks.RedoStack)
-            self.refused.emit()
+            self.refuse_long_line()
 
     def setDocument(self, document: QTextDocument) -> None:
         """Show another document; the marks and highlights of the previous one are dropped."""

@@ -566,7 +566,7 @@ class ExtractDialog(QDialog):
                  "consolidated": theme.good, "left-out": theme.dim, "skipped": theme.dim}.get(
             state, theme.accent)  # fmt: skip
         sign = readable(color, theme.base, SIGN_CONTRAST)
-        item.setIcon(0, self._icons.sign(SIGNS.get(state, "info"), sign, self.table.palette()))
+        item.setIcon(0, self._icons.icon(SIGNS.get(state, "info"), sign))
         item.setText(0, stage(state))
         item.setText(4, visible(told))
         item.setToolTip(4, as_tooltip(told))

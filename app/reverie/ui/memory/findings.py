@@ -382,11 +382,8 @@ class IndexPanel(QWidget):
             item = QListWidgetItem(text)
             item.setToolTip(as_tooltip(text))
             grave = finding.problem in GRAVE
-            item.setIcon(
-                self._icons.sign(
-                    "warning" if grave else "info", theme.warn_text if grave else theme.dim, self.palette()
-                )
-            )
+            name, color = ("warning", theme.warn_text) if grave else ("info", theme.dim)
+            item.setIcon(self._icons.icon(name, color))
             self.list.addItem(item)
         for kind, button in self.buttons.items():
             button.say(fix_name(kind), fix_tip(kind))

@@ -159,12 +159,10 @@ class TwoTraces(QWidget):
                     item.setBackground(QBrush(theme.accent_back))
                 self.table.setItem(row, place, item)
         scale = common_scale(one.timeline, other.timeline)
-        for title, side in zip(self.titles, (one, other), strict=True):
-            title.setText(visible(side.title))
-        for steps, side in zip(self.steps, (one, other), strict=True):
-            steps.show_steps(side.attempts, side.timeline, scale=scale)
-        for answer, side in zip(self.answers, (one, other), strict=True):
-            answer.setPlainText(visible_lines(side.answers))
+        for place, side in enumerate((one, other)):
+            self.titles[place].setText(visible(side.title))
+            self.steps[place].show_steps(side.attempts, side.timeline, scale=scale)
+            self.answers[place].setPlainText(visible_lines(side.answers))
         self.diff.show_diff(diff or self.tr("No differences."))
 
 

@@ -719,7 +719,7 @@ class JobsDialog(QDialog):
             job.state, theme.dim
         )
         sign = readable(color, theme.base, SIGN_CONTRAST)
-        item.setIcon(0, self._icons.sign(_SIGNS.get(job.state, "info"), sign, self.table.palette()))
+        item.setIcon(0, self._icons.icon(_SIGNS.get(job.state, "info"), sign))
         item.setToolTip(3, as_tooltip(when(job.at)) if job.at is not None else "")
         item.setToolTip(5, as_tooltip(job.sentence))
         item.setData(0, _JOB, job)

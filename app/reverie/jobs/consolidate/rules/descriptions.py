@@ -140,17 +140,12 @@ def _value(text: str, caps: Caps, name: Sequence[str], stale: Collection[str]) -
     known = {each.casefold()[:_STEM] for each in name}
     for found in _candidates(_beginning(text)):
         words = found.words if found.kind == "declared" else _without_loose_clause(found.words, caps)
-        if utf16_length(words) > longest_description(caps) or _repeats(found.around[-found.own :], stale):
-            continue
-        is_telling = found.kind == "declared" or _tells(words, found.kind, known)
-        if is_telling and not found.is_secret():
+        here = found.around[-found.own :]
+        is_stale = any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", here) for token in stale)
+        fits = not is_stale and utf16_length(words) <= longest_description(caps)
+        if fits and (found.kind == "declared" or _tells(words, found.kind, known)) and not found.is_secret():
             return words
     return None
-
-
-def _repeats(passage: str, stale: Collection[str]) -> bool:
-    """Return whether a passage contains one of the `stale` values as a whole word."""
-    return any(re.search(rf"(?<![\w/.-]){re.escape(token)}(?![\w/-]|\.\w)", passage) for token in stale)
 
 
 class _Candidate(Struct, frozen=True):
@@ -227,7 +222,8 @@ def _in_passage(passage: Passage, *, is_opening: bool, is_alone: bool) -> Iterat
     labels = [_LABEL.match(line) for line in lines]
     if labels[0] is not None and (all(labels) or not is_alone):
         for label in labels:
-            if label is not None and is_opening and _is_about_subject(label["label"]):
+            names = _label_words(label["label"]) if label is not None else set()
+            if label is not None and is_opening and names & _ABOUT and not names & _METADATA:
                 # More than the plain word, such as "Decision (superseded)", is part of the meaning.
                 is_plain = label["label"].casefold().replace(" ", "-") in _ABOUT
                 yield "label", _first_sentence(label["value"] if is_plain else label[0])
@@ -256,11 +252,6 @@ def _label_words(label: str) -> set[str]:
     """Return a label or heading, and its first and last word, in the form of the word lists."""
     words = re.findall(r"[\w;'-]+", label.casefold())
     return {"-".join(words), *words[:1], *words[-1:]}
-
-
-def _is_about_subject(label: str) -> bool:
-    words = _label_words(label)
-    return not _ABOUT.isdisjoint(words) and _METADATA.isdisjoint(words)
 
 
 def _first_sentence(words: str) -> str:
