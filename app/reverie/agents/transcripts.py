@@ -127,9 +127,9 @@ TurnKind = Literal["message", "synthetic", "request", "boundary", "reset"]
 class Turn(Struct, frozen=True):
     """One row of a transcript.
 
-    `kind` separates words of people and the model (`message`) from what the agent added: `synthetic` rows,
-    the `request` for a compaction, the `boundary` row with its summary and a context `reset`. `timestamp` is
-    UTC ms; `finished` is False for an answer cut off or in error.
+    `kind` separates the messages of people and the model (`message`) from rows that the agent added:
+    `synthetic` rows, the `request` for a compaction, the `boundary` row with its summary and a context
+    `reset`. `timestamp` is UTC ms; `finished` is False for an answer that was cut off or ended with an error.
     """
 
     id: str

@@ -36,10 +36,10 @@ AGENTS = frozenset(RECIPES)
 
 
 def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = None) -> ContextView:
-    """Return what a session of the agent started at `at` (UTC ms) would load: the parts and their text.
+    """Return the files and texts that a session of the agent, started at `at` (UTC ms), would load.
 
-    `drafts` are unsaved texts by memory path and count as if they were saved. An agent without a recipe gets
-    a view without parts.
+    They are grouped by the parts of the agent's prompt. `drafts`: memory path -> unsaved text, which counts
+    as if it were saved. For an agent without a recipe, the result has no parts.
     """
     recipe = RECIPES.get(facts.agent)
     return ContextView(facts.agent, at, (), 0, 0) if recipe is None else recipe(facts, at, drafts or {})

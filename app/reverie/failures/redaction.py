@@ -100,8 +100,8 @@ def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
     """Return the text without private parts, and the number of parts removed.
 
     `places`: the paths of the project and of the user's directory, and names of repositories, to be removed.
-    A text that hides something in another spelling (escapes, invisible characters, wide letters) is returned
-    in plain spelling.
+    A text that hides a private part in another spelling (escapes, invisible characters, wide letters) is
+    returned in plain spelling.
     """
     rules = _rules(places)
     # Plain letters first: an odd letter inside a secret would hide the half behind it.

@@ -1,1 +1,1 @@
-"""Communication with models: providers over HTTP, the guarded agent loop, the secret vault and traces."""
+"""Communication with models: providers over HTTP, the guarded agent loop, tokens for secrets, and traces."""

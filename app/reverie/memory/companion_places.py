@@ -15,7 +15,10 @@ _OUTSIDE = f"{COMPANIONS}@"
 
 
 class CompanionPlace(Struct, frozen=True):
-    """The place of a companion in the history: file `rel` below `directory`, with the root key `key`."""
+    """The place of a companion in the history.
+
+    `key`: the key of the root to which the history assigns it; `rel`: its path below `directory`.
+    """
 
     key: str
     directory: Path
@@ -37,5 +40,8 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
 
 
 def is_of_companions(key: str) -> bool:
-    """Return whether a root key of the history belongs to companions, in the home or outside."""
+    """Return whether `key`, the key of a root in the history, belongs to companions.
+
+    They may be in the home or outside.
+    """
     return key == COMPANIONS or key.startswith(_OUTSIDE)

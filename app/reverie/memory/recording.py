@@ -55,7 +55,7 @@ class ShareAssigner:
     """The rules that assign the changes of one snapshot to their authors.
 
     A change is assigned to Reverie by the write log, to the agent by its transcripts, and otherwise to
-    "outside". `directories`: the directory of each root's files, by root key.
+    "outside". `directories`: key of a root (`ScopeRoot.key`) -> the directory of its files.
     """
 
     def __init__(self, actors: WriteLog, agent: AgentWrites, directories: Mapping[str, Path]) -> None:

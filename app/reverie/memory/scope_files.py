@@ -7,7 +7,7 @@ run are one code path (design.md section 4). `RecordFiles` presents a file with 
 (`agents.capabilities`) to a run as a folder, and each record in it as a file; people and the agent see the
 real files.
 
-Invariants: an overlay never writes to its base; what it read from the base is remembered, so that the
+Invariants: an overlay never writes to its base; it remembers the content that it read there, so that the
 transaction can compare-and-swap against exactly what the run saw; and it refuses changes that the disk would
 refuse (a file below a file, a name that is too long) or that a person forbids (a write-protected file), so
 that a run gets the error while it can still choose another way. Reading records takes no lock. `swap` is the

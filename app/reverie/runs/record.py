@@ -253,8 +253,8 @@ class RunStore:
         """Save the record with its outcome; return it.
 
         The outcome is also added to the record of the run that this one undid or applied. A record with
-        `pending` details stays open for recovery. If the run was settled meanwhile, because this process was
-        suspended and recovery came first, only the usage is added and the settled record is returned: other
+        `pending` details stays open for recovery. If recovery has finished the run meanwhile, because this
+        process was suspended, only the usage is added, and the record that recovery saved is returned: other
         runs may depend on it.
         """
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
@@ -296,7 +296,7 @@ class RunStore:
             return None
 
     def _settled(self, run_id: str) -> RunRecord | None:
-        """Return the record if the run is settled, else None."""
+        """Return the record if the run has ended and recovery has nothing left to do for it, else None."""
         try:
             record = self.load(run_id)
         except StoreError:
@@ -379,7 +379,7 @@ class RunStore:
         return tuple(records)
 
     def unsettled(self) -> tuple[RunRecord, ...]:
-        """Return the runs that are not settled, oldest first.
+        """Return the runs that have not ended or still need recovery, oldest first.
 
         While the caller holds the home's consolidation lease, no run is in progress, so all of them need
         recovery.

@@ -69,7 +69,7 @@ class Recovery:
     def _settled(self, record: RunRecord) -> RunRecord | None:
         """Recover the run under its fence; return its finished record.
 
-        Returns None if another recovery settled the run while this process was suspended.
+        Returns None if another process recovered the run while this one was suspended.
         """
         transaction = self._transaction_for(record.id, "recovery")
         with transaction.fenced():

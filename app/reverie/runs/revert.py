@@ -175,7 +175,7 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
 
 
 def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]:
-    """Return (root key, path) of each change that is impossible while the plan's conflicts stay unchanged."""
+    """Return (key of the root, path) of each change that is impossible because files in conflict stay."""
     going = {(change.root.key, change.rel) for change in plan.changes if change.after is None}
     missing = [intent for intent in plan.conflicts if intent.before is not None]
 

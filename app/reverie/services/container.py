@@ -451,7 +451,7 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 
 
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Yield `(root key, context)` for each root of projects and workspaces and a context that shows it.
+    """Yield the key of each root of projects and workspaces (`ScopeRoot.key`) with a context that shows it.
 
     A root may come several times; the last context is the best one. A project is best shown by its first
     workspace.

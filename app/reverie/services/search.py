@@ -338,8 +338,9 @@ class SearchService:
         """Return notes with some of the words, best first, in two lists.
 
         They are ordered by how many of the query's words occur close together in the note. The first list has
-        the notes of the current place that match well enough to come before all others; the second list has
-        the rest. `known`: the ids of rows to leave out; `here`: (home id, root key) of the current place.
+        the notes of `here` that match well enough to come before all others; the second list has the rest.
+        `known`: the ids of rows to leave out. `here`: (home id, key of a root) for the roots of the workspace
+        or project in which the person searches.
         """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:

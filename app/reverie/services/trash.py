@@ -194,7 +194,7 @@ class TrashService:
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
 
     def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
-        """Return (root key, blob) -> time of the restore, for contents restored under another name.
+        """Return (key of the root, git id) -> time of the restore, for contents restored under another name.
 
         Only contents that are still there count, and only the newest restores are searched.
         """

@@ -112,7 +112,7 @@ class SeenLog:
     def unseen(self, roots: Mapping[str, ScopeRoot]) -> dict[tuple[str, str], UnseenKind]:
         """Return the memories in these roots that others changed since they were last seen.
 
-        The result maps `(root key, rel)` to the kind of change.
+        The result maps the key of a root and a path below it to the kind of change.
         """
         data = self._sidecar.read().data
         baseline, head = data.get("baseline"), self._history().head()

@@ -319,8 +319,8 @@ class ReviewGroup(Struct, frozen=True):
 class ReviewView(Struct, frozen=True):
     """A run to review.
 
-    `refused` has one sentence for each request of the run that failed or that its rails (the limits on what a
-    run may change) refused. If `can_apply` is False, `why_not` has the reason, and the choices are read-only.
+    `refused` has one sentence for each request of the run that failed or that its rails (the limits of its
+    changes) refused. If `can_apply` is False, `why_not` has the reason, and the choices are read-only.
     `plan` is the input of `jobs.consolidate.review.resolve`. `run` is None for a change set of the history
     that no run made.
     """

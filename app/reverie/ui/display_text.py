@@ -370,7 +370,7 @@ def money(usd: float | None) -> str:
 
 
 def pinned_for_reverie() -> str:
-    """Return a sentence about what a pin does if the agent itself does not support pins."""
+    """Return a sentence about the effect of a pin if the agent itself does not support pins."""
     return tr("pinned: no consolidation deletes or renames this memory; the agent itself does not use pins")
 
 

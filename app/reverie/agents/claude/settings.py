@@ -567,7 +567,7 @@ class _Origin(Struct, frozen=True):
 
 
 class _Version(Struct, frozen=True):
-    """The facts about a file's text on which it depends what the agent loads."""
+    """The facts about a file's text that decide which files the agent loads."""
 
     mentions: tuple[Mention, ...] = ()
     limited: bool = False

@@ -433,7 +433,10 @@ class ApplyService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """Apply the selected changes of a run; if the run cannot start, the result is `skipped`."""
+        """Apply the selected changes of a run; if the run cannot start, the result is `skipped`.
+
+        `cancel`: an event that ends it early; None: it cannot be cancelled.
+        """
         parts = self._parts
         try:
             run = parts.runs.load(run_id)  # before any lease, to report a wrong id at once

@@ -3,10 +3,10 @@
 An `Engine` reads the overlay, makes every change through the guard and calls `StopCheck.check` every few
 milliseconds, so that cancelling and the time limit take effect. The rules engine carries out a plan
 (`rules.plan`) through the guard, just as a model would. The model engine is the agent loop with the memory
-tool behind the guard, so scopes, pins and budget are enforced whatever the model does; secrets are masked by
-a vault before text is sent. The limits in the prompt are rendered from the guard's own `Rails`, so the two
-cannot disagree. The text of memories is enclosed in delimiters with a random part, so that no memory can
-contain the closing delimiter.
+tool behind the guard, so scopes, pins and budget are enforced whatever the model does; secrets are replaced
+by tokens before text is sent (`llm.vault`). The limits in the prompt are rendered from the guard's own
+`Rails`, so the two cannot disagree. The text of memories is enclosed in delimiters with a random part, so
+that no memory can contain the closing delimiter.
 
 Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
 """

@@ -271,9 +271,10 @@ class SweepService:
     ) -> SweepResult:
         """Consolidate the workspaces that qualify, one after the other.
 
-        Each workspace is judged again before its run. A failed run counts against the cap; a run that is
-        refused because another one is in progress does not. `may_run` is called before each run with the id
-        of the workspace; if it returns False (the budget is used up), the sweep ends.
+        `cancel`: an event that ends the sweep early; None: it cannot be cancelled. Each workspace is judged
+        again before its run. A failed run counts against the cap; a run that is refused because another one
+        is in progress does not. `may_run` is called before each run with the id of the workspace; if it
+        returns False (the budget is used up), the sweep ends.
         """
         cancel = cancel or threading.Event()
         self._dreams.require_writable("launch")

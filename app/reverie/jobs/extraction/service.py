@@ -289,7 +289,7 @@ class RolloutRun(ExtractJob[Extracted]):
             return await self.carried_out(self._around.limits_for(lease))
 
     async def think(self, run: RunContext) -> Extracted | Plan:
-        """Read the rollout and return what the engine extracted, or a plan without changes."""
+        """Read the rollout and return the engine's output, or a plan without changes if there is none."""
         thread = self._thread
         if thread.path is None:
             raise StoreError("The rollout no longer exists.", reason="no-rollout")
@@ -452,9 +452,9 @@ class DirectoryRun(ExtractJob[Staging]):
 
 
 def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
-    """Return whether `trigger` requests the extraction of a thread again although it was reverted.
+    """Return whether an extraction that a person reverted is to be repeated because of `trigger`.
 
-    `row` is the row of the reverted extraction. A launch never repeats it.
+    `row`: the stored row of the thread, which names the run of its extraction. A launch never repeats it.
     """
     with contextlib.suppress(UserError):  # the run has no record, or it was pruned
         return trigger != "launch" and parts.run.runs.load(row.run_id).reverted

@@ -762,9 +762,9 @@ _TOKEN = pattern_of(r"\{\{REVERIE_SECRET_\d{1,9}\}\}")
 class ModelStage(ModelWork):
     """Base class of the model engines of both stages.
 
-    A vault hides secrets from the model. `Cancelled`, `TimedOut` and `LeaseLost` come from `StopCheck.check`,
-    which the loop calls every 50 ms. If the loop ends in any other way than completed, the run fails; usage
-    and trace are recorded in either case.
+    The model gets tokens in place of secrets (`llm.vault`). `Cancelled`, `TimedOut` and `LeaseLost` come from
+    `StopCheck.check`, which the loop calls every 50 ms. If the loop ends in any other way than completed, the
+    run fails; usage and trace are recorded in either case.
     """
 
     def __init__(self, asking: ModelClient) -> None:

@@ -181,7 +181,7 @@ class FileDraft(ABC):
 
     @abstractmethod
     def reminder(self) -> str:
-        """Return a message about what the model still has to do; empty if there is nothing."""
+        """Return a message that reminds the model of its unfinished work; empty if there is none."""
 
     @abstractmethod
     def _require_room(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """A job that lets rules or a model edit one file: its input, its engines and its run.
 
-An engine changes nothing but the draft. Everything that is sent to a model goes through a vault, so no secret
-leaves the machine.
+An engine changes nothing but the draft. In everything that is sent to a model, secrets are replaced by tokens
+(`llm.vault`), so none leaves the machine.
 
 Threading: one run, one event loop. Failure: reported in the `EngineResult`.
 """

@@ -104,8 +104,8 @@ def decide(state: NotesState, seen: Measured, settings: NotesSettings) -> Update
     """Decide whether an update is due.
 
     The context must have grown, and either enough tools were called since the last trigger, or the model has
-    just finished its answer. If an update is due, tool calls are counted anew from this message; the tokens
-    are only recorded once the update has succeeded.
+    just finished its answer. If an update is due, tool calls are counted from this message on; the tokens are
+    only recorded once the update has succeeded.
     """
     if not seen.messages:
         return UpdateDecision(state, "no-messages")

@@ -423,9 +423,9 @@ class Commit(Struct, frozen=True):
     """One snapshot.
 
     The message of the commit holds the subject; its trailers hold the actor, run and source (the occasion on
-    which Reverie recorded the changes, such as "by hand" or "the watcher"). `at_ms`: UTC ms,
-    but always whole seconds, because git keeps seconds. `notes`: a line for each file whose current bytes
-    were not stored, with the reason.
+    which Reverie recorded the changes, such as "by hand" or "the watcher"). `at_ms`: UTC ms, but always whole
+    seconds, because git keeps seconds. `notes`: a line for each file whose current bytes were not stored,
+    with the reason.
     """
 
     id: str

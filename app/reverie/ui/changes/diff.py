@@ -305,7 +305,7 @@ class MergeView(Column):
         column(self, self.summary, self.sides, self.legend, grows=self.sides, margin=0, gap=UNIT)
 
     def show_merge(self, part: ReviewPart | None) -> bool:
-        """Show the merge that the selected part belongs to; return False if it belongs to none."""
+        """Show the merge that the part belongs to; return False if it belongs to none or is None."""
         group = part.group if part is not None else None
         kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
@@ -331,7 +331,7 @@ class MergeView(Column):
         self.kept.fill(map(self.kept.line, rows_of(file.before or "", MOST_LINES)))
 
     def _show_gone(self, files: Sequence[tuple[ReviewFile, Sequence[MergedLine]]]) -> None:
-        """Show the lines of the deleted memories, each marked with what the merge does with it."""
+        """Show the lines of the deleted memories, each marked with its fate in the merge."""
         theme = self.gone.begin(lambda: self._show_gone(files))
         backs = {"moved": theme.added_back, "reworded": theme.warn_back, "gone": theme.removed_back}
 
@@ -600,7 +600,10 @@ class BlamePane(QWidget):
         self.show_blame(None)
 
     def show_blame(self, view: BlameView | None) -> None:
-        """Show the lines of a version; consecutive lines of one change name its author once."""
+        """Show the lines of a version; consecutive lines of one change name its author once.
+
+        `view` None: show no lines.
+        """
         self.view = view
         theme = self.text.begin(lambda: self.show_blame(view))
         rows, authors = (view.rows, view.authors) if view is not None else ((), ())

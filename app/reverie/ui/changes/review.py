@@ -759,9 +759,10 @@ class Choices:
         return index in hunks
 
     def can_choose(self, group: ReviewGroup, file: ReviewFile | None, index: int | None) -> bool:
-        """Return whether a part has a check box.
+        """Return whether a part has a check box: a hunk (`index`), a file, or a whole group (`file` None).
 
-        A file that a finished run created, deleted or renamed can only be undone as a whole.
+        `index`: the number of the hunk; None: the whole file. A file that a finished run created, deleted or
+        renamed can only be undone as a whole.
         """
         if self.view.can_apply or not self.view.can_take_back:
             return self.view.can_apply

@@ -434,7 +434,7 @@ class OpenFile(QObject):
         self._load(shown)
 
     def _fitting(self, buffer: Buffer, content: str) -> tuple[str, Display]:
-        """Return the text to show for a content, and what it leaves out of the content."""
+        """Return the text to show for a content, and how it was shortened ("" if it was not)."""
         text = _whole(buffer, content)
         if has_long_line(text):
             return lines_shortened(text), "long"

@@ -63,7 +63,7 @@ class DraftOffers(QObject):
         return tuple(self._offers.values())
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Use another home; its drafts are searched once its trees are shown."""
+        """Use another home, whose drafts are searched once its trees are shown; None if no home is open."""
         if self._session is not None:
             self._session.overwritten.disconnect(self.look_again)
             self._session.tree_changed.disconnect(self._on_tree)

@@ -104,7 +104,7 @@ def find(text: str, query: FindQuery) -> TextMatches:
 
 
 def replacement(place: TextMatch, wanted: str, query: FindQuery) -> str:
-    r"""Return the text that replaces a match; `wanted` is what the user typed as replacement.
+    r"""Return the text that replaces a match; `wanted` is the replacement as the user typed it.
 
     If the query is a regular expression, `\1`, `$1`, `${1}`, `\n` and `\t` in `wanted` are expanded;
     otherwise it is used as it is.

@@ -212,7 +212,7 @@ class EditorPane(QWidget):
         self._show_size()
 
     def _say_reason(self, file: OpenFile) -> None:
-        """Say why the text is read-only, or what is unusual about the file."""
+        """Show a message with the reason why the text is read-only, or why the file is unusual."""
         tone: Tone = "info"
         sentence, buttons = file.buffer.read_only, list[tuple[str, str, str]]()
         if file.display == "long":

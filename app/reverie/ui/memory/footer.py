@@ -742,7 +742,10 @@ class Footer(QWidget):
         self.say_engine()
 
     def say_engine(self, reason: str = "", choice: ModelChoice | None = None) -> None:
-        """Show the `reason` why the button is disabled or, if empty, the engine that it would use."""
+        """Show the `reason` why the button is disabled or, if empty, the engine that it would use.
+
+        `choice`: that engine and the reason for it; None: the rules.
+        """
         if self._other is not None:
             name = self._other_engine
             self.engine.say_parts("", "", name)

@@ -288,7 +288,7 @@ class ModelForm(SettingsPage):
         self._say_known()
 
     def _say_known(self) -> None:
-        """Set the placeholder texts of the address and key, which show what is used if a field is empty."""
+        """Set the placeholder texts of the address and key: the values that are used for empty fields."""
         known = self._known.get(self._shown)
         address = self.fields[f"{_PREFIX}base_url"].widget
         assert isinstance(address, QLineEdit)

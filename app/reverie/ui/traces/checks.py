@@ -404,7 +404,7 @@ class ChecksControl(QObject):
         return self._lane.busy
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Check the workspaces of another home."""
+        """Check the workspaces of another home; None if no home is open."""
         old = self._session
         if old is not None:
             for signal in (old.status_changed, old.activity_changed, old.tree_changed):

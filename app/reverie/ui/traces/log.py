@@ -501,7 +501,7 @@ class LogControl(QObject):
         view.running.cancel.connect(self._on_cancel)
 
     def set_session(self, session: HomeSession | None) -> None:
-        """Show the log of another home."""
+        """Show the log of another home; None if no home is open."""
         old = self._session
         if old is not None:
             old.activity_changed.disconnect(self.refresh)

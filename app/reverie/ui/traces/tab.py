@@ -90,10 +90,8 @@ class TraceModel(LineModel):
 class TraceList(Column):
     """The list of the traces of the selected home, project or workspace, with filters and sort orders.
 
-    By default the newest trace is first.
-
-    Signals: `picked()`, emitted when the selection has changed; `opened()`, emitted on Enter or a double
-    click.
+    By default the newest trace is first. Signals: `picked()`, emitted when the selection has changed;
+    `opened()`, emitted on Enter or a double click.
     """
 
     picked = Signal()

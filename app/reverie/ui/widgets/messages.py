@@ -1,4 +1,4 @@
-"""Messages in the window: a bar beside what it is about, a bar over a view, and a box with a question.
+"""Messages in the window: a bar beside its subject, a bar over a view, and a box with a question.
 
 Threading: GUI thread; nothing is read here.
 """

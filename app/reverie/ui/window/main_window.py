@@ -241,9 +241,9 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def handle_request(self, request: OpenRequest) -> None:
-        """Open or show what the command line of another instance of the program named.
+        """Open or show the homes, workspace or project of a request, and raise the window.
 
-        That instance has sent the request to this one and ends. The window also comes to the front.
+        Another instance of the program has sent the request, made from its command line, and ends.
         """
         if request.homes or request.hosts or request.demo:
             self._options = replace(self._options, workspace=request.workspace, project=request.project)

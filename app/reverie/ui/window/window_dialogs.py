@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class WindowDialogs(QObject):
-    """Opens the dialogs of the window itself, and emits what the user chose in them.
+    """Opens the dialogs of the window itself, and emits the user's choices in them.
 
     Signals:
         home_wanted(Path): The user chose a home to open.

@@ -115,7 +115,7 @@ def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: s
 
 
 def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
-    """Return whether one statement negates what the other one says.
+    """Return whether one statement negates words that the other one affirms.
 
     Negated words are the first word after the negation, or its whole clause.
     """

@@ -340,7 +340,7 @@ class _Planner:
 
         A merge would restore lines that were removed on purpose. Which note is the later one is known from
         the recorded writes only: a checkout, a copy of the folder or the recovery of an interrupted run sets
-        the times of files anew.
+        new times for files.
         """
         later, earlier = self._notes[small].last_write_at, self._notes[large].last_write_at
         less, more = (self._compared_text(path).weight for path in (small, large))
