@@ -219,10 +219,10 @@ _CAP = re.compile(r"at most (\d{1,9})(?!\d)|> (\d{1,9})(?!\d),? which|less than 
 
 
 def cap_named(words: str) -> str | None:
-    """Return `cap:<n>` if a service refused a request and named its maximum `n` of tokens for an answer.
+    """Return `cap:<n>` if the text of a refusal names `n`, the maximum number of tokens of an answer.
 
-    The result is a change to the request body, as `Wire.adapt` returns it; None if no maximum is named.
-    `words`: the text of the refusal.
+    None if it names no maximum. The result is the name of a change to the request body, as `Wire.adapt`
+    returns it. `words`: the text with which the service refused a request.
     """
     if "max_tokens" not in words and "max_completion_tokens" not in words:
         return None

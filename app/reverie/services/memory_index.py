@@ -158,9 +158,9 @@ class IndexService:
     def plan_renames(self, context: ScopeContext, targets: Mapping[str, str]) -> RenamePlan | None:
         """Plan renames of memory files or folders, with the changes of links and of the index, as one change.
 
-        `targets`: old memory path -> new memory path. Returns None unless all of these paths, old and new,
-        are in the folder that one index (`MEMORY.md`) covers; then these are plain renames of files. Raises
-        `StoreError` if a new name is taken.
+        `targets`: old memory path -> new memory path. All of these paths, old and new, must be in the folder
+        that one index (`MEMORY.md`) covers; otherwise returns None, and the caller renames the files only.
+        Raises `StoreError` if a new name is taken.
         """
         store = self._parts.store(context, actor="user")
         asked: dict[str, str] = {}

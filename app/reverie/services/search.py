@@ -53,7 +53,7 @@ class SearchStopped(Exception):
 class IndexedPlace(Struct, frozen=True):
     """One memory root of a home, or the companions of the home, with the ids of a context that shows it.
 
-    `root`: None for the companions; `directory`: the directory to which the paths in the index are relative.
+    `root`: None for the companions; `directory`: the directory to which paths in the index are relative.
     `workspace_id` and `project_path` are those of the context, None for the global scope and for companions.
     `reachable` is False if no context shows the root.
     """

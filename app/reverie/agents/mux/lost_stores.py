@@ -52,9 +52,9 @@ def lost_stores(
     listed project that uses the store.
 
     The name of a store's directory contains a hash of its project's path, from which the path cannot be
-    computed. But the sidecars and traces of the home contain paths; the path that gives the same name is the
-    path of the store's project. Of a project's own directory, only its existence and the names in its
-    `.mux/memory` are read. See formats/mux.md sections 2, 3, 8, 9 and 14.
+    computed. But the sidecars and traces of the home contain paths of projects. A path from which the agent
+    would make the name of the store is the path of its project. Of a project's own directory, only its
+    existence and the names in its `.mux/memory` are read. See formats/mux.md sections 2, 3, 8, 9 and 14.
     """
     by_directory = {each.directory: each for each in roots}
     former = _FormerPaths(root)

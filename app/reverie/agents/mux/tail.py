@@ -159,11 +159,12 @@ class TranscriptTail:
         self._edge = (self._edge + line[-_EDGE_BYTES:])[-_EDGE_BYTES:]
 
     def _require_same(self, file: BinaryIO) -> None:
-        """Set the position from which to read `file`: the stored one if it is the same file, else a new one.
+        """Keep the position from which to read on if `file` is the same file as before, else set a new one.
 
         It is the same if it is not shorter than the part read so far and has the same bytes at the end of
-        that part; if no bytes are known, also the same inode. Otherwise it was replaced or cut, and reading
-        restarts at its beginning or, if it is long, at the first full line of its last `_REREAD_BYTES`.
+        that part; if no bytes are known, it must have the same inode. Otherwise it was replaced or cut, and
+        reading restarts at its beginning or, if it is long, at the first full line of its last
+        `_REREAD_BYTES`.
         """
         status = os.fstat(file.fileno())
         same = status.st_ino == self._inode or self._inode == 0 or bool(self._edge)
