@@ -308,8 +308,9 @@ _TABLE: Any = object()
 def _values(section: BaseModel, name: _Name = ()) -> Iterator[tuple[_Name, Any]]:
     """Yield the dotted name, as a tuple, and the value of every setting in `section`.
 
-    `name` is the name of the section itself. Each entry of a `_TomlTable` is yielded with the value `_TABLE`,
-    followed by those of its settings that are not the default.
+    `name` is the name of `section`. In a table whose entries the user names (`_TomlTable`), each entry is
+    yielded with the marker `_TABLE` as its value, followed by those settings of the entry that differ from
+    their defaults.
     """
     for key, value in section:
         if isinstance(value, _TomlTable):

@@ -361,7 +361,10 @@ def loaded_next(before: Mapping[str, LoadState], after: Mapping[str, LoadState])
 
 
 def loaded_next_from(raw: object) -> LoadedNext:
-    """Return the `LoadedNext` in the details of a run; an empty one if they do not contain one."""
+    """Return the `LoadedNext` that the JSON value `raw`, from the details of a run, represents.
+
+    The result is empty if `raw` represents none.
+    """
     match raw:
         case {"entered": [*entered], "left": [*left]}:
             return LoadedNext(tuple(map(str, entered)), tuple(map(str, left)))
@@ -620,7 +623,10 @@ class AgentNotes(Protocol):
         """Return the reason why the agent itself would write no notes about a session; empty if it may."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        """Return a meter of a session's transcript, whose later updates read only the added lines."""
+        """Return a meter of the transcript of the session at `place`.
+
+        Each update of the meter reads only the lines that were added since the last one.
+        """
 
     def session_title(self, place: NotesPlace) -> str:
         """Return the title of the session; empty if there is none."""

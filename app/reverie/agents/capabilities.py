@@ -75,7 +75,7 @@ class AgentLock(Protocol):
         """
 
     def take(self, before: LockBefore) -> None:
-        """Take the lock if it is unchanged since `look`.
+        """Take the lock if its state is still `before`, which `look` returned.
 
         Raises `Busy` if another process took it first.
         """
@@ -216,7 +216,7 @@ class SessionMeter(Protocol):
     """An incremental reader of one transcript; belongs to one thread at a time."""
 
     def update(self) -> SessionMeasure:
-        """Read the lines added since the last call and return the current figures.
+        """Read the lines that were added to the transcript since the last call; return the session's figures.
 
         Raises `FileNotFoundError`, `UserError`.
         """

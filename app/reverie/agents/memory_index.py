@@ -120,7 +120,11 @@ class IndexFinding(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class IndexReport:
-    """An index and its findings. `entries` are its links to files in order."""
+    """The result of checking a memory index: its loaded part, its links and its problems.
+
+    `entries`: the links to files, in the order of the text. `findings`: the problems of the index and of the
+    memories that it lists.
+    """
 
     cut: Cut
     entries: tuple[IndexLink, ...]
@@ -157,7 +161,7 @@ def cut_of(text: str) -> Cut:
 
 
 def falls_off(cut: Cut, line: int) -> bool:
-    """Return whether a line is not loaded, or not completely."""
+    """Return whether a line of the index is not loaded, or not completely; `cut` is the loaded part."""
     return cut.line is not None and line >= cut.line
 
 
@@ -386,7 +390,10 @@ def _inserted(text: str, at: int, line: str, newline: str) -> str:
 
 
 def _among_loaded(text: str, line: str, newline: str) -> str:
-    """Return the index with a line inserted at the lowest place at which it is loaded."""
+    """Return the index `text` with a line inserted before the last entry at which the line is loaded.
+
+    `newline`: the line break of the index. Raises `IndexEditError` if there is no such entry.
+    """
     cut = cut_of(text)
     numbers = dict.fromkeys(entry.line for entry in links(text) if not falls_off(cut, entry.line))
     for number in reversed(numbers):
@@ -639,7 +646,10 @@ def _followed(change: RootChange) -> dict[str, str]:
 
 
 def _without(index: str, gone: Collection[str], change: RootChange) -> str:
-    """Return the index without the list items that name deleted files; prose is kept."""
+    """Return the index without the list items that link to deleted files; prose is kept.
+
+    `gone`: the paths of these files. `change` has their names and the files that are left.
+    """
     slugs = {change.gone[rel].name for rel in gone} | {stem_of(rel) for rel in gone}
     slugs |= {posixpath.basename(stem_of(rel)) for rel in gone}
     slugs -= _names(change.files)

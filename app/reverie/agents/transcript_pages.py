@@ -63,7 +63,8 @@ class PagedTranscript:
     ) -> Page:
         """Return the messages from number `start` on: at most `messages`, and about `chars` characters.
 
-        A page is not empty unless there are no messages.
+        A page is not empty unless there are no messages. `check` is called while reading and may raise to
+        stop.
         """
         position = self._pushed.number if self._pushed is not None else self._next
         if self._rest is None or start < position:
@@ -106,7 +107,8 @@ class PagedTranscript:
     def find(self, wanted: Wanted, number: int, check: Check, *, back: bool = False) -> int | None:
         """Return the number of the next message after `number` for which `wanted` is true, wrapping around.
 
-        With `back`, the search goes backwards from `number`. None: there is no such message.
+        With `back`, the search goes backwards from `number`. None: there is no such message. `check` is
+        called for each message and may raise to stop.
         """
         nearest: int | None = None
         other: int | None = None

@@ -214,8 +214,8 @@ class _ReaderProcess:
         """Ask a question about the project `of` and return the answer, converted to `kind`.
 
         `check` is called while waiting and may raise to stop; the process then continues, and the next
-        question waits for it. `times` gets the path of a note and returns the times (s) at which its lines
-        were written; it is called if the process requests them. Raises `UserError`.
+        question waits for it. `times` gets the path of a note and returns, by the text of each line, when
+        the line was written (s); it is called if the process requests this. Raises `UserError`.
         """
         until = time.monotonic() + START_S + TOTAL_S
         try:
@@ -265,7 +265,8 @@ class _ReaderProcess:
         """Receive the next frame from the process and handle it; return it if it is the answer, else None.
 
         Raises `ChildSilent` if no frame arrives within `silent_s` seconds or before `until` (monotonic).
-        `times` None: the answer will be dropped, and no line times are sent.
+        `check` is called while waiting and may raise to stop. `times`: see `ask`; None: the answer will be
+        dropped, and no times are sent.
         """
         left = until - time.monotonic()
         if left <= 0:

@@ -167,7 +167,10 @@ class ClaimChecker:
     """
 
     def __init__(self, repository: ProjectRepository, *, look_at_disk: bool = False) -> None:
-        """Create a checker; with `look_at_disk` untracked files of the checkout count as present."""
+        """Create a checker of claims about `repository`.
+
+        `look_at_disk`: count untracked files of the checkout as present.
+        """
         self.repository = repository
         self._contents = RepositoryWords(repository)
         self._disk = look_at_disk
@@ -241,7 +244,8 @@ class ClaimChecker:
     def _begin(self, note: CheckedNote, known: _Known) -> tuple[dict[int, _Fate], dict[str, HistoryCommit]]:
         """Return the results that need no history, and the commits that added the lines of the other claims.
 
-        Results are by the claim's position in the note, commits by the text of the line.
+        The keys are the position of the claim in the note for the results, and the text of the line for the
+        commits. `known`: the claims of the note and what earlier checks found.
         """
         fates, open_lines = dict[int, _Fate](), set[str]()
         for i, claim in enumerate(known.claims):

@@ -335,9 +335,10 @@ def _after_front_matter(lines: list[str]) -> int:
 
 
 def _description(front: list[str], muted: str) -> Iterator[tuple[_LineContext, list[Claim]]]:
-    """Yield the lines of the description in front matter, with their claims.
+    """Yield the lines of the description in the front matter `front`, with their claims.
 
-    A description repeats what the note states, and an agent reads it first; the other keys state nothing.
+    A description summarises the note, and an agent reads it first. The other keys contain no claims. `muted`:
+    the reason to mute all claims of the note; empty for none.
     """
     first = next((at for at, line in enumerate(front) if line.startswith("description:")), -1)
     if first < 0:
@@ -679,7 +680,8 @@ def _tree(
 ) -> Iterator[tuple[_LineContext, list[Claim]]]:
     """Yield each entry of a drawn tree: its line, and the claim with its path from the root of the tree.
 
-    `first`: the number of the line before the tree; `indented`: the tree is drawn by indentation alone.
+    `body`: the lines of the tree. `first`: the number of the line before it. `indented`: the tree is drawn by
+    indentation alone.
     """
     stack = list[tuple[int, str]]()
     base = ""

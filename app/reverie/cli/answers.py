@@ -130,7 +130,10 @@ def ended(*runs: EndedRun) -> int:
 
 
 def run_words(result: RunResult, more: str = "") -> str:
-    """Return the summary of a run and, on a second line, its id and outcome followed by `more`."""
+    """Return the summary of a run and, on a second line, its id and outcome.
+
+    `more`: text to add after the outcome.
+    """
     return f"{printable(result.summary)}\nRun {result.run_id}: {result.outcome}{more}."
 
 

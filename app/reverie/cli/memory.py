@@ -207,9 +207,10 @@ class MemoryLines:
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """Return the edits in other files that a rename requires, if the agent keeps an index.
+        """Return the edits in other files that renaming a memory requires, if the agent keeps an index.
 
-        They update the index and the links to the renamed memory. None for any other command or agent.
+        They update the index and the links to the memory. None if `request` is another command, or if the
+        agent keeps no index.
         """
         fields = normalise(request)
         old, new = fields.get("old_path"), fields.get("new_path")
@@ -226,9 +227,9 @@ class MemoryLines:
             return None  # the rename itself reports the problem
 
     def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
-        """Apply the edits in `plan` after a rename; `answer` is the result of the rename.
+        """Apply the edits in `plan` after a rename, as changes by `actor`.
 
-        For each text that could not be updated, a sentence is added to the result.
+        For each text that could not be updated, a sentence is added to `answer`, the result of the rename.
         """
         from reverie.services.memory_index import IndexService
 

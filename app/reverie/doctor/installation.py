@@ -34,7 +34,7 @@ class Installation(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """A sentence that names the way of the installation."""
+        """A sentence about how and where the program was installed, such as "Installed by pip in ..."."""
         return {
             "checkout": f"Run from the checkout {self.place}.",
             "deb": f"Installed as a Debian package in {self.place}.",

@@ -468,7 +468,8 @@ def _compare_and_swap(directory: Directory, temp: str, name: str, check: Check) 
 def _without_writers(directory: Directory, temp: str, name: str) -> WriterLease | None:
     """Keep other programs from opening `name` for writing; return the lease that does this.
 
-    Waits for a program that has the file open for writing. Returns None if there can be no lease on the file.
+    Waits for a program that has the file open for writing. `temp`: the name of the file that will replace it,
+    which shows whether the file system supports leases. Returns None if there can be no lease on the file.
     Raises Conflict if a program keeps the file open.
     """
     until = time.monotonic() + _WRITER_WAIT_S

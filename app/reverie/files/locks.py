@@ -107,7 +107,7 @@ def _busy(title: str, timeout_s: float, advice: str) -> Busy:
 
 
 def _give_back(fd: int, target: Path) -> None:
-    """Unlock the open file `fd` explicitly, because closing it may not be enough.
+    """Unlock the open lock file `fd` of `target` explicitly, because closing it may not be enough.
 
     A child process that was forked while the lock was held has a copy of the descriptor. A failure is only
     logged: the work under the lock is done, and closing every copy frees the lock too.

@@ -157,7 +157,11 @@ class Database:
     """One database of an agent, read through a copy of its current state."""
 
     def __init__(self, path: Path, cache: Path, *, otherwise: str = "") -> None:
-        """Store the paths; `otherwise` ends the advice for an unreadable database and names the fallback."""
+        """Store the paths of the database and of the directory `cache` for a copy of it.
+
+        `otherwise`: the end of the advice in the error for an unreadable database; it names what the caller
+        can read in its place.
+        """
         self.path = path
         self._cache = cache
         self._otherwise = otherwise

@@ -265,9 +265,9 @@ def _on_line(text: str, small: str, start: int, end: int) -> Iterator[SecretSpan
 
 
 def _phrase(match: re.Match[str]) -> Iterator[SecretSpan]:
-    """Yield the runs of at least four words in a row that are not typical words of sentences.
+    """Yield the spans in `match` of at least four words in a row that are not typical of sentences.
 
-    Typical are words of less than four characters and those in `SecretWords.sentence`.
+    Words of less than four characters and the words in `SecretWords.sentence` are typical.
     """
     common = secret_words().sentence
     run: tuple[int, int, int] | None = None

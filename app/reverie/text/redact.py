@@ -116,7 +116,10 @@ _LINE_VALUE = pattern_of(r"(?:[-*>][ \t]+)?[\"'`]?([^\s\"'`|]{5,400})[\"'`]?[ \t
 
 @cache
 def _secret_word() -> re.Pattern[str]:
-    """Return the pattern that finds words for a secret in lower-case text, also as the end of a name."""
+    """Return the pattern that finds words such as "password" or "token" in lower-case text.
+
+    It also finds a word at the end of a name, such as `db_password`.
+    """
     return re.compile(
         r"(?:(?:(?<![a-zß-ÿа-яё0-9/%#.@$_:-])|(?<=[\"'`]--)|(?<=[a-z0-9_./-])(?=[^\x00-\x7fß-ÿ])"
         r"|(?<=/)(?=[^\W\d_]+ ))(?<!\$\()"
@@ -1046,7 +1049,8 @@ def _is_certain(text: str, secret: Secret) -> bool:
 def _is_by_chance(value: str, kind: str, *, is_given: bool) -> bool:
     """Return whether a value looks random, or like a password that a person made of a word and digits.
 
-    `is_given`: whether the text in front announces a value.
+    `kind`: the kind of secret, such as "password". `is_given`: whether the text before the value announces a
+    secret.
     """
     digits = sum(map(str.isdigit, value))
     # Signs are as frequent in code, so only letters and digits are measured.

@@ -51,7 +51,7 @@ def utf16_text(data: bytes) -> str | None:
 
 
 def some(count: int, word: str) -> str:
-    """Return a count with its noun: `1 turn`, `2 turns`, `1,000 directories`."""
+    """Return a count with its noun, `word` in the singular: `1 turn`, `2 turns`, `1,000 directories`."""
     if count == 1:
         return f"1 {word}"
     return f"{count:,} {word[:-1]}ies" if word.endswith("ry") else f"{count:,} {word}s"
@@ -168,7 +168,7 @@ class Phrase(str):
     def __new__(
         cls, template: str, values: Mapping[str, str] = _NONE, number: int | None = None, one: str = ""
     ) -> Phrase:
-        """Create the text from the template.
+        """Create the text from the template, in which each `{name}` is replaced by its value in `values`.
 
         With a `number`, the template is the plural and `one` the singular; None: the phrase has no plural.
         """

@@ -283,7 +283,7 @@ def _own_theme(tokens: _Tokens) -> Theme:
 def _foreign_theme(
     base: QColor, window: QColor, text: QColor, window_text: QColor, highlight: QColor
 ) -> Theme:
-    """Return the theme of a palette that does not come from Reverie.
+    """Return a theme that fits a palette that does not come from Reverie; the arguments are its colours.
 
     Such a palette is the system's high contrast one, or one that the user has set.
     """

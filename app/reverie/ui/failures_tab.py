@@ -518,9 +518,9 @@ class FailuresTab(PartTab):
         self.open.setVisible(what is not None and (self.is_here or not isinstance(what, CrashGroup)))
 
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
-        """Return the (part, key) of the related row: a lesson's crash, or the newest lesson of a crash.
+        """Return the part of the tab and the key of the related row; None if there is no such row.
 
-        None if there is no such row.
+        For a lesson this is the row of the crash that caused it; for a crash, the row of its newest lesson.
         """
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):

@@ -256,7 +256,10 @@ class HomeSession(QObject):
         self.select(Choice(workspace_id or None, project_path or None))
 
     def select(self, choice: Choice = HOME_ALONE) -> None:
-        """Show another part of the home: first only the names in its trees, then everything."""
+        """Show the workspace or project `choice` of the home: first only the names in its trees, then all.
+
+        Without a choice, only the global memories of the home are shown.
+        """
         self._choice = choice
         self.context, self._update, self.status = None, None, None
         self._unread = False

@@ -40,9 +40,10 @@ class SessionStore(QObject):
     """
 
     def __init__(self, window: MainWindow, remembered: Remembered, *, place: bool) -> None:
-        """Set the stored sizes, and start restoring the rest.
+        """Set the stored sizes of the panes, and start restoring the home, the folders and the file.
 
-        `place`: restore the home and the file too; False if the command line names the homes to open.
+        `remembered`: the stored state of the last window. `place`: False restores only the sizes and the tab,
+        because the command line names the homes to open.
         """
         super().__init__(window)
         self._window = window

@@ -191,7 +191,7 @@ class ClaudeLock:
         return before
 
     def take(self, before: LockBefore) -> None:
-        """Take the lock if it is unchanged since `look`.
+        """Take the lock if its state is still `before`, which `look` returned.
 
         Raises `Busy` if another process took it first.
         """

@@ -259,7 +259,7 @@ def _without_comments(body: str) -> Iterator[tuple[str, int]]:
 
 
 def _beside_comments(raw: str) -> str:
-    """Return an HTML block that begins with a comment, without its comments; empty for other HTML."""
+    """Return the HTML block `raw` without its comments; empty if it does not begin with a comment."""
     end = raw.rfind("-->") + 3
     if end < 3 or not raw.lstrip().startswith("<!--"):
         return ""

@@ -87,9 +87,10 @@ class ProjectDirectory(Struct, frozen=True):
 def listed(
     projects: Path, problems: list[str], only: Iterable[str] | None = None
 ) -> tuple[ProjectDirectory, ...]:
-    """Return the directories with a memory or a transcript, sorted by name, without opening a file.
+    """Return the directories in `projects` with a memory or a transcript, sorted by name; open no file.
 
-    `only`: the names of the directories to return; None: all.
+    `only`: the names of the directories to return; None: all. A sentence is added to `problems` for each
+    directory that cannot be listed.
     """
     found, wanted = [], None if only is None else set(only)
     for entry in _entries(projects, problems):

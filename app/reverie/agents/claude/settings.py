@@ -174,7 +174,7 @@ class Checkouts:
         return kept or _root_by_place(cwd) or cwd
 
     def keep(self, cwd: str, root: str) -> None:
-        """Store the repository root of a worktree."""
+        """Store `root` as the repository root of the worktree `cwd`."""
         with self._lock:
             kept = self._all()
             if kept.get(cwd) == root:
@@ -279,7 +279,10 @@ class _File(Struct, frozen=True):
 
 
 def memory_settings(config: Path, cwd: str | None, machine: Machine) -> MemorySettings:
-    """Return the memory settings for a working directory; `cwd` None: those that apply everywhere."""
+    """Return the memory settings for the working directory `cwd`; None: those that apply everywhere.
+
+    `config`: the agent's home. `machine`: the environment and the directories outside of the home.
+    """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
     directory, source, by_project = _absolute(env.get(PATH_OVERRIDE), machine.home_dir), PATH_OVERRIDE, False
@@ -438,7 +441,10 @@ def _off(env: Mapping[str, str], files: list[_File]) -> str:
 
 
 def _why_not(directory: Path, config: Path) -> str:
-    """Return the reason why Reverie does not accept a directory for memories; empty if it does."""
+    """Return the reason why Reverie does not accept a directory for memories; empty if it does.
+
+    `config`: the agent's home.
+    """
     if len(directory.parts) <= 2:
         return "everything below this directory would be treated as a memory"
     if never_opened(directory / "x", _real(directory) / "x"):
@@ -470,7 +476,10 @@ def _real(path: Path | str) -> Path:
 
 
 def _absolute(value: object, home_dir: Path) -> Path | None:
-    """Return a value as an absolute directory, `..` resolved; None for anything else."""
+    """Return the value of a setting as an absolute directory, `..` resolved; None if it is no absolute path.
+
+    `~/` at its beginning stands for `home_dir`.
+    """
     if not isinstance(value, str) or "\0" in value or value in ("", "~", "~/"):
         return None
     path = home_dir / value[2:] if value.startswith("~/") else Path(value)
@@ -715,10 +724,11 @@ class _Order:
             self.found.append(Companion(scope, path, label, exists=True, note=note, loading="elsewhere"))
 
     def add_closed(self, scope: Scope, error: OSError) -> None:
-        """Add to `found` an entry for a folder that could not be listed; the entry shows the reason.
+        """Add an entry for a folder that could not be listed to the result, `found`.
 
-        `error`: the error of listing the folder, which is its `filename`. Nothing is added for a missing
-        folder, or once there are `_MOST_FILES` entries.
+        `error`: the error that the system reported; `error.filename` is the folder, and the entry shows the
+        reason. `scope`: the scope under which the entry is shown. Nothing is added for a missing folder, or
+        once there are `_MOST_FILES` entries.
         """
         if isinstance(error, FileNotFoundError | NotADirectoryError) or len(self.found) >= _MOST_FILES:
             return

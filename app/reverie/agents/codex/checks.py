@@ -111,7 +111,10 @@ class CodexFacts(Struct, frozen=True):
 
 
 def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
-    """Return the checks, in the order in which the agent tests these conditions."""
+    """Return the checks of whether Codex makes and loads memories.
+
+    Their order is that in which Codex tests the conditions.
+    """
     settings = codex_store.settings(facts.home)
     return (
         _version(facts.home, settings),

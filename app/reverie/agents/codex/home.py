@@ -481,7 +481,11 @@ class CodexHome(Home):
                 yield name
 
     def _owners(self, known_cwds: Iterable[str], problems: list[str]) -> dict[str, str]:
-        """Return the working directory of each bucket, or the bucket's own path if that is unknown."""
+        """Return bucket name -> working directory, or the bucket's own path if the directory is unknown.
+
+        A bucket is a directory in `memories/`, named by the hash of a working directory. `known_cwds`: the
+        working directories to try.
+        """
         buckets = list(self._buckets(problems))
         if not buckets:
             return {}
@@ -514,9 +518,9 @@ class CodexHome(Home):
         return None
 
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
-        """Return the working directories in the agent's settings and databases.
+        """Return the working directories in the agent's settings and its databases, `books`.
 
-        If the databases have no threads, those in the rollouts are used.
+        If the databases have no threads, the working directories in the rollouts are used.
         """
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
@@ -530,7 +534,10 @@ class CodexHome(Home):
         return tuple(dict.fromkeys(cwd for cwd in named if isinstance(cwd, str) and cwd))
 
     def _cwds_of_rollouts(self, books: Books) -> list[str]:
-        """Return the working directories in the first lines of the newest rollouts without a database row."""
+        """Return the working directories of the newest rollouts that have no row in the databases, `books`.
+
+        They are read from the first lines of each rollout.
+        """
         without_facts = [each for each in threads(self._root, books) if each.path and not each.cwd]
         return [
             cwd
@@ -566,7 +573,10 @@ def _rollout_cwd(path: Path, _size: int) -> str:
 
 
 def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
-    """Return hash -> working directory, for each path after normalisation and for the path as given."""
+    """Return hash -> working directory for each of `cwds`.
+
+    Each path has two hashes: one of the path as given and one of the path with symlinks resolved.
+    """
     found: dict[str, str] = {}
     for cwd in cwds:
         for each in (cwd, normalised_cwd(cwd)):
@@ -585,7 +595,7 @@ def _failed(source: TranscriptSource) -> TranscriptSource:
 
 
 def _named(given: str, directory: str) -> str:
-    """Return the name that a person gave a project, with its directory, so that the text is unique."""
+    """Return the name `given` to a project by a person, with its directory, so that the text is unique."""
     return directory if given in ("", directory) else f"{given} ({directory})"
 
 

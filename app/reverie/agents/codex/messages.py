@@ -502,7 +502,7 @@ def _output(value: Any) -> tuple[str, bool]:
 
 
 def _says_it_failed(output: str) -> bool:
-    """Return whether the text that Codex adds to a result reports that the call failed."""
+    """Return whether the result `output` of a call begins with Codex's own text about a failed call."""
     if not output.startswith(_ANSWER_HEADS):
         return output.startswith(_UNSUPPORTED)
     head = output.partition("\nOutput:\n")[0]

@@ -201,7 +201,8 @@ def project_companions(root: Path, project_path: str | None) -> tuple[Companion,
 def project_text(contents: Sequence[bytes], limit: int) -> tuple[str, tuple[int, ...]]:
     """Return the loaded text of the project's instruction files, and the number of bytes used of each.
 
-    The `contents` are joined unchanged until the budget `limit` (bytes) is used up. Blank ones are left out.
+    The `contents` are joined unchanged until the budget `limit` (bytes) is used up. A blank file adds nothing
+    to the text; its number is 0, so there is one number for each of `contents`.
     """
     left = limit
     texts: list[str] = []

@@ -45,7 +45,7 @@ def sibling_names(home: Path, used: str) -> tuple[str, ...]:
 
 
 def siblings(home: Path, used: str, why: Mapping[str, str]) -> tuple[Companion, ...]:
-    """Return the files beside the version in use, each read-only (sections 4 and 10.1).
+    """Return the files beside the memory version in use, `used`; each is read-only (sections 4 and 10.1).
 
     These are the files of the other version, and of directories of an unknown or older generation. Codex does
     not read them, or its treatment of them is unknown, so they are shown and never written. Their number is

@@ -131,7 +131,7 @@ def is_of_today(home: Path, places: tuple[Path, ...]) -> bool:
 
 
 def file_rule(version: Version, rel: str) -> FileRule:
-    """Return whether a file of the store may be changed, and the reason if not."""
+    """Return whether the file `rel` of a store of this version may be changed, and the reason if not."""
     first, _, below = rel.partition("/")
     if first.lower() == ".git" or first == ".codex-baseline":
         return FileRule("read-only", _BASELINE)
@@ -176,10 +176,10 @@ def note_path(title: str, at_ms: int, source: str = "") -> str:
 
 
 def refuse_content(version: Version, rel: str, before: bytes | None, after: bytes | None) -> None:
-    """Raise `StoreError` if Codex would refuse the store with the new content of the file `rel`.
+    """Raise `StoreError` if Codex would refuse the memory with the new content of the file `rel`.
 
-    Also if Codex would load something useless from it. `before` and `after`: the old and the new content of
-    the file; None if it does not exist.
+    Raises it also if Codex would load something useless from the file. `before` and `after`: the old and the
+    new content of the file; None if it does not exist.
     """
     if rel == SUMMARY or (rel == HANDBOOK and version == "v1"):
         if after is None:

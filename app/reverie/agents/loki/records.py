@@ -234,7 +234,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
 
 
 def _said(each: AntiPattern) -> tuple[str, str, str]:
-    """Return the texts of an anti-pattern, normalised for comparison with those of another one."""
+    """Return the three texts of an anti-pattern, normalised for comparison with another anti-pattern."""
     what, why, prevention = (
         " ".join(text.lower().split()) for text in (each.what_fails, each.why, each.prevention)
     )

@@ -105,7 +105,7 @@ def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, A
 
 
 def _more(item: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Return the values of unknown keys, and the values of known keys that are not text."""
+    """Return the values of `item` whose keys are not `known`, and those of known keys that are not text."""
     return _unknown_values(
         {
             key: value

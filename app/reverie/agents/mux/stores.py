@@ -100,7 +100,10 @@ class MuxStores:
                 )
 
     def older_layouts(self, config: MuxConfig, problems: list[str]) -> Iterator[Orphan]:
-        """Yield the stores that versions of June 2026 left behind; no migration was ever shipped."""
+        """Yield the memories that versions of June 2026 stored elsewhere; mux never moved them.
+
+        `config` names the projects to which they may belong.
+        """
         memory = self._root / "memory"
         loose = [name for name in file_names(memory, problems) if _is_note(name)]
         if loose:

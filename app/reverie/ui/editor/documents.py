@@ -296,7 +296,10 @@ class OpenFile(QObject):
             )
 
     def _settle(self, after: Buffer, step: steps.MergeStep, before: Buffer) -> None:
-        """Show the result of merging `after.disk` into the text; `before` is the state before that."""
+        """Show `step`, the result of merging the version on disk `after.disk` into the text.
+
+        `before`: the state before the merge, recorded for the case that the merge is undone.
+        """
         self.buffer = merged(after, step.base, step.modified)
         self._become(step, (before, self.display))
         self.conflicts = step.conflicts if self.buffer.banner == "conflict" else ()
@@ -445,7 +448,10 @@ class OpenFile(QObject):
 
 
 def _whole(buffer: Buffer, content: str) -> str:
-    """Return the text of a content as the document has it; the end of a read-only large file is left out."""
+    """Return the text of a file's `content` as the document has it.
+
+    The end of a large read-only file is left out; `buffer` is the state of the file.
+    """
     return widget_text(body(content[:SHOWN_CHARS] if buffer.read_only else content))
 
 

@@ -30,9 +30,10 @@ Edit = tuple[int, str, str]
 
 
 class Texts(Struct, frozen=True):
-    r"""The three texts of a merge: `base`, `mine` (the text in the editor) and `theirs` (that of `disk`).
+    r"""The three texts of a merge; all have `\n` as line breaks.
 
-    All have `\n` as line breaks.
+    `base`: the version on which the edits are based. `mine`: the text in the editor. `disk`: the version that
+    is now on disk; `theirs` is its text.
     """
 
     base: str
@@ -86,7 +87,8 @@ def rechecking(texts: Texts) -> MergeStep:
 def deciding(texts: Texts, chosen: MergeConflict, index: int, side: Side) -> MergeStep:
     """Return the step that resolves the conflict `index` by the lines of `side`.
 
-    If that conflict is no longer `chosen`, because of newer changes, the step resolves nothing.
+    `chosen`: the conflict for which the user has decided. If another conflict has the position `index`
+    meanwhile, because of newer changes, the step resolves nothing.
     """
     below = three_way.settled(texts.base, texts.mine, texts.theirs)
     conflicts = three_way.open_conflicts(below, texts.mine, texts.theirs)

@@ -99,7 +99,7 @@ def settled(base: str, mine: str, theirs: str) -> str:
 
 
 def decided(base: str, mine: str, theirs: str, conflict: MergeConflict, side: Side) -> tuple[str, str]:
-    """Return the text and its base after the user has decided one of the `open_conflicts`.
+    """Return the text and its base after the user has decided `conflict`, one of the `open_conflicts`.
 
     The conflict is replaced by the lines of `side`.
     """
@@ -128,7 +128,10 @@ def hunks(old: list[str], new: list[str]) -> list[tuple[Region, Region]]:
 
 
 def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
-    """Return the merge; without `take`, changes that only theirs has become conflicts too."""
+    """Return the merge of the texts `mine` and `theirs`, whose common ancestor is `base`.
+
+    `take`: apply the changes that only `theirs` has; False makes conflicts of these changes too.
+    """
     base_lines, mine_lines, their_lines = base.split("\n"), mine.split("\n"), theirs.split("\n")
     text: list[str] = []
     rebased: list[str] = []
@@ -165,7 +168,10 @@ def _built(base: str, mine: str, theirs: str, *, take: bool) -> Merged:
 
 
 def _changes(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Change]:
-    """Yield the changes in their order; those of both sides that overlap or touch are combined into one."""
+    """Yield the changes of `mine` and `theirs` against `base`, in order.
+
+    Changes of the two texts that overlap or touch are combined into one.
+    """
     ours, others = hunks(base, mine), hunks(base, theirs)
     mine_at = theirs_at = 0  # the next hunk of each side
     mine_shift = theirs_shift = 0  # how far lines of that side lie behind those of the base

@@ -354,7 +354,7 @@ class OpenHomes(QObject):
         self.opened.emit(session)
 
     def _was_moved(self, info: HomeInfo) -> bool:
-        """Ask whether this home is a known one that was moved; if the user agrees, open it as that one.
+        """Ask whether this home is a known home that was moved; if so, open it with the history of that home.
 
         Returns True if the user agreed. Returns False without a question if there is no such home, if the
         user was asked about it before, or if the window must not ask.
