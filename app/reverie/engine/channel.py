@@ -206,8 +206,9 @@ FromEngine = WelcomeMessage | Refused | Answer | Event
 class Channel:
     """One connection between an engine and a client: messages in frames over a pair of streams.
 
-    `incoming` is the union of the message types that may be received. The functions `shut` and `close` end
-    the connection and close the streams; the methods of the same names call them.
+    `incoming` is the union of the message types that may be received. The arguments `shut` and `close` are
+    called by the methods of the same names: `shut` ends the connection, so that waiting calls at both ends
+    fail, and any thread may call it; `close` then closes the streams.
     """
 
     def __init__(

@@ -614,7 +614,7 @@ class EngineServices(EngineCalls):
         return look_for_homes()
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the stores in the projects that these homes list (`EngineCalls.find_stores`)."""
+        """Return the stores in the projects that the homes in `found` list (`EngineCalls.find_stores`)."""
         return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str, *, client: ClientConnection = NOBODY) -> Opened:

@@ -249,7 +249,10 @@ class EngineCalls:
         """Return the agents' homes of this user, together with the places that could not be searched."""
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the stores in the projects that these homes list."""
+        """Return the stores (agents' homes inside projects) in the projects that the homes in `found` list.
+
+        The result has only the stores, and the places that could not be read; it does not repeat `found`.
+        """
 
     def forget_settings(self) -> None:
         """Make every open home read the settings of the profile again."""

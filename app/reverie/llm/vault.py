@@ -46,7 +46,7 @@ _Span = tuple[int, int]
 
 
 class Vault:
-    """The secrets of one run and the tokens that stand for them."""
+    """The secrets of one run, and the token (placeholder) that stands for each of them in requests."""
 
     def __init__(self) -> None:
         self._originals: list[str] = []
@@ -118,7 +118,10 @@ class Vault:
         return "".join([*pieces, _plain(text[position:])])
 
     def restore_in(self, value: Any) -> Any:
-        """Return a JSON value with `restore` applied to every text in it; its keys must contain no tokens."""
+        """Return a JSON value with the secrets in place of their tokens, in every text of it (`restore`).
+
+        Raises `StoreError` also if the key of an object in it contains a token.
+        """
         if isinstance(value, str):
             return self.restore(value)
         if isinstance(value, list):

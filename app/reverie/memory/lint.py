@@ -72,8 +72,9 @@ def lint(
     """Return the findings of one file, in the order of its lines; empty if there are none.
 
     `data`: the bytes of the file, or their beginning; `size`: the total number of bytes, None if `data` is
-    the whole file. `rel`: the path of the file in the scope. `unseen_reason`: the reason in the listing why
-    the agent does not read the file.
+    the whole file. `caps`: the limits of the agent. `rel`: the path of the file in the scope.
+    `unseen_reason`: why the agent does not read the file (`MemoryFile.unseen_reason`); empty if it does, or
+    if that is unknown. `check` is called between the steps and may raise to stop.
     """
     total = len(data) if size is None else size
     found = list(_about_the_file(data, total, caps, unseen_reason))

@@ -332,7 +332,11 @@ class UsageLog:
         return f"{status.st_ino} {status.st_mtime_ns}"
 
     def _restore_ledger(self, ledger: Ledger, base: Ledger) -> None:
-        """Restore the ledger after a refused change, so that `reapply_lost` does not make the change."""
+        """Write the earlier ledger `base` again, because the sidecar could not be written.
+
+        Otherwise `reapply_lost` would make the refused change later. `ledger`: the ledger that was written
+        with the change; nothing is done if another process has written a later one.
+        """
         with file_lock(self._lock_dir, self._sidecar.path):
             if self._ledger is not None and self._ledger.read().version == ledger.version:
                 self._ledger.write(base)

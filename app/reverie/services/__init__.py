@@ -39,9 +39,10 @@ T = TypeVar("T")
 
 
 class LazyService(Generic[T]):
-    """A service as a lazy attribute of a home.
+    """A service as a lazy attribute of a home: reading the attribute returns the service.
 
-    `load` imports the class; `make` builds an instance on first use.
+    `load` imports the class of the service and returns it. `make(home, class)` builds the service on first
+    use; None: it is built by `class(home.parts)`.
     """
 
     def __init__(self, load: Callable[[], type[T]], make: Callable[[Any, type[T]], T] | None = None) -> None:
@@ -68,62 +69,66 @@ class LazyService(Generic[T]):
 
 
 def service(load: Callable[[], type[T]]) -> LazyService[T]:
-    """Define a lazy service whose class `load` imports and returns.
+    """Make a function that imports and returns a class (`load`) a lazy attribute of the home.
 
-    The service is built by `class(home.parts)` on first use.
+    The attribute is the service, an instance of that class, built by `class(home.parts)` on first use.
     """
     return LazyService(load)
 
 
 def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
-    """Define a lazy service that is built by `make(home, class)`, not by `class(home.parts)`."""
+    """Return a decorator like `service` for a service that is built by `make(home, class)`."""
     return lambda load: LazyService(load, make)
 
 
 class HomeServices:
-    """The services of one home, each about one subject."""
+    """The services of one home, each about one subject.
+
+    Each function below imports and returns a class. Its decorator makes it an attribute of the home: an
+    instance of this class.
+    """
 
     if TYPE_CHECKING:
         parts: HomeContainer
 
     @service
     def timeline() -> type[TimelineService]:
-        """Load the service that reads the history of each memory of this home."""
+        """Return the class of the service that reads the history of each memory of this home."""
         from reverie.services import timeline as module
 
         return module.TimelineService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.timeline))
     def change_log() -> type[ChangeLogService]:
-        """Load the service that lists every change set of this home."""
+        """Return the class of the service that lists every change set of this home."""
         from reverie.services import change_log as module
 
         return module.ChangeLogService
 
     @service
     def activity() -> type[ActivityService]:
-        """Load the service that lists the decisions of background services, and the runs in progress."""
+        """Return the class of the service that lists decisions of background services, and present runs."""
         from reverie.services import activity as module
 
         return module.ActivityService
 
     @service
     def traces() -> type[TraceService]:
-        """Load the service that lists and reads the traces of this home."""
+        """Return the class of the service that lists and reads the traces of this home."""
         from reverie.services import traces as module
 
         return module.TraceService
 
     @service
     def transcripts() -> type[TranscriptService]:
-        """Load the service that lists and reads the transcripts of this home."""
+        """Return the class of the service that lists and reads the transcripts of this home."""
         from reverie.services import traces as module
 
         return module.TranscriptService
 
     @service
     def extracting() -> type[ExtractionService]:
-        """Load the service that extracts memories from Codex rollouts.
+        """Return the class of the service that extracts memories from Codex rollouts.
 
         For the home of any other agent its `available` is False.
         """
@@ -133,84 +138,84 @@ class HomeServices:
 
     @service
     def noting() -> type[SessionNotesService]:
-        """Load the service that shows and updates session notes of this home."""
+        """Return the class of the service that shows and updates session notes of this home."""
         from reverie.services import background as module
 
         return module.SessionNotesService
 
     @service
     def merges() -> type[MergeService]:
-        """Load the service that merges memories of this home by hand."""
+        """Return the class of the service that merges memories of this home by hand."""
         from reverie.services import merges as module
 
         return module.MergeService
 
     @service
     def trash() -> type[TrashService]:
-        """Load the service that lists and restores deleted memories of this home."""
+        """Return the class of the service that lists and restores deleted memories of this home."""
         from reverie.services import trash as module
 
         return module.TrashService
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
-        """Load the service that sends the prompt of a memory-writer run again, with a copy of the memory."""
+        """Return the class of the service that repeats a memory-writer run with a copy of the memory."""
         from reverie.services import traces as module
 
         return module.Replays
 
     @service_made_by(lambda home, kind: _finding_service(home, kind))
     def worth_a_look() -> type[FindingService]:
-        """Load the service that lists findings in the memories of a context that a person should review."""
+        """Return the class of the service that finds problems in memories that a person should review."""
         from reverie.services import findings as module
 
         return module.FindingService
 
     @service_made_by(lambda home, kind: _claim_service(home, kind))
     def claims() -> type[ClaimService]:
-        """Load the service that checks statements of the memories about their project."""
+        """Return the class of the service that checks statements of the memories about their project."""
         from reverie.services import claims as module
 
         return module.ClaimService
 
     @service
     def orphans() -> type[OrphanService]:
-        """Load the service that lists, merges and deletes stores whose project no longer exists."""
+        """Return the class of the service for directories of notes whose project no longer exists."""
         from reverie.services import orphans as module
 
         return module.OrphanService
 
     @service
     def models() -> type[Models]:
-        """Load the service that chooses engines, and stores consent and keys for model services."""
+        """Return the class of the service that chooses engines and stores consent and keys for models."""
         from reverie.services import models as module
 
         return module.Models
 
     @service
     def edits() -> type[UserEdits]:
-        """Load the service that deletes, renames, pins and converts memories by hand."""
+        """Return the class of the service that deletes, renames, pins and converts memories by hand."""
         from reverie.services import edits as module
 
         return module.UserEdits
 
     @service
     def companions() -> type[CompanionFiles]:
-        """Load the service that reads and saves the files that the agent loads beside its memories."""
+        """Return the class of the service that reads and saves files that the agent loads beside memories."""
         from reverie.services import edits as module
 
         return module.CompanionFiles
 
     @service
     def moves() -> type[Moves]:
-        """Load the service that moves memories between folders and scopes."""
+        """Return the class of the service that moves memories between folders and scopes."""
         from reverie.services import moves as module
 
         return module.Moves
 
     @service
     def records() -> type[RecordEdits]:
-        """Load the service that edits single fields of the files in which loki-mode records failures.
+        """Return the class of the service that edits single fields of loki-mode's records of failures.
 
         Building it raises `Unavailable` if the agent keeps no such records.
         """
@@ -220,14 +225,14 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home._seen))
     def unseen() -> type[UnseenService]:
-        """Load the service that reports what others changed since a person last saw a memory."""
+        """Return the class of the service that reports changes that a person has not seen yet."""
         from reverie.services import unseen as module
 
         return module.UnseenService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.records))
     def failures() -> type[FailureService]:
-        """Load the service for lessons that the agent learned from failures.
+        """Return the class of the service for lessons that the agent learned from failures.
 
         Building it raises `Unavailable` if the agent keeps no records of failures.
         """
@@ -237,35 +242,35 @@ class HomeServices:
 
     @service
     def index_care() -> type[IndexService]:
-        """Load the service that checks and repairs the index files of the agent's memories."""
+        """Return the class of the service that checks and repairs the index files of the agent's memories."""
         from reverie.services import memory_index as module
 
         return module.IndexService
 
     @service_made_by(lambda home, kind: kind(home.parts, home._current_text))
     def drafts() -> type[DraftService]:
-        """Load the service that stores text that a person typed but did not save."""
+        """Return the class of the service that stores text that a person typed but did not save."""
         from reverie.services import drafts as module
 
         return module.DraftService
 
     @service
     def reviews() -> type[ReviewService]:
-        """Load the service that shows the changes of a run, and applies those that a person accepted."""
+        """Return the class of the service that shows the changes of a run and applies accepted ones."""
         from reverie.services import reviews as module
 
         return module.ReviewService
 
     @service_made_by(lambda home, kind: kind(home.parts, home.view, lambda: home.reviews))
     def shown() -> type[CommandViews]:
-        """Load the service that reads the views that commands print about this home."""
+        """Return the class of the service that reads the views that commands print about this home."""
         from reverie.services import command_views as module
 
         return module.CommandViews
 
     @service
     def by_hand() -> type[RunsByHand]:
-        """Load the service for the runs that a person starts by a command."""
+        """Return the class of the service for the runs that a person starts by a command."""
         from reverie.services import commands as module
 
         return module.RunsByHand

@@ -90,7 +90,7 @@ class BackgroundJobs(_Engines):
     def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
         """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be used.
 
-        `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
+        `trigger`: the occasion of the run. `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
         """
         return self._models.engine(self._name(context, requested), context, trigger)
 
@@ -427,7 +427,10 @@ class ExtractionService:
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
     def _choose_stage_two(self, requested: str) -> ModelChoice:
-        """Return the engine of stage two for a request; the agent configures a separate model for it."""
+        """Return the engine of stage two, for which the agent configures a separate model.
+
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
+        """
         if requested == AUTO and not self._parts.read_settings().extract.model:
             return self._models.choose(None, requested)
         return self.choose(requested)

@@ -220,10 +220,10 @@ class ChangeLogService:
         )
 
     def _named(self, places: Sequence[HistoryPlace], owner: Callable[[str], str]) -> dict[HistoryPlace, str]:
-        """Map each of these files to the path that is shown for it.
+        """Map each of the files `places` to the path that is shown for it.
 
-        If files of several projects or workspaces are among them, the paths contain the name of each one's
-        owner. `owner` returns that name for the key of a root.
+        If they belong to several projects or workspaces, each path contains the name of its project or
+        workspace. `owner` returns that name for the key of a root.
         """
         keys: dict[str, set[str]] = {}
         for place in places:

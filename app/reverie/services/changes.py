@@ -108,9 +108,9 @@ def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object])
 
 
 def joined(done: Sequence[Undo], sentence: str = "Undid {count} changes.") -> Undo:
-    """Join several changes into one `Undo`, because the person made them with one command.
+    """Join the `Undo`s of several changes into one, because the person made them with one command.
 
-    `sentence` is the message shown after the undo.
+    `sentence` is the message shown after the undo, in which `{count}` is the number of changes.
     """
     first, count = done[0], sum(undo.count for undo in done)
     if len(done) == 1:
@@ -215,9 +215,10 @@ class ChangeSet:
     ) -> Undo:
         """Make all of the changes or none; return the `Undo`.
 
-        `subject`: the description in the history. `pins`: path -> whether it is pinned afterwards; None: no
-        pin changes. `moved`: old path -> new path, whose pin and usage move along; None: nothing moved.
-        `emptied`: folders to remove once they are empty.
+        `kind`: the kind of change, which decides about usage and limits. `subject`: the description in the
+        history. `pins`: path -> whether it is pinned afterwards; None: no pin changes. `moved`: old path ->
+        new path, whose pin and usage move along; None: nothing moved. `emptied`: folders to remove once they
+        are empty.
         """
         store = self._parts.store(context, actor="user")
         planned = [self._plan(store, change, kind) for change in each_once(changes)]
@@ -338,7 +339,8 @@ class ChangeSet:
     def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
         """Check one change by hand; return it as a `FileChange`, which has the file's present content too.
 
-        Raises `Conflict` if that is not the content that the change expects.
+        A merge must not exceed the size limit of the home; a restore may use a name that the agent would not
+        accept. Raises `Conflict` if the present content is not the one that the change expects.
         """
         # Existing names may break the agent's rules; new ones may not, unless they existed before.
         known = change.expected_sha256 is not None or kind == "restore"
@@ -398,7 +400,10 @@ class ChangeSet:
                 )
 
     def _keep(self, planned: Sequence[FileChange]) -> str:
-        """Record the present files in the history; return the commit that has them."""
+        """Record the present content of the files to change in the history; return the commit that has it.
+
+        Refuses the change if the history does not keep the content of one of them.
+        """
         self._observe(planned)
         history = self._parts.snapshots.history
         commit = history.head() or ""
@@ -437,14 +442,17 @@ class ChangeSet:
     ) -> Journal:
         """Make all of the changes or none, even if this process is killed halfway.
 
-        `commit` has the present content of the files. `even_without_usage`: if pins and usage cannot be
-        updated, add a warning instead of failing.
+        `commit` has the present content of the files. `usage`: the entries before and after the change.
+        `emptied`: (root, folder) for folders to remove once they are empty; `removed`: (key of the root,
+        folder) for folders that the undone change made, also to be removed if they are empty. `warnings` gets
+        the problems that do not prevent the change.
+        `even_without_usage`: if pins and usage cannot be updated, add a warning instead of failing.
         """
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
 
         def put_usage_back(before: UsageDelta, after: UsageDelta) -> None:
-            """Undo the change of pins and usage, if it was made."""
+            """Change the entries of pins and usage from `before` to `after`, if they were changed at all."""
             if followed:
                 log.apply_delta(before, after)
 
@@ -609,8 +617,9 @@ class ChangeSet:
     ) -> Transaction:
         """Build the transaction that carries out a change by hand.
 
-        `context`: the context of the change; None if it is unknown, as in a recovery. Each written file is
-        read back and compared before any file that it replaces is removed.
+        `context`: the context of the change; None if it is unknown, as in a recovery. `contents`: the
+        contents in the history, by hash. `apply_usage` changes usage entries from its first argument to its
+        second. Each written file is read back and compared before any file that it replaces is removed.
         """
         parts = self._parts
         wanted = {(each.root.key, each.rel): each.after for each in changes}
@@ -653,7 +662,7 @@ class ChangeSet:
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
 
     def _seen(self, changes: Sequence[FileChange]) -> str:
-        """Record these files in the history; return the commit that has them, or an empty string.
+        """Record the files of `changes` in the history; return the commit that has them.
 
         Files that the history does not keep are missing from the commit. The result is empty if there is no
         history.
@@ -676,10 +685,11 @@ class ChangeSet:
         pins: Mapping[str, bool],
         moved: Mapping[str, str],
     ) -> tuple[UsageDelta, UsageDelta]:
-        """Return the usage entries before and after the change.
+        """Return the usage entries before and after the changes `planned`.
 
         A removed file loses its entry, a file written by a merge gets the time of the write, and the entry of
-        a moved file moves with it. A restored file gets no entry.
+        a moved file (`moved`: old path -> new path) moves with it. A restored file gets no entry. `pins`:
+        path -> whether it is pinned afterwards.
         """
         load, now = self._parts.usage.load(), self._parts.clock()
         before: dict[str, MemoryUsage | None] = {}
@@ -716,7 +726,10 @@ class ChangeSet:
         return self._parts.home.usage_key(root, rel)
 
     def _record(self, changes: Iterable[FileChange], subject: str, warnings: list[str]) -> None:
-        """Record the changes in the history; if that fails, the next snapshot includes them."""
+        """Record the changes in the history under `subject`.
+
+        If that fails, `warnings` gets the reason, and the next snapshot includes the changes.
+        """
         paths = [change.root.directory / change.rel for change in changes]
         with warned(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=paths)

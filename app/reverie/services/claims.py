@@ -114,9 +114,10 @@ class ClaimService:
     ) -> None:
         """Connect the service to the memories, the history and the sidecar of a home.
 
-        `view` returns the names of the memories of a context; `apply` makes several changes as one; `written`
-        returns the sidecar with the times at which the lines of stale claims were written. `silent_s`: the
-        seconds without a sign of life after which the process that reads a repository is killed.
+        `view` returns the names of the memories of a context; `timeline` returns the service that reads their
+        history; `apply` makes several changes as one; `written` returns the file with the times at which the
+        lines of stale claims were written. `silent_s`: the seconds without a sign of life after which the
+        process that reads a repository is killed.
         """
         self._view = view
         self._timeline = timeline

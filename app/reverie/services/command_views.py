@@ -133,9 +133,9 @@ class CommandViews:
 
 
 def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Add `rule` and `ruleReason` to each file of a scope's tree that a person cannot edit.
+    """Add `rule` and `ruleReason` to each file in `node`, a scope's tree, that a person cannot edit.
 
-    `rule_of` gets a file's path below the root of the scope.
+    `rule_of` returns the rule for a file's path below the root of the scope.
     """
     top = str(node["path"])
 

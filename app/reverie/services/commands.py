@@ -54,7 +54,7 @@ class RunsByHand:
     ) -> tuple[RunResult, str, Lost]:
         """Run one consolidation; return its result, the name of its engine, and the overwritten writes.
 
-        `dry_run`: change nothing, only show the changes.
+        `trigger`: the occasion, for the record of the run. `dry_run`: change nothing, only show the changes.
         """
         parts = self._parts
         if not dry_run:
@@ -70,7 +70,7 @@ class RunsByHand:
         return self._parts.sweeps.plan()
 
     def sweep(self, engine: str, *, cancel: threading.Event) -> tuple[SweepResult, Lost]:
-        """Consolidate idle workspaces, as the background services do at launch.
+        """Consolidate idle workspaces with `engine`, as the background services do at launch.
 
         Returns the result and the overwritten writes.
         """
@@ -86,8 +86,8 @@ class RunsByHand:
     ) -> tuple[RunResult, RunResult | None, Lost]:
         """Harvest the newest compaction of a workspace; then consolidate, as the agent does after a harvest.
 
-        There is no consolidation if the harvest was refused. Returns the result of the harvest, that of the
-        consolidation (None if there was none), and the overwritten writes.
+        There is no consolidation if the harvest was refused. Returns the result of the harvest, the result of
+        the consolidation (None if there was none), and the overwritten writes.
         """
         parts, background = self._parts, BackgroundJobs(self._parts, by_hand=True)
         keep_usage(parts)

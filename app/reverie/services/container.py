@@ -453,8 +453,8 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
     """Yield the key of each root of projects and workspaces (`ScopeRoot.key`) with a context that shows it.
 
-    A root may come several times; the last context is the best one. A project is best shown by its first
-    workspace.
+    `contents`: the projects and workspaces of the home. A root may come several times; the last context is
+    the best one. A project is best shown by its first workspace.
     """
     home = parts.home
     for project in contents.projects:
@@ -496,7 +496,7 @@ class Contexts:
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
-        """Return a context that shows all of these roots, or None if there is none."""
+        """Return a context that shows all roots with these keys (`ScopeRoot.key`), or None."""
         wanted = {key for key in keys if key != Scope.GLOBAL}
         if not wanted:
             return self._parts.home.context(project_path=None, project_given=True)
@@ -507,9 +507,9 @@ class Contexts:
         return None
 
     def grouped(self, keys: Iterable[str]) -> dict[str, ScopeContext]:
-        """Map each of these roots to a context, using as few different ones as possible.
+        """Map the key of each root (`ScopeRoot.key`) to a context that shows the root.
 
-        Roots that no context shows are left out.
+        Uses as few different contexts as possible. Roots that no context shows are left out.
         """
         groups: list[tuple[set[str], ScopeContext]] = []
         for key in sorted(keys, key=lambda key: (key == Scope.GLOBAL, not key.startswith(_WORKSPACE), key)):
@@ -561,9 +561,10 @@ def asked_context(
 ) -> ScopeContext:
     """Return the context for the workspace or project that a caller named; see `Home.context`.
 
-    `project_given`: the caller chose the project `project_path` (None or empty: no project); otherwise it is
-    the project of the workspace, if any. If nothing is named, the context has only the home's global memory.
-    A path below a project that the home lists is replaced by the path of that project (`resolve_project`).
+    With `project_given`, the project is the one at `project_path`; None or empty means no project. Without
+    it, None for `project_path` means the project of the workspace, if there is one. If nothing is named, the
+    context has only the home's global memory. A path below a project that the home lists is replaced by the
+    path of that project (`resolve_project`).
     """
     sessions = home.sessions
     if project_given and project_path and sessions is not None:

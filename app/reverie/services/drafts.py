@@ -489,10 +489,10 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 
 
 def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
-    """Return whether the file already contains the draft.
+    """Return whether the file `disk` already contains the draft.
 
-    It does if merging the draft changes nothing. For a draft of an overwritten save, it is enough that the
-    file contains the change of that save.
+    It does if merging the draft into the file changes nothing. For a draft of an overwritten save, it is
+    enough that the file contains the change of that save.
     """
     texts = (draft.base, draft.content, disk.content)
     base, text, now = ((each or "").encode("utf-8", "surrogatepass") for each in texts)

@@ -314,7 +314,10 @@ class UserEdits:
         return head
 
     def _record(self, changed: list[Path], subject: str, warnings: list[str]) -> None:
-        """Record the changes in the history; if that fails, the next snapshot includes them."""
+        """Record the changed files in the history under `subject`.
+
+        If that fails, `warnings` gets the reason, and the next snapshot includes the changes.
+        """
         with warned(warnings):
             self._parts.snapshots.record(actor="user", source="by hand", subject=subject, dirty=changed)
 
@@ -485,7 +488,10 @@ class CompanionFiles:
         return commit, " ".join(warnings)
 
     def _note(self, path: Path, warnings: list[str]) -> None:
-        """Record a change in the history; if that fails, the next snapshot includes it."""
+        """Record the present state of a companion in the history.
+
+        If that fails, `warnings` gets the reason, and the next snapshot includes the change.
+        """
         with warned(warnings):
             self._parts.snapshots.record_companion(path, actor="user", source="by hand")
 

@@ -145,7 +145,7 @@ class LessonView(Struct, frozen=True):
 
 
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
-    """Render anti-patterns as Markdown, one below the other, each without the heading that the store has."""
+    """Render anti-patterns (`records`) as Markdown, one below the other, each without a heading."""
     told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
     return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 

@@ -194,10 +194,10 @@ def _related(notes: Sequence[RelatedNote], check: Callable[[], None]) -> Iterato
 def _noticed_by_models(
     notes: Sequence[RelatedNote], pairs: Iterable[NoticedPair], known: Sequence[MemoryFinding]
 ) -> Iterator[MemoryFinding]:
-    """Yield the findings of models that are still valid and new.
+    """Yield a finding for each pair of lines that a model noticed and that is still valid and new.
 
-    A finding is valid if the notes still have the quoted lines, and new if it is not among `known`, the
-    findings of the rules.
+    `pairs`: the pairs that models noticed. A pair is valid if `notes` still have its quoted lines, and new if
+    the finding is not among `known`, the findings of the rules.
     """
     texts = {note.path: note.text for note in notes}
     alike = {frozenset(each.paths) for each in known if each.kind in _ALIKE}

@@ -342,7 +342,10 @@ class HostSession:
         self._mark(new)
 
     def _follow(self, workspace_id: str) -> None:
-        """Handle the events that were appended to the transcript of a workspace."""
+        """Start the runs that the new events in the transcript of a workspace trigger.
+
+        Events at the end of a turn are passed to the services; a compaction queues its own run.
+        """
         if self._services.follow(workspace_id):
             return
         tail = self._tails.get(workspace_id)

@@ -203,10 +203,10 @@ class IndexService:
     def follow_rename(
         self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
     ) -> list[str]:
-        """Update the index and the links after a rename that was done file by file.
+        """Update the index and the links as planned, after a rename that was done file by file.
 
-        `actor`: the author of these changes. `changed` is called with each written path. Returns a sentence
-        for each text that was changed meanwhile and therefore left as it is.
+        `plan`: the changes, planned before the rename. `actor`: their author. `changed` is called with each
+        written path. Returns a sentence for each text that was changed meanwhile and therefore left as it is.
         """
         store = self._parts.store(context, actor=actor, after_change=changed)
         left = []
@@ -227,7 +227,7 @@ class IndexService:
         return left
 
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
-        """Return the nearest folder above a file that has its own index; None if there is none."""
+        """Return the nearest folder above `path` that has its own index; None if there is none."""
         _path, root, files = store.resolve(path)
         there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
         folders = {
@@ -251,7 +251,11 @@ class IndexService:
         )
 
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
-        """Return the memories that an index covers, and the paths of the files that need no line in it."""
+        """Return the memories that an index covers, and the paths of the other files in its folder.
+
+        The index needs no line for these: they are no memories, or a person cannot edit them. `around`: the
+        folder of the index with its files. `check` is called for each file and may raise to stop.
+        """
         topics, others, home = [], [], self._parts.home
         rules = home.caps.front_matter
         for rel in around.rels:
@@ -315,10 +319,10 @@ def _without_lines(text: str, lines: Sequence[int]) -> str:
 
 
 class _Around(Struct, frozen=True):
-    """A folder with an index.
+    """A folder with an index, and the files that the index covers.
 
-    `rels` are the paths of its files inside the folder, except those that another index covers; `prefix` is
-    the path of the folder in the root.
+    `rels`: the paths of these files inside the folder, without files that another index covers. `prefix`:
+    the path of the folder in the root, with a `/` at its end; empty for the root itself.
     """
 
     root: ScopeRoot
@@ -383,9 +387,9 @@ def _planned(
 
 
 def _names_in(texts: Iterable[str], rules: FrontMatterRules) -> set[str]:
-    """Return the names that the front matter of these memories gives them.
+    """Return the names that the memories with these texts have in their front matter.
 
-    A link by such a name works wherever the file is.
+    A link by its name finds a memory wherever the file is. `rules`: the agent's rules for front matter.
     """
     return {name for text in texts if (name := frontmatter.declared(text, key="name", rules=rules))}
 

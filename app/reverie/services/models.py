@@ -209,7 +209,8 @@ def own_instructions(
 ) -> str:
     """Return the prompt of the agent definition that `config` names; empty for the built-in prompt.
 
-    A definition that exists but cannot be used is reported in Activity.
+    `kind`: whether it is for consolidations ("dream") or for the memory writer, for the message in Activity
+    that reports a definition that cannot be used.
     """
     problem = config.problem
     if config.definition is not None:
@@ -333,7 +334,10 @@ class Models(ModelServices):
         return ModelChoice(RULES, obstacle or phrase("No model is configured."))
 
     def engine(self, name: str, context: ScopeContext, trigger: Trigger) -> Engine:
-        """Return the engine called `name`, ready to consolidate. Raises `UserError` if it cannot be used."""
+        """Return the engine called `name`, ready to consolidate. Raises `UserError` if it cannot be used.
+
+        `trigger`: the occasion of the run.
+        """
         from reverie.jobs.consolidate.engine import ModelEngine, RulesEngine, built_in_instructions
 
         if name == RULES:

@@ -315,11 +315,11 @@ class OrphanService:
     def _with_remembered_paths(
         self, stores: Sequence[LostStore], known: Mapping[str, Identity]
     ) -> Iterator[LostStore]:
-        """Yield the stores, with the former paths of projects that the home no longer lists.
+        """Yield each store; set a `former_path` that the home no longer names if Reverie remembers it.
 
-        When the home no longer lists a project, it has lost the project's path. `known`: path -> identity of
-        the repository that Reverie saw there earlier; such a path whose store is among `stores` is the former
-        path of the project.
+        `known`: path -> identity of the repository that Reverie saw there earlier. The former path of a store
+        is the path in `known` for which the agent would use the same directory as a store. A store without a
+        match is yielded unchanged.
         """
         home = self._parts.home
         remembered: dict[Path, str] = {}
@@ -354,7 +354,8 @@ class OrphanService:
     ) -> Identity | None:
         """Return the identity of the repository that a store belonged to; None if it is unknown.
 
-        It is combined from the repositories that are now at its possible paths and those last seen there.
+        It is combined from the repositories that are at the possible paths of the project now (`checkouts`)
+        and those that Reverie saw there earlier (`known`: path -> identity). `check` may raise to stop.
         """
         roots: set[str] = set()
         remotes: set[str] = set()

@@ -198,7 +198,7 @@ def _refused(op: Mapping[str, Any]) -> str:
 
 
 def _notes(record: RunRecord) -> dict[str, str]:
-    """Return for each path the last command on it in the run's journal, and the command's note if any."""
+    """Return for each path the last command on it in the run's record, and the command's note if any."""
     notes: dict[str, str] = {}
     for op in record.ops:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()

@@ -98,9 +98,9 @@ def _row(
 ) -> CoverageRow:
     """Build the row of the footer for one scope.
 
-    `undone`: the start times of the runs that were undone. `taken_back`: start time of a partly undone run ->
-    the paths that were undone. Runs are given by start time because a coverage record has no other id of its
-    run.
+    `status`: the last run of each scope, from the coverage sidecar. `undone`: the start times of the runs
+    that were undone. `taken_back`: start time of a partly undone run -> the paths that were undone. Runs are
+    given by start time because a coverage record has no other id of its run.
     """
     try:
         parts.home.scope_root(context, scope)

@@ -231,7 +231,10 @@ class SearchService:
     def update_home(
         self, home_id: str, *, stop: Callable[[], bool], report: Callable[[int], None] = lambda _count: None
     ) -> None:
-        """Update the index for one home; `report` is called with the number of files read so far."""
+        """Update the index for one home; `report` is called with the number of files read so far.
+
+        `stop` returns True to stop the update; then `SearchStopped` is raised.
+        """
         with self._lock:
             shelf = self._shelves.get(home_id)
             if shelf is None:
@@ -338,9 +341,10 @@ class SearchService:
         """Return notes with some of the words, best first, in two lists.
 
         They are ordered by how many of the query's words occur close together in the note. The first list has
-        the notes of `here` that match well enough to come before all others; the second list has the rest.
-        `known`: the ids of rows to leave out. `here`: (home id, key of a root) for the roots of the workspace
-        or project in which the person searches.
+        the notes of `here` that match well enough to come before all others; the second list has the other
+        notes. `loose`: the candidates. `known`: the ids of rows to leave out. `here`: (home id, key of a
+        root) for the roots of the workspace or project in which the person searches. `stop` returns True to
+        stop; then `SearchStopped` is raised.
         """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
@@ -361,9 +365,9 @@ class SearchService:
     def _loose_hit(self, doc: Doc, groups: Sequence[Group], more: float) -> tuple[SearchHit | None, float]:
         """Return the hit for a row of the index, and the share of the query's words that the note contains.
 
-        The hit is None if the share is too small. `more` is added to the score of the hit; a value above 0
-        means that the note is in the workspace or project in which the person searches, for which a smaller
-        share is enough.
+        `groups`: the words, each with its forms and synonyms. The hit is None if the share is too small.
+        `more` is added to the score of the hit; a value above 0 means that the note is in the workspace or
+        project in which the person searches, for which a smaller share is enough.
         """
         read = self._read(doc, _LOOSE_GLANCE)
         if read is None:
@@ -401,7 +405,7 @@ class SearchService:
             shelf.dirty |= set(dirty)
 
     def _is_complete(self, shelf: _Shelf, home_id: str) -> bool:
-        """Return whether the index has all files of a home; another process may have removed some."""
+        """Return whether the index has all files of a home; another process may have removed some of them."""
         try:
             return bool(shelf.parts.catalogue.complete((home_id,)))
         except CatalogueDamaged:
@@ -455,9 +459,10 @@ class SearchService:
     def _of_projects(
         self, index: FileCatalogue, wanted: Sequence[str], shelves: list[tuple[str, _Shelf]]
     ) -> tuple[set[tuple[str, str]], set[int]]:
-        """Find the projects with one of the words `wanted` in their path.
+        """Find the projects in the homes `shelves` that have one of the words `wanted` in their path.
 
-        Returns their roots, and the rows of their companions.
+        Returns (home id, key of the root) for the roots of these projects, and the ids of the rows of their
+        companions. `index`: the catalogue that has the rows.
         """
         roots, beside = set[tuple[str, str]](), set[int]()
         for home_id, shelf in shelves:
@@ -495,7 +500,7 @@ class SearchService:
         return found
 
     def _written(self, index: FileCatalogue, home_id: str, shelf: _Shelf) -> dict[int, str]:
-        """Return row id -> actor for each row whose present content was written through Reverie."""
+        """Return row id -> actor for each row of a home whose present content was written through Reverie."""
         newest = shelf.parts.actors.newest()
         found: dict[int, str] = {}
         for key, place in self._placed(shelf).items():
@@ -617,7 +622,10 @@ class SearchService:
     ) -> SearchAnswer:
         """Search for a pattern in one file after another; return the answer once it has `count` hits.
 
-        `report` is called with the hits so far. `complete`: the value of this field in the answer.
+        `asked`: the text of the search, `problems`: the sentences about homes that could not be searched;
+        both are returned in the answer. `docs`: the rows of the files to search. `stop` returns True to stop;
+        then `SearchStopped` is raised. `report` is called with the hits so far. `complete`: the value of this
+        field in the answer.
         """
         pattern = re.compile(query.regex, re.IGNORECASE)
         hits: list[SearchHit] = []
@@ -660,9 +668,9 @@ Feed = Callable[["HomeContainer", Collection[Path] | None, UpdateObserver], None
 
 
 def feed_catalogue(parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-    """Update the rows of one home: those of the paths in `dirty`, or all (None).
+    """Update the rows of one home in the catalogue, for the paths in `dirty`, or all of them (None).
 
-    Raises `UpdateStopped`, `UserError`.
+    `watcher` gets the progress and may stop the update. Raises `UpdateStopped`, `UserError`.
     """
     parts.require_same_home()
     parts.catalogue.update(parts.home, parts.home_id, dirty=dirty, watcher=watcher)

@@ -135,7 +135,10 @@ class TraceSummary(Struct, frozen=True):
     damage: str = ""
 
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
-        """Return this row with the facts of the trace's document and the verdict on the run added."""
+        """Return this row with the facts of the trace's document and the verdict on the run added.
+
+        `dump`: the file that was read, for its size and damage.
+        """
         return replace(
             self,
             duration_ms=facts.duration_ms,
@@ -427,7 +430,7 @@ class TraceService:
         return replace(self._bare(entry, verdict), damage=str(error))
 
     def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:
-        """Build the row of a trace from its entry alone, if its document could not be used."""
+        """Build the row of a trace whose document could not be used, from its entry and `verdict`."""
         return TraceSummary(
             id=entry.id,
             path=entry.path,

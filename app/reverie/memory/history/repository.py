@@ -642,9 +642,10 @@ class Repository:
         return bytes(self._object(raw, "blob").data)
 
     def refuse_cut_short(self, raw: bytes) -> None:
-        """Raise DamagedHistoryError if the object is loose and incomplete; OSError if it cannot be read.
+        """Raise DamagedHistoryError if the object with the id `raw` has its own file and this is cut short.
 
-        libgit2 (1.9) never returns from reading a small loose object that was cut short.
+        Call this before libgit2 reads the object: libgit2 (1.9) never returns from reading a small loose
+        object (one in a file of its own) that was cut short. Raises OSError if the file cannot be read.
         """
         try:
             zlib.decompress(read_regular(self.loose_path(raw)))
