@@ -720,7 +720,7 @@ class Extraction(Protocol):
         """Return the model that the agent's settings name for extraction, as `provider:model`, or None."""
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """Return the path of a new note, as `StoreRules.note_path` does."""
+        """Return the path of a new note from Reverie to the agent; see `StoreRules.note_path`."""
 
 
 class ModelPreferences(Protocol):
@@ -758,7 +758,7 @@ class OrphanedStores(Protocol):
     """Access to the stores that no project or workspace refers to."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
-        """Return the stores in `contents().orphans`, and those of listed projects that are missing now.
+        """Return the stores in `contents().orphans`, and the stores of listed projects that no longer exist.
 
         Slower than `contents`: it reads sidecars and checks the project paths.
         """

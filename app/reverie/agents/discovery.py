@@ -124,7 +124,7 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
 
 
 def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S) -> DiscoveredHomes:
-    """Find homes as `discover` does, and the places that could not be read within `limit_s`."""
+    """Find homes as `discover` does, and the places that could not be read within `limit_s` seconds."""
     places = {
         (kind.kind, root): partial(_ask, kind, root) for kind in KINDS for root in kind.places(env, home_dir)
     }

@@ -154,7 +154,8 @@ class OpenedHome:
     def __init__(self, registry: HomeRegistry, identity: HomeIdentity, path: Path, *, kind: str) -> None:
         """Store the identity of the directory at `path`, which may be a link.
 
-        Raises `Unavailable` if the directory is missing.
+        `registry`: the homes that Reverie knows. `identity`: the id of this home. `kind`: the name of its
+        agent. Raises `Unavailable` if the directory is missing.
         """
         self._registry = registry
         self._path = path

@@ -101,7 +101,7 @@ class _CheckNotes(Struct, frozen=True, tag=True):
 
 
 class _FixNote(Struct, frozen=True, tag=True):
-    """A request to replace stale tokens in a file of the checkout."""
+    """A request to correct the stale claims of a note, in its file in the checkout."""
 
     path: str
     place: str
@@ -364,7 +364,7 @@ class ProjectClaims:
         return found
 
     def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
-        """Replace the stale tokens in a file of the checkout; return False if none has a replacement.
+        """Correct the stale `claims` in the file of `note`; return False if no correction is known.
 
         Raises `Conflict` if the file changed since it was read.
         """

@@ -139,7 +139,10 @@ def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
 
 
 def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
-    """Return `text` with each stale token replaced that has a replacement; the rest is unchanged."""
+    """Return `text` with the statements that are no longer true corrected, where a correction is known.
+
+    In each stale claim of `checked`, only its token (a path, name or number) is replaced.
+    """
     lines = text.splitlines(keepends=True)
     for claim in sorted(checked, key=lambda one: (one.line, one.start), reverse=True):
         if not claim.replacement or not claim.state.is_stale or claim.line > len(lines):
@@ -692,6 +695,6 @@ def _without_first_word(claim: Claim) -> Claim:
 
 
 def _dressed(token: str, path: str) -> str:
-    """Return `path` with the leading `./` or `/` and the trailing `/` that the token has."""
+    """Return `path` with the leading `./` or `/` and the trailing `/` that `token`, a path in a note, has."""
     front = "./" if token.startswith("./") else "/" if token.startswith("/") else ""
     return front + path.rstrip("/") + ("/" if token.endswith("/") else "")

@@ -89,7 +89,7 @@ _SENTENCE_END = pattern_of(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 def note_is_muted(path: str) -> str:
     """Return the reason to mute all claims of the note at `path` because of its name or its folder.
 
-    The reason is `log` or `plan`; empty if there is none.
+    A muted claim is never reported as stale. The reason is `log` or `plan`; empty if there is none.
     """
     path = unicodedata.normalize("NFC", path)
     name = path.removesuffix(".md")

@@ -126,7 +126,7 @@ class CheckedProject:
         return ClaimReport(tuple(claims), len(known), str(self.repository.head.id), limits=limits)
 
     def fix(self, note: CheckedNote, claims: Iterable[CheckedClaim]) -> bool:
-        """Replace the stale tokens in a file of the checkout; return False if none has a replacement.
+        """Correct the stale `claims` in the file of `note`; return False if no correction is known.
 
         Raises `Conflict` if the file changed since it was read.
         """

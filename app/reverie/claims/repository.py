@@ -318,7 +318,7 @@ class ProjectRepository:
         return changed
 
     def _list_anew(self, old: bytes, new: bytes) -> set[str]:
-        """Update the listing from tree `old` to tree `new` and return the paths that differ."""
+        """Update the list of paths from git tree `old` to tree `new`; return the paths that differ."""
         try:
             found = [(_text(raw), before, after) for raw, before, after in self._differences(old, new)]
         except (KeyError, _TooMuchError):

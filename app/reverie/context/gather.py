@@ -42,9 +42,10 @@ def gather(
     times: Iterable[int],
     before: ContextFacts | None = None,
 ) -> ContextFacts:
-    """Return all facts that a view at one of `times` needs.
+    """Return all facts that a view of the context at one of `times` (UTC ms) needs.
 
-    `before` are earlier facts of the same home, whose unchanged texts are reused.
+    `listings`: the memories of each scope. `before`: earlier facts of the same home, whose unchanged texts
+    are reused.
     """
     reader = _TextReader(home, before if before is not None and before.agent == home.kind else None)
     companions = home.companions(context)

@@ -44,12 +44,12 @@ class Since(Struct, frozen=True):
 
 
 def glance_key(context: ScopeContext) -> str:
-    """Return the key under which the glance at this context is stored."""
+    """Return the key under which the record of this context (its glance) is stored."""
     return f"{context.workspace_id or ''} {context.project_path or ''}".strip()
 
 
 def glance_of(view: ContextView) -> dict[str, Any]:
-    """Return the glance at a view, as it is stored."""
+    """Return the record of a view that is stored: the path, state and size of each loaded file, by part."""
     return {
         "at": view.at,
         "tokens": view.tokens,
@@ -62,7 +62,7 @@ def glance_of(view: ContextView) -> dict[str, Any]:
 
 
 def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
-    """Return the changes from a glance to a view; None if there was no glance."""
+    """Return the changes since `glance`, the record that `glance_of` made earlier; None without a record."""
     if glance is None or not isinstance(glance.get("at"), int) or not isinstance(glance.get("tokens"), int):
         return None
     parts = glance.get("parts")
@@ -91,18 +91,18 @@ def _kind(old: object, state: str, size: int) -> ChangeKind | None:
 
 
 class Glances:
-    """The glances of one home, limited to the latest `_KEPT` contexts."""
+    """The stored records (glances) of the contexts of one home, limited to the latest `_KEPT` contexts."""
 
     def __init__(self, directory: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._sidecar = Sidecar(directory / NAME, lock_dir=lock_dir, clock=clock)
 
     def read(self, context: ScopeContext) -> Mapping[str, Any] | None:
-        """Return the last glance at this context, None if there was none."""
+        """Return the stored record of this context; None if there is none."""
         found = self._sidecar.read().data.get(glance_key(context))
         return found if isinstance(found, dict) else None
 
     def store(self, context: ScopeContext, view: ContextView) -> None:
-        """Store this view as the last glance at its context."""
+        """Store the record of this view, in place of the earlier record of `context`."""
         key, glance = glance_key(context), glance_of(view)
 
         def change(data: dict[str, Any]) -> dict[str, Any] | None:

@@ -69,9 +69,9 @@ def _entries(facts: ContextFacts, found: Retrieved) -> Iterator[ContextEntry]:
 
 
 def _pieces(found: Retrieved, entries: tuple[ContextEntry, ...]) -> Iterator[tuple[int, Marks]]:
-    """Yield the number of the first line and the marks of each lesson in the block.
+    """Yield the number of the first line and the findings (marks) of each lesson in the loaded text.
 
-    A lesson may have several lines.
+    `found`: the lessons; `entries`: an entry for each of them. A lesson may have several lines.
     """
     line = 3  # after a blank line and the heading
     for lesson, entry in zip(found.lessons, entries, strict=False):

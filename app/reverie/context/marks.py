@@ -20,31 +20,34 @@ Marks = tuple[LintFinding, ...]
 
 
 def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> Marks:
-    """Return the marks of a file that begins with `data` and has `size` bytes."""
+    """Return the findings that need attention in a file that begins with `data` and has `size` bytes.
+
+    `caps`: the agent's limits. `rel`: the path of the file in its scope.
+    """
     return tuple(each for each in lint(data, caps, rel=rel, size=size) if each.kind in _KINDS)
 
 
 @lru_cache(maxsize=32)
 def marks_in(text: str, caps: Caps) -> Marks:
-    """Return the marks of a text as the agent loads it, with line numbers counted in that text."""
+    """Return the findings that need attention in a text that the agent loads; lines are counted in `text`."""
     data = text.encode("utf-8", "replace")
     return marks_of(data, caps, "", len(data))
 
 
 @lru_cache(maxsize=4096)
 def marks_in_line(text: str, caps: Caps) -> Marks:
-    """Return the marks of a short text, such as a description or a lesson.
+    """Return the findings that need attention in a short text, such as a description or a lesson.
 
-    Like `marks_in` with a larger cache.
+    Does the same as `marks_in`, with a larger cache.
     """
     data = text.encode("utf-8", "replace")
     return marks_of(data, caps, "", len(data))
 
 
 def marked_lines(pieces: Iterable[tuple[int, Marks]]) -> tuple[int, ...]:
-    """Return the marked lines of a text, sorted and counted from 1.
+    """Return the numbers, from 1, of the lines of a text that have findings, in order.
 
-    `pieces` has the first line and the marks of each piece of the text.
+    `pieces` has the first line and the findings (marks) of each piece of the text.
     """
     return tuple(sorted(set(_lines(pieces))))
 

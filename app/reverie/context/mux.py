@@ -47,7 +47,10 @@ def mux_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> Cont
 
 
 def hot_set(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> HotSet:
-    """Return the hot set at the time `at`, computed from the gathered facts and unsaved texts."""
+    """Return the hot set, the memories that mux loads in full, at the time `at` (UTC ms).
+
+    `drafts`: memory path -> unsaved text, which counts as if it were saved.
+    """
 
     def ranking() -> tuple[list[Ranked], list[str]]:
         known = candidates(_index(facts))

@@ -94,7 +94,7 @@ _DIFFERENCES: frozenset[Reason] = frozenset({"recorded-other", "recorded-only", 
 
 
 def _verdict(each: LoadedFile, other: _Predicted | None, modified_ns: int | None, at: int) -> Reason:
-    """Return the result of comparing a file that the session loaded with that of a new session.
+    """Return the result of comparing `each`, a file that the session loaded, with a new session.
 
     `other`: the file that a new session would load; None if it would not load it. `modified_ns`: the file's
     mtime; None if it no longer exists. `at`: when the session loaded the file, in UTC ms.

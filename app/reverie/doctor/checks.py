@@ -28,7 +28,7 @@ class Check(Struct, frozen=True):
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
-        """Run the check on these facts; return the finding."""
+        """Run the check on these facts; return the finding, which may offer one of the repairs in `fixes`."""
         return self._made(*self.judge(facts, fixes))
 
     def _made(

@@ -23,7 +23,7 @@ _MOST_FILES = 10_000
 
 
 def maker_of(actors: WriteLog, directory: Path) -> Maker:
-    """Return which program wrote the files in a directory.
+    """Return which program wrote the files in a directory; `actors` records the writes of Reverie.
 
     `reverie`: all files are as Reverie wrote them. `nobody`: there are no files. `others`: anything else,
     including files that cannot be read.

@@ -292,7 +292,7 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
 
 
 def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge a state file that could be read, in the order of the steps of a run."""
+    """Judge `state`, the content of a state file that could be read, in the order of the steps of a run."""
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
     if state.file.kind == "missing":

@@ -68,7 +68,7 @@ class ChildProcess:
     """
 
     def __init__(self, command: Sequence[str], *, keeps_errors: bool = False, **options: Any) -> None:
-        """Start the process; returns at once. Raises `OSError`."""
+        """Start the process `command`; return at once. For the arguments see the class. Raises `OSError`."""
         if keeps_errors:
             options["stderr"] = subprocess.PIPE
         self._process: subprocess.Popen[bytes] = subprocess.Popen(

@@ -556,7 +556,7 @@ class Directory:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
 
     def exchange(self, name: str, other: str) -> bool:
-        """Exchange two names in one step; return False if the system cannot do this.
+        """Exchange the entries `name` and `other` in one step; return False if the system cannot do this.
 
         Raises FileNotFoundError if one of the names is missing.
         """

@@ -70,7 +70,10 @@ class Leases:
     """All leases of one profile. Nothing is created on disk before the first `acquire`."""
 
     def __init__(self, database: Path, *, ttl_s: float = 30.0) -> None:
-        """Store the settings; `ttl_s` is the default lifetime of a lease from its last renewal (seconds)."""
+        """Store the path of the database, and the default lifetime of a lease.
+
+        `ttl_s`: the lifetime in seconds, from the last renewal of the lease.
+        """
         self._database = database
         self._ttl_s = ttl_s
 

@@ -175,7 +175,7 @@ def lock_beside(target: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
 
 
 def _locked(path: Path, target: Path) -> int | None:
-    """Return the descriptor that holds the lock; None if another process holds it."""
+    """Lock the file `path` for `target`; return its descriptor, or None if another process holds the lock."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:

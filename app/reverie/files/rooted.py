@@ -497,7 +497,10 @@ class RootedDirectory:
                 raise
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file, symlink or directory; create missing parents. Raises Conflict if the target exists."""
+        """Move the file, symlink or directory `rel` to `new_rel`; create missing parents.
+
+        Raises Conflict if `new_rel` exists.
+        """
 
         if new_rel == rel or new_rel.startswith(rel + "/"):
             raise StoreError(

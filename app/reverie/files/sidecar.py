@@ -292,7 +292,7 @@ class Sidecar:
             raise user_error_from_os(error, f"“{self.path.name}” could not be written.") from error
 
     def _keep_aside(self, directory: Directory, name: str, raw: bytes) -> None:
-        """Copy the unreadable file `name` beside it before it is replaced, so that its bytes are not lost."""
+        """Store `raw`, the bytes of the unreadable file `name`, beside the file before it is replaced."""
         try:
             mode = stat.S_IMODE(directory.lstat(name).st_mode)
         except FileNotFoundError:

@@ -460,7 +460,10 @@ class Watcher:
             session.stop()
 
     def request_rescan(self, reason: str) -> None:
-        """Request a full scan, delivered like a change. Does nothing while stopped."""
+        """Request a full scan, delivered like a change. Does nothing while stopped.
+
+        `reason`: a word or two for the delivered batch, such as "focus".
+        """
         session = self._session
         if session is not None:
             session.request_rescan(reason)

@@ -253,7 +253,10 @@ class Sink(Protocol):
         """Report that a watched directory has vanished or moved."""
 
     def trouble(self, reason: str) -> None:
-        """Report that events were lost or the source is no longer reliable: replace it and rescan."""
+        """Report that events were lost, or that the source is no longer reliable, with the reason.
+
+        The receiver replaces the source and requests a full scan.
+        """
 
 
 class EventSource(Protocol):

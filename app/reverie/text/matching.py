@@ -50,9 +50,10 @@ class _CountedMatcher(SequenceMatcher[Hashable]):
 
 
 def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAST_STEPS) -> list[Run]:
-    """Return the runs of equal elements, in order.
+    """Return the runs of equal elements that `old` and `new` share, in order.
 
-    `least`: the number of steps that are allowed even for very short sequences.
+    Each run is (index in `old`, index in `new`, length). `least`: the number of steps of work that are
+    allowed even for very short sequences.
     """
     left = max(least, STEPS_PER_ELEMENT * (len(old) + len(new)))
     runs: list[Run] = []

@@ -848,7 +848,10 @@ _READ_AS = {
 
 
 def _as_read(text: str) -> tuple[str, list[int] | None]:
-    """Return the text as a reader sees it, and the original index of each character; None if unchanged."""
+    """Return the text as a reader sees it, and the original index of each character; None if all are kept.
+
+    Letters in unusual forms become plain ones; invisible characters and Markdown's backslashes are removed.
+    """
     gaps: list[str] = []
     if not text.isascii():
         present = set(text)

@@ -329,19 +329,25 @@ def _behind_p(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_header_value(scheme: str, value: str) -> bool:
-    """Return whether a match is an HTTP header, not a sentence that begins with "Authorization:"."""
+    """Return whether a match is an HTTP header, not a sentence that begins with "Authorization:".
+
+    `scheme`: the word before the value, such as "Bearer"; empty if there is none.
+    """
     if scheme.lower() == "basic":
         return _is_credential(scheme, value)
     return scheme.lower() == "bearer" or len(value) >= 20 or any(map(str.isdigit, value))
 
 
 def _is_netrc(host: str, value: str) -> bool:
-    """Return whether a match is a line of a netrc file, not a sentence about machines and passwords."""
+    """Return whether a match is a line of a netrc file, not a sentence about machines and passwords.
+
+    `host` and `value`: the name of the machine and the password in the match.
+    """
     return _HOST.match(host) is not None or not value.strip(".?!:)").isalpha()
 
 
 def _is_credential(scheme: str, value: str) -> bool:
-    """Return whether a match is a credential, not a word of prose after "bearer" or "basic"."""
+    """Return whether `value` is a credential, not a word of prose after `scheme`: "bearer" or "basic"."""
     if scheme.lower() == "bearer":
         return any(map(str.isdigit, value)) and not is_placeholder(value)
     try:

@@ -127,7 +127,7 @@ class CrashReporter(QObject):
         qInstallMessageHandler(None)
 
     def hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Log an uncaught error and cause its dialog to be shown.
+        """Log an uncaught error, with its traceback `trace`, and cause its dialog to be shown.
 
         This is called on any thread and never raises.
         """

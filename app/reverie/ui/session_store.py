@@ -88,7 +88,10 @@ class SessionStore(QObject):
 
     @Slot(object)
     def _on_picked(self, place: Place) -> None:
-        """Stop restoring at the second selection in the list of homes; the window may make the first one."""
+        """Stop restoring at the second selection in the list of homes.
+
+        The first selection does not count, because the window may have made it.
+        """
         if self._window.homes.session(place.home) is not None:
             if self._is_any_picked:
                 self._on_choice()

@@ -195,7 +195,10 @@ def _names(paths: Iterable[str], cwd: str, config: str) -> str:
 
 
 def _name(path: str, cwd: str, config: str) -> str:
-    """Return a file's name for a sentence: relative to the directory `cwd`, else long enough to be unique."""
+    """Return a file's name for a sentence: relative to the directory `cwd`, else long enough to be unique.
+
+    `config`: the agent's home; the path of a file in it begins with `~/.claude`.
+    """
     if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     parts = path.replace("\\", "/").split("/")

@@ -91,7 +91,10 @@ class Ended(Struct, frozen=True):
     transcript_of: Callable[[int], Path | None]
 
     def __call__(self, holder: int, at_ms: int, now_ms: int) -> bool:
-        """Return whether the consolidation of process `holder`, begun at `at_ms`, is over; see `HasEnded`."""
+        """Return whether the consolidation of the process `holder` is over at `now_ms`.
+
+        `at_ms`: the time at which it began. All times are UTC ms.
+        """
         transcript = self.transcript_of(holder)
         if transcript is not None and _recorded_since(transcript, at_ms):
             return True

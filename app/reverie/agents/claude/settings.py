@@ -306,10 +306,11 @@ _NO_COMPACTION = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 
 
 def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["", "remote", "no-compaction"]:
-    """Return the reason why the agent writes no session notes in a working directory; empty if it may.
+    """Return the reason why the agent writes no session notes in a working directory; empty for none.
 
     It writes none if it runs remotely, or if automatic compaction, for which the notes are made, is off.
-    `cwd`: the working directory; None: only the settings of the administrator and the user are read.
+    `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
+    the user are read.
     """
     files = list(_files(config, cwd, machine))
     env = _environment(files, machine)
@@ -324,7 +325,8 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
     """Return the environment variable that turns off loading of all instructions; empty if none does.
 
-    `cwd`: the working directory; None: only the settings of the administrator and the user are read.
+    `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
+    the user are read.
     """
     env = _environment(list(_files(config, cwd, machine)), machine)
     return next((name for name in _NOTHING if env.get(name, "").strip().lower() in _TRUE), "")
@@ -333,7 +335,8 @@ def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
 def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[PathPattern, ...]:
     """Return `claudeMdExcludes` of every settings file: patterns of absolute paths that are never loaded.
 
-    `cwd`: the working directory; None: only the settings of the administrator and the user are read.
+    `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
+    the user are read.
     """
     found: dict[str, None] = {}
     for file in _files(config, cwd, machine):
@@ -346,7 +349,8 @@ def excluded_patterns(config: Path, cwd: str | None, machine: Machine) -> tuple[
 def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Path, ...]:
     """Return the paths of the settings files, the strongest first; they need not exist.
 
-    `cwd`: the working directory; None: only the files of the administrator and the user.
+    `config`: the agent's home. `cwd`: the working directory; None: only the files of the administrator and
+    the user.
     """
     parts = machine.managed / "managed-settings.d"
     managed = [parts / name for name in reversed(file_names(parts, [])) if name.endswith(".json")]
@@ -357,7 +361,7 @@ def settings_files(config: Path, cwd: str | None, machine: Machine) -> tuple[Pat
 
 
 def settings_problems(config: Path) -> tuple[str, ...]:
-    """Return a sentence on the home's settings if they cannot be read, else an empty tuple."""
+    """Return a sentence on the settings in the home `config` if they cannot be read, else an empty tuple."""
     try:
         read_json(config / "settings.json", _SETTINGS_BYTES)
     except FileNotFoundError:
@@ -370,7 +374,10 @@ def settings_problems(config: Path) -> tuple[str, ...]:
 
 
 def memory_base(config: Path, machine: Machine) -> Path:
-    """Return the directory that contains `projects/` with the memories."""
+    """Return the directory that contains `projects/` with the memories.
+
+    This is the agent's home, `config`, unless the environment of a session names another one.
+    """
     env = _environment(list(_files(config, None, machine)), machine)
     return Path(env[REMOTE_BASE]) if env.get(REMOTE_BASE) else config
 
@@ -456,7 +463,10 @@ def _why_not(directory: Path, config: Path) -> str:
 
 
 def _why_not_by_project(directory: Path, cwd: str, machine: Machine) -> str:
-    """Return the reason to refuse a memory directory that a file in the project names; empty for none."""
+    """Return the reason to refuse a memory directory that a file in the project names; empty for none.
+
+    The directory must lie inside the checkout or repository of the working directory `cwd`.
+    """
     real, user, here = _real(directory), _real(machine.home_dir), Path(cwd)
     checkout = next((place for place in (here, *here.parents) if is_there(place / ".git")), here)
     places = {_real(place) for place in (here, checkout, canonical_root(cwd))}
@@ -518,8 +528,9 @@ def companions(
 ) -> tuple[Companion, ...]:
     """Return every existing instruction file, and the missing files that a person would create first.
 
-    `cwd`: the working directory; None if there is none or it is unknown. `added`: the directories that a
-    session gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes their files count.
+    `config`: the agent's home. `cwd`: the working directory; None if there is none or it is unknown. `added`:
+    the directories that a session gets by `--add-dir`, if CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD makes
+    their files count.
     """
     return tuple(_ordered(config, cwd, machine, added, judging=False).found)
 
@@ -527,7 +538,7 @@ def companions(
 def failed_imports(config: Path, cwd: str | None, machine: Machine) -> tuple[FailedImport, ...]:
     """Return the imports that load nothing, in the instruction files of a working directory.
 
-    `cwd` None: in the files of the administrator and the user.
+    `config`: the agent's home. `cwd` None: in the files of the administrator and the user.
     """
     return tuple(_ordered(config, cwd, machine, (), judging=True).failed)
 
@@ -537,8 +548,9 @@ def _ordered(
 ) -> _Order:
     """Return the instruction files in the order in which they are loaded.
 
-    `cwd`: the working directory; None: without the files of a project. `added`: more directories whose files
-    are loaded (`--add-dir`). `judging`: whether to collect the imports that load nothing as well.
+    `config`: the agent's home. `cwd`: the working directory; None: without the files of a project. `added`:
+    more directories whose files are loaded (`--add-dir`). `judging`: whether to collect the imports that load
+    nothing as well.
     """
     order = _Order(config, machine, Path(cwd) if cwd else None, judging=judging)
     order.add(
@@ -589,7 +601,8 @@ class _Order:
     def __init__(self, config: Path, machine: Machine, cwd: Path | None, *, judging: bool) -> None:
         """Create an empty list of files.
 
-        `cwd` None: no project. `judging`: whether to collect the imports that load nothing as well.
+        `config`: the agent's home. `cwd`: the working directory; None: no project. `judging`: whether to
+        collect the imports that load nothing as well.
         """
         self.found: list[Companion] = []
         self.failed: list[FailedImport] = []
@@ -639,10 +652,10 @@ class _Order:
     ) -> None:
         """Add a file and its imports.
 
-        `label`: the name for display; empty: the short path that `called` returns. `expected`: add the file
-        even if it does not exist. `note`: a sentence about the file; empty: that of `origin`. `depth`: the
-        number of imports that lead to the file. `rule`: whether it is a rule file, which may be loaded for
-        some files only.
+        `origin`: the owner of the file. `label`: the name for display; empty: the short path that `called`
+        returns. `expected`: add the file even if it does not exist. `note`: a sentence about the file; empty:
+        the note of `origin`. `depth`: the number of imports that lead to the file. `rule`: whether it is a
+        rule file, which may be loaded for some files only.
         """
         there = is_file(path)
         real = real_path(path)
@@ -669,7 +682,8 @@ class _Order:
     def _note_failure(self, path: Path, label: str, mention: Mention, *, too_deep: bool) -> None:
         """Record a mention of a file if it is an import that loads nothing.
 
-        `too_deep`: whether the mention is at a level of imports that the agent does not load.
+        `path`, `label`: the path and displayed name of the file with the mention. `too_deep`: whether the
+        mention is at a level of imports that the agent does not load.
         """
 
         def is_there(target: str) -> bool:
@@ -704,7 +718,10 @@ class _Order:
         return True
 
     def add_rules(self, origin: _Origin, directory: Path) -> None:
-        """Add to `found` every rule file in a directory and below, in the order that the system lists."""
+        """Add to `found` every rule file in a directory and below, in the order that the system lists.
+
+        `origin`: the owner of the files.
+        """
         if self._excludes(origin, directory):
             return
         if is_link(directory):

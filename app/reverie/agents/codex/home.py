@@ -422,7 +422,7 @@ class CodexHome(Home):
         )
 
     def _why_read_only(self, root: ScopeRoot) -> str:
-        """Return the reason why nothing may be written into a root now; empty if it may."""
+        """Return the reason why nothing may be written into a root now; empty if writing is allowed."""
         version = codex_store.version_of(self._root, root.directory)
         if version is None:
             return ""

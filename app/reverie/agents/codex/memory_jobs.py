@@ -50,10 +50,10 @@ _FIRST_COUNTS = ("running", "error", "pending", "done")
 
 
 def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[Row, ...]:
-    """Return the jobs of older generations (section 2), as rows of the newest one.
+    """Return the jobs of older generations (section 2), converted into rows of the newest generation.
 
     There is one row for each thread and each scope. Columns are selected by name; any column may be missing.
-    At most `limit` rows of each table are read.
+    `tables`: the names of the tables that exist. At most `limit` rows of each table are read.
     """
     found: list[Row] = []
     if "memory_phase1_jobs" in tables:
@@ -187,7 +187,7 @@ class MemoryBooks(Struct):
 def read_memory_books(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> MemoryBooks:
-    """Read the databases of threads and of one memory version; rows of the latter take precedence.
+    """Read the database of threads and that of the memory version `version`, whose rows take precedence.
 
     `cache`: the directory for copies of databases; None: none are read. `elsewhere`: a further directory
     that may contain the databases, named by the agent's environment.

@@ -90,7 +90,7 @@ def version_of(home: Path, directory: Path) -> Version | None:
 
 
 def why_read_only(home: Path, version: Version) -> str:
-    """Return the reason why nothing may be written into this version; empty if it may."""
+    """Return the reason why nothing may be written into this version; empty if writing is allowed."""
     used = version_in_use(home)
     if used.name != version:
         mine, theirs = DIRECTORIES[version], DIRECTORIES[used.name]

@@ -250,7 +250,11 @@ def timestamp_ms(value: Any) -> int | None:
 
 
 class _Base(Struct, frozen=True):
-    """The contents of `history_base`. An empty `rollout` means that it is invalid."""
+    """The reference from a rollout to the earlier rollout that it continues (`history_base`).
+
+    `rollout`: the id of that rollout; empty if the reference is invalid. `end_bytes` and `end_ordinal`: the
+    end of its valid part; None if not given.
+    """
 
     rollout: str
     end_bytes: int | None = None

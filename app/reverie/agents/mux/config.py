@@ -95,7 +95,7 @@ def _find(data: object, workspace_id: str, metadata_id: MetadataId) -> tuple[_Ra
 
 
 def is_archived(raw: _Raw) -> bool:
-    """Return whether a workspace is archived now."""
+    """Return whether a workspace is archived now; `raw` is its entry in `config.json`."""
     archived, unarchived = raw.get("archivedAt"), raw.get("unarchivedAt")
     if not archived:
         return False

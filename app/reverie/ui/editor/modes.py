@@ -94,7 +94,7 @@ class EditorView(QObject):
     def show_file(self, file: OpenFile | None, caps: Caps | None) -> None:
         """Show another file; None shows none.
 
-        `caps`: the capabilities of the agent, with its limits; None if it has none for this file.
+        `caps`: the limits of the agent; None if it has none for this file.
         """
         self._file, self._caps = file, caps
         if self._finder is not None:

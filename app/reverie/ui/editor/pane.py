@@ -171,7 +171,7 @@ class EditorPane(QWidget):
     def show_file(self, file: OpenFile, caps: Caps | None) -> None:
         """Show a file at the position where the user left it.
 
-        `caps`: the capabilities of the agent, with its limits; None if it has none for this file.
+        `caps`: the limits of the agent; None if it has none for this file.
         """
         if file is not self._file:
             self._keep_place()

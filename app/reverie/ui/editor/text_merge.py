@@ -44,7 +44,7 @@ class Region(Struct, frozen=True):
 
 
 class MergeConflict(Struct, frozen=True):
-    """A place that both sides changed in different ways."""
+    """A place in the text that the user and another program changed in different ways."""
 
     at: Region
     """The lines of the conflict in the merged text, which are those of mine."""

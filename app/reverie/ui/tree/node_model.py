@@ -281,9 +281,9 @@ class NodeModel(QAbstractItemModel):
             self._tell(level.children, first, last)
 
     def _update_count(self, level: _ModelRow, node: RowNode, target: int) -> None:
-        """Change the number of shown children of a level that was never queried, to `target`.
+        """Set the number of shown children of `level`, whose children were never queried, to `target`.
 
-        It has no row objects yet, so only the number is signalled.
+        `node`: the new node of the row. There are no row objects yet, so only the number is signalled.
         """
         index, count = self._index(level), level.count
         if target < count:
