@@ -355,7 +355,7 @@ class RemoteCall:
     def __init__(
         self, client: EngineClient, message: CallMessage, accept: Callable[[Answer], None] | None
     ) -> None:
-        """Prepare the call; for the arguments see `EngineClient.post`."""
+        """Prepare the call `message` of `client`; for `accept` see `EngineClient.post`."""
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self.accept = self._answers.put if accept is None else accept
         """A callback for each progress and the end, called on the thread that reads the connection."""
@@ -528,7 +528,8 @@ class RemoteService(Askable):
     ) -> tuple[dict[str, Any], CallMessage, Callable[[bytes], None]]:
         """Return the arguments that are not sent, the message of the call, and the receiver of its progress.
 
-        The receiver decodes each progress value and passes it to the argument `progress`, if there is one.
+        `arguments`, `named`: the positional and the named arguments of the call. The receiver decodes each
+        progress value and passes it to the argument `progress`, if there is one.
         """
         named = method.named(arguments, named)
         own = {key: named.pop(key) for key in method.local if key in named}

@@ -216,7 +216,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._watch.state()
 
     def host(self, paused: bool, *, client: ClientConnection = NOBODY) -> HostStatus:
-        """Run the background services for the client, or pause them (`HomeCalls.host`)."""
+        """Run the background services for the client, or pause them if `paused` (`HomeCalls.host`)."""
         return self._hosting.ask(client, paused=paused)
 
     def stop_hosting(self, *, client: ClientConnection = NOBODY) -> None:
@@ -239,7 +239,7 @@ class HomeEngine(Workbench, HomeCalls):
         Host(self.parts, purpose=purpose).run(progress, cancel)
 
     def rescan(self, reason: str) -> None:
-        """Compare all watched files with the disk (`HomeCalls.rescan`)."""
+        """Compare all watched files with the disk (`HomeCalls.rescan`). `reason` is for the log."""
         self._watch.rescan(reason)
 
     def start_history(self) -> None:

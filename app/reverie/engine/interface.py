@@ -187,7 +187,7 @@ class HomeCalls(HomeServices):
         """Return the templates for new memories; see `Workbench.templates`."""
 
     def create(self, context: ScopeContext, path: str, template: str, description: str) -> FileText:
-        """Create a memory from the text of a template; see `Workbench.create`."""
+        """Create a memory from the text of a template and a description; see `Workbench.create`."""
 
     def add_note(self, context: ScopeContext, text: str) -> str:
         """Write a note that the agent will read, and return its memory path; see `Workbench.add_note`."""

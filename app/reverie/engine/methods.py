@@ -46,7 +46,10 @@ class Method(Struct, frozen=True):
     is_property: bool = False
 
     def named(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all arguments of a call by name, including the local ones, which are not sent."""
+        """Return all arguments of a call by name, including the local ones, which are not sent.
+
+        `arguments`, `named`: the positional and the named arguments.
+        """
         if len(arguments) > len(self.order):
             raise TypeError(f"{self.name} takes {len(self.order)} arguments")
         return dict(zip(self.order, arguments, strict=False)) | dict(named)

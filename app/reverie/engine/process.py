@@ -112,7 +112,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
     In this process, returns the exit code once clients can connect (0), or once the engine has failed (1).
     For the arguments see `serve`. The process is detached so that the engine continues for other clients
-    after its starter has ended, and so that a starter that goes on need not reap a dead child.
+    after this process has ended. This process also need not reap a child process that has ended.
     """
     answer, telling = os.pipe()
     if os.fork():

@@ -105,9 +105,10 @@ class RunProcesses(Protocol):
         """Start a process for a run that may soon be requested. Returns at once."""
 
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
-        """Carry out the run of a call in a process; return its encoded result.
+        """Carry out the run of a call in a separate process; return its encoded result.
 
-        `home`: the home of the run, needed to recover the run if its process dies.
+        `control` has the call, and may cancel it. `home`: the home of the run, needed to recover the run if
+        its process dies.
         """
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:

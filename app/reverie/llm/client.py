@@ -102,9 +102,10 @@ class ModelClient(Struct, frozen=True):
         observer: Callable[[AgentEvent], None] = lambda _event: None,
         answer_schema: Mapping[str, Any] | None = None,
     ) -> AgentResult:
-        """Run the agent loop once; return its result.
+        """Run the agent loop once, with `task` as the first message; return its result.
 
-        Raises `ProviderError` if the service cannot be reached at all, and the exceptions of `cancelled`.
+        For the other arguments see `llm.loop.run_agent`. Raises `ProviderError` if the service cannot be
+        reached at all, and the exceptions of `cancelled`.
         """
         provider = self.open_provider()
         try:

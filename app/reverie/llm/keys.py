@@ -117,7 +117,7 @@ def _answer(
 
 
 def _is_locked(ring: KeyringBackend) -> bool:
-    """Return whether reading a key would open a prompt, without unlocking anything.
+    """Return whether reading a key from the keyring would open a prompt; nothing is unlocked.
 
     Only the Secret Service opens prompts.
     """

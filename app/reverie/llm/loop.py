@@ -173,9 +173,10 @@ async def run_agent(
 
     The loop hides the secrets in everything that it sends. `messages` contain memory text with its secrets;
     `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `cancelled` may raise;
-    this ends the run with that exception. `follow_up` gets the text of an answer without calls and returns
-    one more message for the model (a new attempt), or None to finish. `trace` is filled during the run, so
-    the caller has it even if a bug ends the run.
+    this ends the run with that exception. `observer` gets each event of the run. `vault` has the secrets of
+    the run and their placeholders. `follow_up` gets the text of an answer without calls and returns one more
+    message for the model (a new attempt), or None to finish. `trace` is filled during the run, so the caller
+    has it even if a bug ends the run.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema

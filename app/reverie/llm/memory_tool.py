@@ -39,7 +39,8 @@ class CommandGuard(Protocol):
 def memory_tool(guard: CommandGuard, spec: ToolSpec, marks: TextMarks, *, budget: int) -> FunctionTool:
     """Return a tool by which models run the memory commands, behind the guard of the run.
 
-    A refusal is a result, so that the model can recover. Text that the model views is put between `marks`.
+    `guard` carries out the commands, or refuses them. A refusal is a result, so that the model can recover.
+    `spec`: the description of the tool for the model. Text that the model views is put between `marks`.
     `budget` is the allowed number of changes, which results mention.
     """
 

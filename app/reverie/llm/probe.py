@@ -68,8 +68,8 @@ class ProbeReport(Struct, frozen=True):
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
     """Test a model with one real request to call a tool; return the result of each step.
 
-    Steps after a failed one are skipped. The request contains no memory text. An error that a person can fix
-    is a failed step, never an exception.
+    The request is ended after `limit_s` seconds. Steps after a failed one are skipped. The request contains
+    no memory text. An error that a person can fix is a failed step, never an exception.
     """
     seen: list[StreamProgress] = []
     request = ModelRequest(

@@ -137,7 +137,8 @@ def problem(name: str, /, addition: str = "", **words: object) -> ProviderError:
 def _error(name: str, service: Service, addition: str = "", **more: object) -> ProviderError:
     """Return the error that the tables of texts have under `name`, for `service`.
 
-    `more`: values for the templates besides those of the service.
+    `addition` is appended to the cause. `more`: values for the templates, besides the facts about the
+    service.
     """
     online = "Check the connection, and base_url in the settings."
     start = f"Start the server {service.name}, or correct its base_url in the settings."

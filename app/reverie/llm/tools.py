@@ -68,7 +68,7 @@ class FunctionTool(Struct, frozen=True):
     remarks: frozenset[str] = frozenset()
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Call `function`; the loop reports a `UserError` to the model."""
+        """Call `function` with the arguments of the model; the loop reports a `UserError` to the model."""
         return self.function(arguments)
 
 

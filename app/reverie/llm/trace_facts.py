@@ -285,9 +285,10 @@ def _execution(item: Mapping[str, Any], attempt: int) -> Call:
 
 
 def _joined(steps: Sequence[Step], executions: Sequence[Call]) -> tuple[list[Step], list[Call]]:
-    """Match executed calls with the answers that requested them: by id, else by name in order.
+    """Match the executed calls (`executions`) with the answers that requested them (`steps`).
 
-    Returns the steps and all calls, those that were never executed last.
+    Calls are matched by id, or else by name in order. Returns the steps with their calls as executed, and all
+    calls; calls that were never executed come last.
     """
     asked = [call for step in steps for call in step.calls]
     taken: dict[int, Call] = {}

@@ -225,9 +225,10 @@ class Dumps:
         )
 
     def _remove(self, item: _Written) -> bool:
-        """Delete a dump and its entry in the ledger; return False if the file was changed or not deleted.
+        """Delete the file of a dump that Reverie wrote; return whether it was deleted.
 
-        A file that was changed, is missing or cannot be reached is not deleted.
+        `item`: its entry in the list of written dumps. A file that was changed since, is missing or cannot be
+        reached is not deleted.
         """
         try:
             data = self._files.read(item.rel)

@@ -60,7 +60,7 @@ class Transport:
         self._client: httpx.AsyncClient | None = None
 
     async def ask(self, path: str, body: Mapping[str, Any], reader: ReplyReader) -> ModelTurn:
-        """Send one request to `path`; return the answer that `reader` builds.
+        """Send one request with `body` to the URL path `path`; return the answer that `reader` builds.
 
         Nothing is sent if redaction fails its self-test.
         """

@@ -147,7 +147,7 @@ class Wire(Protocol):
         """Return the headers of every request; `key`: the provider's key, None for no key."""
 
     def body(self, model: str, request: ModelRequest, changes: frozenset[str]) -> dict[str, Any]:
-        """Return the body of a request.
+        """Return the body of a request to `model`.
 
         `changes`: the names of the changes to make in it, which `adapt` returned for this request so far.
         """

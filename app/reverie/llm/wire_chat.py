@@ -222,9 +222,10 @@ class ChatReader(ReplyReader):
             self._show(tool_name=call.name)
 
     def _meant(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> _Call:
-        """Return the call to which a piece belongs, found by its index or id.
+        """Return the tool call to which a piece of the answer belongs, found by its index or id.
 
-        If neither is known, a piece with a name starts a new call.
+        `part`: the piece; `function`: its member of that name. If neither index nor id is known, a piece with
+        a name starts a new call.
         """
         index, identity = part.get("index"), as_text(part.get("id"))
         number = index if isinstance(index, int) else None

@@ -139,10 +139,10 @@ def _is_touched(place: FileKey, touched: set[FileKey]) -> bool:
 
 
 def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> set[FileKey]:
-    """Return the files whose new content results from replaying the calls on the old content.
+    """Return the files in `changes` whose new content results from replaying `writes` on the old content.
 
-    The replay is repeated from each call on, because it is unknown which of the calls the history already
-    includes.
+    `writes`: the agent's tool calls that write, in order. The replay is repeated from each call on, because
+    it is unknown which of the calls the history already includes.
     """
     before = {(change.key, change.rel): change.before() for change in changes}
     after = {(change.key, change.rel): change.after() for change in changes}

@@ -74,7 +74,8 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
 
     Every file of every root is examined. The rows of a root or directory that cannot be read are kept,
     because a disconnected disk must not count as a thousand deletions. Records are indexed as they are shown
-    (`Home.rendered`). Runs inside `CatalogueFile.writing`, in one thread; writes nothing into a home.
+    (`Home.rendered`). `watcher` gets the progress and may stop the update. Runs inside
+    `CatalogueFile.writing`, in one thread; writes nothing into a home.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -94,6 +95,7 @@ def update_dirty(
     """Update the rows of one home for changed paths; return the number of changed rows.
 
     `dirty`: the paths that may have changed. The rows of roots that appeared or disappeared are updated too.
+    `watcher` gets the progress and may stop the update.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -111,7 +113,7 @@ def update_dirty(
 
 
 def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
-    """Return every companion of all projects, by path, once each.
+    """Return every companion of the projects in `contents`, by path, once each.
 
     Left out are companions that are never opened, and files of `roots`, which the index contains as memories
     already.
@@ -255,7 +257,7 @@ class RowWriter:
         self._count()
 
     def _findings(self, rel: str, found: ReadFile) -> str:
-        """Return lint's findings in a file as JSON; empty if there are none, or for a companion."""
+        """Return lint's findings in the file `found` as JSON; empty if there are none, or for a companion."""
         if self._root == COMPANIONS or not found.read_ns:
             return ""
         findings = lint(found.data[:CHECKED_BYTES], self._caps, rel=rel, size=found.stamp.size)
@@ -438,7 +440,7 @@ class FileCatalogue:
         self._file.remove()
 
     def complete(self, homes: Collection[str]) -> set[str]:
-        """Return those of the home ids `homes` that were read completely since the catalogue was created."""
+        """Return the ids in `homes` of the homes of which every file was read since the catalogue exists."""
         with self._file.reading() as connection:
             return complete_homes(connection, homes) if connection is not None else set()
 
@@ -498,7 +500,7 @@ class FileCatalogue:
 
 
 def complete_homes(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:
-    """Return those of the home ids `homes` that were read completely."""
+    """Return the ids in `homes` of the homes of which every file was read."""
     rows = connection.execute(
         "SELECT home FROM homes WHERE complete AND home IN (SELECT value FROM json_each(?))",
         (json.dumps(list(homes)),),

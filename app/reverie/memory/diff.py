@@ -215,7 +215,7 @@ def _groups(changes: Sequence[ChangedSpan]) -> Iterator[list[ChangedSpan]]:
 
 
 def _range(start: int, end: int) -> str:
-    """Return a range of lines in the notation `start,count` of a unified diff.
+    """Return the lines from `start` to before `end` (from 0) in the notation `start,count` of a unified diff.
 
     A count of 1 is omitted; an empty range has the number of the line before it.
     """

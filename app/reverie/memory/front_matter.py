@@ -199,7 +199,10 @@ def _simple(text: str) -> str | None:
 
 
 def _simple_lines(raw: str) -> str | None:
-    """Return the description in a block of simple lines, empty if there is none; None: use the parser."""
+    """Return the description in the block `raw` if it has only simple lines; empty if there is none.
+
+    Returns None if the YAML parser is needed.
+    """
     found, keys, end = "", set[str](), 0
     while end < len(raw):
         line = _SIMPLE_LINE.match(raw, end)
@@ -354,8 +357,8 @@ def _with_line(
 ) -> Iterator[str]:
     """Yield candidate texts with `value` at the key `path` on one line; the caller takes the first good one.
 
-    For a block that `---` cuts or that is not valid YAML, so that the key must be found by its name; for any
-    other block nothing is yielded.
+    Only for a block (`raw`: its YAML) that `---` cuts or that is not valid YAML, so that the key must be
+    found by its name. For any other block nothing is yielded.
     """
     if rules == "strict" or len(path) > 1:
         return
@@ -384,9 +387,10 @@ def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
 
 
 def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
-    """Yield candidates for the block with the YAML text `made` as the description.
+    """Yield candidates for the block `raw` with the YAML text `made` as the description.
 
-    `root`: the root of the parsed block; None if it has only blank lines and comments.
+    `root`: the root of the parsed block; None if it has only blank lines and comments. `newline`: the line
+    ending of the block.
     """
     line = f"description: {made}"
     quoted = made if made[0] in "\"'" else f'"{made}"'
@@ -408,7 +412,7 @@ def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: st
 
 
 def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: str) -> str:
-    """Return the block with the value `node` replaced by `literal`; comments beside the value are kept."""
+    """Return the block `raw` with the value `node` replaced by `literal`; comments beside it are kept."""
     if node.kind == "scalar" and node.style in ("|", ">"):
         old = raw[node.start : node.end].rstrip(" \t\r\n")
         comment = _HEADER_COMMENT.match(old)
@@ -442,7 +446,7 @@ def outline(node: yaml12.YamlNode) -> object:
 
 
 def _groups(raw: str) -> list[list[str]]:
-    """Split the lines of a block into one group for each unindented key and the lines below it.
+    """Split the lines of the block `raw` into one group for each unindented key and the lines below it.
 
     Lines before the first key form the first group.
     """
@@ -577,7 +581,7 @@ def cut_description(
 
 
 def _line_start(raw: str, line: int) -> int:
-    """Return the position at which a line (counted from 0) begins."""
+    """Return the position in `raw` at which a line (counted from 0) begins."""
     return sum(len(each) + 1 for each in raw.split("\n", line)[:line])
 
 
@@ -670,7 +674,10 @@ def blocks(old: str, style: str, value: str) -> Iterator[str]:
 
 
 def key_line(path: tuple[str, ...], value: str, indent: str, newline: str) -> str:
-    """Return the line of a key and its value, or the lines of a nested key. `value` is quoted if needed."""
+    """Return the line of a key and its value, or the lines of a nested key. `value` is quoted if needed.
+
+    `indent`: the spaces before the first key; `newline`: the line ending.
+    """
     if len(path) == 1:
         return f"{indent}{key_text(path[0])}: {literal(value)}"
     return f"{indent}{key_text(path[0])}:{newline}" + key_line(path[1:], value, indent + "  ", newline)
@@ -1024,7 +1031,7 @@ def _added(
 
 
 def _line_end(raw: str, at: int) -> int:
-    """Return the end of the line of the last character before `at` that is not white space."""
+    """Return the end of the line in `raw` that has the last non-blank character before position `at`."""
     last = len(raw[:at].rstrip(" \t\r\n"))
     end = raw.find("\n", last)
     end = len(raw) if end < 0 else end

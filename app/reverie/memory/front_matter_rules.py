@@ -136,15 +136,15 @@ def _parsed_by_claude(raw: str) -> yaml12.YamlNode | None:
 
 
 def parse(raw: str, rules: FrontMatterRules) -> yaml12.YamlNode | None:
-    """Parse a block by an agent's rules; return the root node, None if it has only blank lines and comments.
+    """Parse the block `raw` by an agent's rules; return the root node.
 
-    Raises `yaml12.MalformedError`.
+    Returns None if the block has only blank lines and comments. Raises `yaml12.MalformedError`.
     """
     return as_read(raw, rules)[1]
 
 
 def without_tabs(raw: str) -> str:
-    """Return a block with two spaces for each tab at the beginning of a line, which YAML accepts."""
+    """Return the block `raw` with two spaces for each tab at the beginning of a line, which YAML accepts."""
     return _TABS.sub(lambda tabs: "  " * len(tabs[0]), raw)
 
 

@@ -145,7 +145,7 @@ def select(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """Return the memories that are loaded at `now` (UTC ms).
+    """Return the memories among `candidates` that the agent would load at `now` (UTC ms).
 
     `read` returns the first `item_bytes + 1` bytes of a memory (or more), or None if the memory cannot be
     read; it is called in the order of the ranking and for at most `tries` memories. `budgets`: the limits;

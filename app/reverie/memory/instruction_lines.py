@@ -102,7 +102,7 @@ def _idea(ways: str, between: str) -> re.Pattern[str]:
 
 
 def _spaced(way: str, between: str) -> str:
-    """Return a phrasing with the pattern `between` in place of its spaces, except in sets of characters."""
+    """Return the phrasing `way` with the pattern `between` for its spaces, except in sets of characters."""
     return "".join(
         piece if number % 2 else piece.replace(" ?", f"(?:{between})?").replace(" ", between)
         for number, piece in enumerate(_SET.split(way))

@@ -159,9 +159,9 @@ def put_back(
 
 
 def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) -> list[bool]:
-    """Return for each delta, in order, whether this version of the sidecar contains it.
+    """Return for each delta (change of an entry), in order, whether this version of the sidecar contains it.
 
-    `by_agent`: the agent wrote the version, not another Reverie.
+    `entries`: the entries of the version. `by_agent`: the agent wrote it, not another Reverie process.
     """
     verdicts = [
         False if delta.lost else _contains(delta, usage_of(entries.get(key))) for key, delta in deltas.items()
@@ -182,7 +182,7 @@ def _verdicts(deltas: Mapping[str, Delta], entries: Entries, *, by_agent: bool) 
 
 
 def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
-    """Return whether an entry contains our change; None if that cannot be determined."""
+    """Return whether the entry `now` contains the change `delta`; None if that cannot be determined."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if now == after:
         return True
@@ -203,7 +203,7 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
 
 
 def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
-    """Return whether the agent had an entry and dropped it, as opposed to never having had it."""
+    """Return whether the agent had the entry before the change `delta` and dropped it since (`now`)."""
     return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
 
 
@@ -220,7 +220,7 @@ def _moved(delta: Delta, now: MemoryUsage) -> Delta:
 def _remade(
     key: str, delta: Delta, now: MemoryUsage, exists: Callable[[str], bool], *, agent_pin: bool
 ) -> MemoryUsage | None:
-    """Return the current entry with our change applied; None if it is empty or its file is gone.
+    """Return the current entry `now` with the change `delta` applied; None if it is empty or has no file.
 
     Counts are added, the later time is used. `exists` returns whether a key has a file. `agent_pin`: a pin
     other than in `before` is the agent's own change, and is kept.

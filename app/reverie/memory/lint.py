@@ -190,7 +190,10 @@ def _front_matter(data: bytes, text: str, caps: Caps, rel: str) -> Iterator[Lint
 
 
 def is_undescribed(rel: str, caps: Caps) -> bool:
-    """Return whether a file, such as an index, needs no description; `rel` is its path in the scope."""
+    """Return whether a file, such as an index, needs no description by the agent's limits `caps`.
+
+    `rel`: the path of the file in the scope.
+    """
     return bool(caps.undescribed) and re.fullmatch(caps.undescribed, rel) is not None
 
 

@@ -133,9 +133,9 @@ def no_rules(_rel: str) -> tuple[FileRule | None, FileRole]:
 
 
 def unseen_reason(rel: str, size: int, caps: Caps) -> str:
-    """Return the reason why the agent would not read a file of this name and size; empty if it would.
+    """Return the reason why the agent, with the limits `caps`, would not read a file of this name and size.
 
-    The file's position among the others is not considered.
+    Empty if it would. The file's position among the others is not considered.
     """
     # Nearly every name passes this quick check; only ASCII spaces are printable white space.
     if not rel.isprintable() or _SUSPECT.search(rel) or ".." in rel or rel.endswith(" "):
@@ -249,7 +249,7 @@ def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...
 
 
 def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
-    """Return the number of files at the beginning of both sequences that are the same objects."""
+    """Return how many files at the beginning of the two sequences are the same objects."""
     for count, (left, right) in enumerate(zip(one, other, strict=False)):
         if left is not right:
             return count
@@ -521,7 +521,10 @@ def _listed(handle: Handle) -> list[os.DirEntry[str]]:
 
 
 def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Return the status and first `size` bytes of a regular file; never blocks, never follows a symlink."""
+    """Return the status and first `size` bytes of a regular file in the open directory `handle`.
+
+    Never blocks, and never follows a symlink.
+    """
     if isinstance(handle, int):
         file = os.open(name, _FILE, dir_fd=handle)
     else:
@@ -836,7 +839,7 @@ def names_only(
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
-    """Return the agent's index of a scope, in the agent's order: files below its cap with accepted names."""
+    """Return the agent's index of a scope: the files below its cap with accepted names, in its order."""
     return [
         IndexEntry(
             path=str(memory_path(scope, file.rel)),

@@ -41,11 +41,11 @@ def nearest_lines(text: str, wanted: str) -> str:
 
 
 def _pairs_compared(wanted: str, window: str) -> int:
-    """Return the estimated number of character pairs that `nearest_lines` compares for one `window`."""
+    """Return the estimated number of character pairs to compare `wanted` with one `window` of lines."""
     whole = len(wanted) * len(window) + len(window) + 1_000
     return whole * (2 + min(len(wanted), len(window)) // 64 if _is_short(wanted, window) else 1)
 
 
 def _is_short(wanted: str, window: str) -> bool:
-    """Return whether the texts are short enough to compare in parts too, in cubic time."""
+    """Return whether `wanted` and `window` are short enough to compare in parts too, in cubic time."""
     return max(len(wanted), len(window)) <= _LONGEST_PART

@@ -188,7 +188,7 @@ class Snapshots:
         *,
         require_same: Callable[[], None] = lambda: None,
     ) -> None:
-        """Connect a home with its history.
+        """Connect a home with its history, its usage sidecar and `actors`, the log of who wrote what.
 
         `require_same` raises `Unavailable` if another home is now at the path of this one.
         """
@@ -211,9 +211,9 @@ class Snapshots:
     ) -> str | None:
         """Commit all changes as `actor`'s; return the commit's id, None if nothing changed.
 
-        `source`: the occasion of the commit, such as "by hand". `dirty`: the only paths that may have
-        changed; None: unknown, everything is read. `run_id`: the run that made the changes; None if it was
-        no run.
+        `source`: the occasion of the commit, such as "by hand"; `subject`: the first line of its message.
+        `dirty`: the only paths that may have changed; None: unknown, everything is read. `run_id`: the run
+        that made the changes; None if it was no run.
         """
         self._require_same()
         return self.history.snapshot(

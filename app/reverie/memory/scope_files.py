@@ -194,9 +194,9 @@ class OverlayFiles:
         return rel if rel in self._written else self._base.listed(rel)
 
     def read(self, rel: str, *, limit: int | None = None) -> bytes:
-        """Return the bytes of a file, as `ScopeFiles.read` does.
+        """Return the bytes of a file, at most `limit` (None: all), as `ScopeFiles.read` does.
 
-        Bytes of the base are remembered, for the transaction to compare.
+        Bytes that are read from disk are remembered, so that the transaction can compare them.
         """
         if rel in self._written or self._is_removed(rel):
             data = self._written.get(rel)
@@ -214,7 +214,7 @@ class OverlayFiles:
         mode: int | None = None,
         before_replace: Callable[[bytes | None], None] | None = None,
     ) -> None:
-        """Write to the overlay, in memory; the arguments are those of `ScopeFiles.write`."""
+        """Write to the overlay, in memory; for the arguments see `ScopeFiles.write`."""
         self._refuse_impossible(rel)
         if create_only and self.entry(rel) is not None:
             raise Conflict(f"{rel} already exists.")

@@ -25,7 +25,7 @@ def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
 
 
 def missing(parsed: MemoryPath) -> StoreError:
-    """Return the error for a path at which there is no memory."""
+    """Return the error for a path (`parsed`) at which there is no memory."""
     return StoreError(
         f"There is no memory {parsed}.",
         next_step="View its directory to see what is there.",

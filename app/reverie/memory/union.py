@@ -87,7 +87,7 @@ def _merged(first: Sequence[str], second: Sequence[str], newline: str) -> list[s
 
 
 def _with_last_ending(lines: list[str], newline: str) -> list[str]:
-    """Return the lines with a line ending added to the last one if it has none."""
+    """Return the lines with the line ending `newline` added to the last one if it has none."""
     if lines and not lines[-1].endswith("\n"):
         return [*lines[:-1], lines[-1] + newline]
     return lines

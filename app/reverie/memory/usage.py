@@ -87,7 +87,8 @@ class UsageLog:
     ) -> None:
         """Open the usage sidecar of a home, or Reverie's own at `own_sidecar` if the home has none.
 
-        `require` raises `ReadOnlyStore` while the home's own sidecar must not be written.
+        `require` raises `ReadOnlyStore` while the home's own sidecar must not be written. `seconds` returns
+        the time of a monotonic clock.
         """
         in_home = home.sidecars is not None
         path = own_sidecar if home.sidecars is None else home.sidecars.usage
@@ -225,7 +226,7 @@ class UsageLog:
             self._tally(lambda tally: tally.apply(before, after))
 
     def _tally(self, rule: Callable[[Tally], object]) -> None:
-        """Update Reverie's share of the uses.
+        """Apply `rule` to the counts of the uses that were made through Reverie.
 
         A failure is only logged: the sidecar is changed already, and only the display becomes less exact.
         """
@@ -409,8 +410,9 @@ def _outcome(
 ) -> _UsageOutcome:
     """Return the result of restoring lost changes and then applying the new one to `data`.
 
-    `base`: the ledger; None: no agent overwrites this sidecar. `by_agent`: the agent wrote the present
-    version of the file, not another Reverie.
+    `file`: the identifier of the file (`UsageLog._file_name`). `base`: the ledger; None: no agent overwrites
+    this sidecar. `request`: the new change. `by_agent`: the agent wrote the present version of the file, not
+    another Reverie process.
     """
     raw = data.get("entries")
     entries = raw if isinstance(raw, dict) else {}

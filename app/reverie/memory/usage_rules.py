@@ -106,7 +106,7 @@ def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool
 
 
 def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool = True) -> None:
-    """Move an entry and those below it, replacing existing ones.
+    """Move the entry with the key `old`, and the entries below it, to the key `new`, replacing existing ones.
 
     `counts`: the rename counts as a write at `now` (UTC ms).
     """
@@ -117,7 +117,7 @@ def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool 
 
 
 def note_delete(entries: Entries, key: str) -> None:
-    """Delete an entry and those below it, so that a later file with that name does not get its usage."""
+    """Delete an entry and all below it, so that a later file with that name does not get its usage."""
     for below in keys_below(entries, key):
         del entries[below]
 

@@ -218,7 +218,8 @@ class _Builder:
     def _with_surrogates(self, text: str, style: str) -> str:
         """Return the text of a scalar with the original escapes that `_without_surrogate_escapes` replaced.
 
-        In double quotes an escape becomes its character; otherwise it stays as it was written.
+        `style`: the quotation mark of the scalar, `|` or `>`; empty for a plain scalar. In double quotes an
+        escape becomes its character; otherwise it stays as it was written.
         """
         for new, old in self._escapes.items():
             written, meant = (chr(int(new[2:], 16)), chr(int(old[2:], 16))) if style == '"' else (new, old)

@@ -92,10 +92,10 @@ class Activity:
     ) -> None:
         """Append one decision; if it repeats the previous one, only increase the counter of that entry.
 
-        An entry is compared with the last one that has the same event and workspace. `home`: the path of the
-        home; `workspace_id`, `run_id`: the workspace and the run that the decision concerns, None if there is
-        none; `details`: further facts, as JSON values. Never raises, because the work that an entry describes
-        must not fail with the log.
+        An entry is compared with the last one that has the same event and workspace. `level`: "info" or
+        "warning". `home`: the path of the home; `workspace_id`, `run_id`: the workspace and the run that the
+        decision concerns, None if there is none; `details`: further facts, as JSON values. Never raises,
+        because the work that an entry describes must not fail with the log.
         """
         entry = {
             "at": self._clock(),

@@ -52,8 +52,9 @@ def merged(
 ) -> FileChange | None:
     """Return the change that undoes the run's effect on one file; None if the file stays as it is.
 
-    `taken`: the hunks that were undone before, None if the whole file was; `part`: the hunks to undo now,
-    None for the whole file. Raises `Conflict` if both sides changed the same lines.
+    `transaction`: the transaction of the run; `intent`: its change of the file. `taken`: the hunks that were
+    undone before, None if the whole file was; `part`: the hunks to undo now, None for the whole file. Raises
+    `Conflict` if lines that the run changed have been changed again since.
     """
     before, after = transaction.images.get(intent.before), transaction.images.get(intent.after)
     current = transaction.current(intent)
@@ -77,8 +78,10 @@ def merged_back(
 ) -> bytes | None:
     """Return `current` without the change from `before` to `after`.
 
-    A content of None means that there is no file. `taken`: the hunks that were undone before, None if the
-    whole file was; `part`: the hunks to undo now, None for the whole file. Raises `Conflict`.
+    A content of None means that there is no file. `path`: the path of the file, for messages; `snapshots`:
+    the history, which merges the texts. `taken`: the hunks that were undone before, None if the whole file
+    was; `part`: the hunks to undo now, None for the whole file. Raises `Conflict` if lines of the change have
+    been changed again since.
     """
     wanted_part = None if taken is None or part is None else taken | part
     base, wanted = version_without(before, after, taken), version_without(before, after, wanted_part)
@@ -138,8 +141,9 @@ class RevertPlan(Struct):
 def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
     """Return the plan that reverts a change by hand.
 
-    Nothing is merged: a file that was changed since stays as it is, so that a person can decide. Raises
-    `StoreError` if the previous contents are missing.
+    `transaction`: the transaction of the change; `journal`: its journal. Nothing is merged: a file that was
+    changed since stays as it is, so that a person can decide. Raises `StoreError` if the previous contents
+    are missing.
     """
     plan = RevertPlan(journal, None, {}, {})
     for intent in journal.intents:
@@ -156,9 +160,10 @@ def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
 
 
 def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]:
-    """Turn the changes of the plan that another file prevents into conflicts; return their paths.
+    """Turn the changes of `plan` that another file prevents into conflicts; return their paths.
 
-    The deletes that would have made room for these changes become conflicts too.
+    The deletes that would have made room for these changes become conflicts too. `transaction`: the
+    transaction of the run to revert.
     """
     paths: list[str] = []
     while blocked := _blocked(transaction, plan):
@@ -206,7 +211,10 @@ def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
 
 
 def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
-    """Return the error to raise if the undo of a part was refused, so that nothing was changed."""
+    """Return the error that says that the undo of a part of a run was refused and nothing was changed.
+
+    `original`: the run to undo; `error`: the refusal.
+    """
     return Conflict(
         "Nothing was undone.",
         cause=str(error),
@@ -218,7 +226,11 @@ def not_taken_back(original: RunRecord, error: UserError) -> Conflict:
 def summary_of(
     original: RunRecord, restored: tuple[str, ...], conflicts: tuple[str, ...], plan: RevertPlan
 ) -> str:
-    """Return one or more sentences that state which files a revert restored and which it left unchanged."""
+    """Return one or more sentences that state which files a revert restored and which it left unchanged.
+
+    `original`: the reverted run. `restored`, `conflicts`: the paths of the restored files, and of the files
+    that have changed since; `plan` has the reasons.
+    """
     count = len(restored)
     if plan.part is not None:
         return _part_summary(plan.part) if count else "The changes to undo no longer existed."
@@ -394,9 +406,10 @@ class RevertJob(Job[RevertPlan]):
         return original
 
     def _require_writable(self, original: RunRecord, part: Parts | None) -> None:
-        """Raise `ReadOnlyStore` if a file to restore is in a store that is read-only now.
+        """Raise `ReadOnlyStore` if a file to restore is in a directory of notes that is read-only now.
 
-        `part`: the files and hunks to undo; None: the whole run. The refusal is also written to Activity.
+        `original`: the run to undo. `part`: the files and hunks to undo; None: the whole run. The refusal is
+        also written to Activity.
         """
         parts = self._parts
         transaction = parts.transaction_for(original.id, "revert")
@@ -419,8 +432,8 @@ class RevertJob(Job[RevertPlan]):
     def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
         """Plan the change of every file; change nothing.
 
-        `part`: the files and hunks to undo; None: the whole run. If one file of a part is refused, the whole
-        part is refused.
+        `original`: the run to undo. `part`: the files and hunks to undo; None: the whole run. If one file of
+        a part is refused, the whole part is refused.
         """
         source = self._parts.transaction_for(original.id, "revert")
         journal = source.load() or Journal(())
@@ -462,7 +475,10 @@ class RevertJob(Job[RevertPlan]):
         return plan
 
     def _require_part(self, original: RunRecord, part: Parts, counts: dict[str, int]) -> None:
-        """Raise `StoreError` if this part of the run cannot be undone on its own."""
+        """Raise `StoreError` if `part` of the run `original` cannot be undone on its own.
+
+        `counts`: path -> the number of hunks that can be undone one by one.
+        """
         if original.reverts is not None or original.outcome != "completed":
             raise StoreError(
                 f"Run {original.id} can only be undone as a whole: it is {_kind_words(original)}.",

@@ -87,7 +87,8 @@ class RunDependencies(Struct, frozen=True):
         """Return the record of a new run of this home, without saving it.
 
         `workspace_id`, `project_path`: the workspace and the project of the run, None if it has none.
-        `started_at` is in UTC ms.
+        `started_at` is in UTC ms. `trigger`: the occasion of the run; `engine`: the name of its engine;
+        `details`: further facts, as JSON values.
         """
         return RunRecord(
             id=self.runs.new_id(started_at),
@@ -251,7 +252,7 @@ class Job(ABC, Generic[Thought]):
 
     @abstractmethod
     def accept(self, thought: Thought, run: RunContext) -> Plan:
-        """Turn the result of `think` into the changes to make; changes beyond the run's limits are left out.
+        """Return the changes to make, from `thought`, the result of `think`, without those beyond the limits.
 
         Only reads files. Raises `Conflict` or `StoreError`.
         """
@@ -352,7 +353,8 @@ class Job(ABC, Generic[Thought]):
     def say(self, event: str, text: str, record: RunRecord, *, level: str = "info") -> None:
         """Write an event of this run to Activity.
 
-        By default does nothing, for jobs whose service writes it.
+        `event`: the end of its name, such as "completed"; `level`: "info" or "warning". By default does
+        nothing, for jobs whose service writes it.
         """
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
@@ -556,7 +558,7 @@ class Run(Generic[Thought]):
         )
 
     def _observe(self, plan: Plan) -> None:
-        """Record in the history the files that are about to be written, with their content before the run."""
+        """Record in the history the present content of the files that `plan` changes."""
         source, snapshots = self._job.before, self._parts.snapshots
         dirty = []
         for change in plan.changes:
@@ -693,7 +695,7 @@ class Run(Generic[Thought]):
         )
 
     def _close(self, end: RunEnd, costs: Costs) -> None:
-        """Save the record with the outcome of the run.
+        """Save the record with the outcome and the costs of the run.
 
         If the run ended before its record was written, save that record now.
         """

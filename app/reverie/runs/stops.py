@@ -41,9 +41,10 @@ class StopCheck:
         *,
         enforce_deadline: bool = True,
     ) -> None:
-        """Start the time limit, `time_limit_s` seconds from now.
+        """Start the time limit, which ends in `time_limit_s` seconds.
 
-        If `enforce_deadline` is False, `check` ignores the deadline, because the engine enforces it.
+        `cancel` is set to cancel the run, `lease_lost` if another process may have taken its lease. If
+        `enforce_deadline` is False, `check` ignores the deadline, because the engine enforces it.
         """
         self._cancel = cancel
         self._lease_lost = lease_lost

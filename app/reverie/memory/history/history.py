@@ -139,7 +139,7 @@ class Snapshot:
     def _whole(self, found: Scan, last: StoredRoot | None) -> StoredRoot:
         """Return the new version of a root of which every file was scanned.
 
-        `last`: the last version; None if there is none.
+        `found`: the result of the scan; `last`: the last version, None if there is none.
         """
         root = StoredRoot(Folder(self._load), {}, {})
         _fill(root, found, last)
@@ -148,7 +148,8 @@ class Snapshot:
     def _part(self, key: str, found: Scan, looked_at: Collection[str], last: StoredRoot | None) -> StoredRoot:
         """Return the last version of a root with the paths in `looked_at` replaced by their scanned state.
 
-        `last`: the root in the last commit; None if that commit does not have it.
+        `found`: the result of the scan. `last`: the root in the last commit; None if that commit does not
+        have it.
         """
         root = StoredRoot.load(self._repository, self.tree, key)
         if root is None:
@@ -181,9 +182,10 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 
 
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
-    """Return the changed paths `dirty` relative to the root, without paths below another of them.
+    """Return the changed paths `dirty` relative to the root of `source`, without paths below another one.
 
-    Returns {""} if the root itself, or a directory above it, is among them.
+    Paths outside of the root are left out. Returns {""} if the root itself, or a directory above it, is among
+    the paths.
     """
     # As text: comparing thousands of `Path` objects blocks the interpreter, and so the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()
@@ -272,8 +274,8 @@ class History(HistoryReader):
         """Commit the current state of the roots, and return the new commit's id; None if nothing changed.
 
         `share` assigns changes to their authors, each of whom gets a commit; `actor` is the author of the
-        others. `source`: the occasion of the commit, such as "by hand" or "the watcher". `run_id`: the run
-        that made the changes; None if it was no run.
+        others. `source`: the occasion of the commit, such as "by hand" or "the watcher"; `subject`: the first
+        line of its message. `run_id`: the run that made the changes; None if it was no run.
 
         `dirty`: the only paths that may have changed since the last snapshot (files or directories, existing
         or not); None: unknown, everything is read. A source whose directory is missing is stored as empty, so

@@ -256,7 +256,10 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return found if count * 2 >= total else None
 
     def _lines(self, blob: bytes) -> Counter[bytes]:
-        """Count the non-blank lines of a content; empty if it is too large to compare or was not stored."""
+        """Count each non-blank line of the content with the id `blob`.
+
+        Empty if the content is too large to compare or was not stored.
+        """
         try:
             content = self.repository.blob(blob)
         except DamagedHistoryError:
@@ -366,7 +369,10 @@ def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> Comm
 
 
 def _once(repository: Repository) -> Loader:
-    """Return a loader that reads each tree only once, because neighbouring commits share most trees."""
+    """Return a function that loads a tree by its id, reading each tree only once.
+
+    Neighbouring commits share most trees.
+    """
     return functools.cache(lambda raw: tuple(repository.tree(raw)))
 
 

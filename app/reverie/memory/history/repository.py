@@ -140,7 +140,7 @@ class ObjectSink:
         return new, repository
 
     def has(self, raw: bytes) -> bool:
-        """Return whether the repository has the object, including objects that were flushed."""
+        """Return whether the repository has the object with the id `raw`, including flushed objects."""
         return bool(self._odb.exists(raw.hex()))
 
     def blob(self, content: bytes) -> bytes:
@@ -169,8 +169,8 @@ class ObjectSink:
     def commit(self, message: str, *, author: str, at_s: int, tree: bytes, parent: bytes | None) -> bytes:
         """Add a commit, without moving any branch, and return its id.
 
-        `at_s`: its time in UTC seconds; `parent`: the id of its parent, None for a first commit. Raises
-        OSError.
+        `at_s`: its time in UTC seconds; `tree`, `parent`: the ids of its tree and its parent (None for a
+        first commit). Raises OSError.
         """
         git = libgit2()
         person = git.Signature(author, f"{author}@reverie.invalid", at_s, 0)
@@ -307,7 +307,7 @@ class Folder:
         self._entries: dict[bytes, Leaf | Folder] | None = None if tree_id else {}
 
     def get(self, names: Names) -> Leaf | Folder | None:
-        """Return the node at the path, None if there is none; this folder itself for an empty path."""
+        """Return the node at the path `names`, None if there is none; this folder for an empty path."""
         node: Leaf | Folder | None = self
         for name in names:
             if not isinstance(node, Folder):
@@ -316,16 +316,16 @@ class Folder:
         return node
 
     def folder(self, names: Names) -> Folder:
-        """Return the folder at the path, or a new empty folder, which is not added to this one."""
+        """Return the folder at the path `names`, or a new empty folder, which is not added to this one."""
         node = self.get(names)
         return node if isinstance(node, Folder) else Folder(self._load)
 
     def put(self, names: Names, node: Leaf | Folder) -> None:
-        """Set the node at the path (not empty); a file on the way is replaced by a folder."""
+        """Set the node at the path `names` (not empty); a file on the way is replaced by a folder."""
         self._changing_parent(names)[names[-1]] = node
 
     def remove(self, names: Names) -> None:
-        """Remove the node at the path (not empty), if there is one."""
+        """Remove the node at the path `names` (not empty), if there is one."""
         if self.get(names) is not None:
             del self._changing_parent(names)[names[-1]]
 
@@ -387,7 +387,10 @@ class Folder:
         self._id = sink.tree(entries) if entries else None
 
     def _changing_parent(self, names: Names) -> dict[bytes, Leaf | Folder]:
-        """Return the entries of the folder that contains a path; mark every folder on the way as changed."""
+        """Return the entries of the folder that contains the path `names`.
+
+        Marks this folder and all folders above it as changed.
+        """
         children = self._changing()
         for name in names[:-1]:
             child = children.get(name)
@@ -456,8 +459,9 @@ def commit_author(actor: str) -> str:
 def commit_message(*, actor: str, source: str, run_id: str | None, subject: str, notes: Iterable[str]) -> str:
     """Return the message of a commit. Each text becomes a single line.
 
-    `actor`: the author of the changes; `source`: the occasion on which Reverie recorded them, such as "by
-    hand" or "the watcher". `run_id`: the run that made the changes; None if it was no run.
+    `subject`: the first line. `actor`: the author of the changes; `source`: the occasion on which Reverie
+    recorded them, such as "by hand" or "the watcher". `run_id`: the run that made the changes; None if it was
+    no run. `notes`: further lines.
     """
     trailers = [f"Actor: {_line(actor)}"]
     if run_id is not None:
@@ -635,7 +639,7 @@ class Repository:
         return bool(self.odb.exists(raw.hex()))
 
     def blob(self, raw: bytes) -> bytes:
-        """Return the bytes of a blob, checked against its id.
+        """Return the bytes of the blob with the id `raw`, checked against the id.
 
         Raises DamagedHistoryError, OSError.
         """
@@ -655,7 +659,7 @@ class Repository:
             raise DamagedHistoryError(f"the object {raw.hex()[:10]} is unreadable ({error})") from error
 
     def loose_path(self, raw: bytes) -> Path:
-        """Return the path that the file of the object has while the object is loose (not in a pack)."""
+        """Return the path of the file that has the object with the id `raw` while it is not in a pack."""
         name = raw.hex()
         return self.objects / name[:2] / name[2:]
 
@@ -739,7 +743,7 @@ class Repository:
                 yield damage
 
     def _object(self, raw: bytes, kind: _Kind) -> Any:
-        """Return the object, of pygit2's class for this kind.
+        """Return the object with the id `raw`, an instance of pygit2's class `kind`.
 
         Raises DamagedHistoryError, OSError.
         """
@@ -754,7 +758,7 @@ class Repository:
         return found
 
     def _damage(self, raw: bytes, kind: _Kind) -> DamagedHistoryError:
-        """Return the error for an object that libgit2 cannot read.
+        """Return the error for an object, with the id `raw`, that libgit2 cannot read.
 
         Raises OSError if the system is the cause.
         """

@@ -145,7 +145,7 @@ class HistoryScanner:
         return ""
 
     def take_listed(self, rels: Sequence[str]) -> None:
-        """Read exactly these files; missing files are left out.
+        """Read exactly the files at the paths `rels`; missing files are left out.
 
         The files may be symlinks that lead to a place in the root. They are read each time, so this is only
         for a few companions.
@@ -370,7 +370,7 @@ class StoredRoot:
             del self.facts[at]
 
     def version(self, rel: str, leaf: Leaf) -> FileVersion:
-        """Return the version of one file, combined from `facts` and its entry in the tree."""
+        """Return the version of one file, combined from `facts` and `leaf`, its entry in the tree."""
         facts = self.facts.get(rel, {})
         mode = facts.get("mode")
         plain = _PLAIN_MODES.get(leaf.mode, 0o644)
@@ -454,9 +454,10 @@ scan and before the commit, so it gets exactly the changes that are committed.
 def seen_changes(
     repository: Repository, sink: ObjectSink, last: StoredCommit | None, now: Folder
 ) -> tuple[SeenChange, ...]:
-    """Return the change of each file whose content in `now` differs from that in the last commit.
+    """Return the change of each file whose content in `now` differs from its content in the last commit.
 
-    `last`: the last commit; None if there is none.
+    `last`: the last commit; None if there is none. `sink`: the objects that were added for `now`; they are
+    written to the repository when a content is read.
     """
 
     def read(leaf: Leaf | None) -> bytes | None:
@@ -484,8 +485,8 @@ def trees_by_share(
     """Yield each share with the id of the tree to commit for it; None if that tree has no files.
 
     The first tree is that of `last` (the last commit, None if there is none) with the changes of the first
-    share; each further tree adds those of the next share. The tree for the last share is `now` itself, so
-    that no change is left out.
+    share; each further tree adds the changes of the next share. The tree for the last share is `now` itself,
+    so that no change is left out. `sink` writes the trees to the repository.
     """
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:

@@ -235,10 +235,10 @@ class _Finder:
         return rows[:count] if is_all or len(rows) >= count else self._looked_up("words", match, count)
 
     def _best(self, ids: Sequence[int], relevance: Relevance) -> list[Row]:
-        """Return the rows for these ids, without most of those that cannot be among the best results.
+        """Return the rows for these ids, without most rows that cannot be among the best results.
 
-        Age is a bounded part of the score, and each lookup is slow, so of many equally relevant rows only
-        those indexed last are looked up.
+        `relevance`: id of a row -> its score without age. Age is a bounded part of the score, and each lookup
+        is slow, so of many equally relevant rows only those indexed last are looked up.
         """
         count = self._limits.count
         ordered = sorted(ids, key=lambda id_: -relevance.get(id_, 0.0))

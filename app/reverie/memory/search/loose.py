@@ -335,9 +335,10 @@ def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPass
 
 
 def _spots(plain: str, groups: Sequence[Group]) -> Iterator[tuple[int, int, Group, bool]]:
-    """Yield each occurrence of the groups' words in a folded text.
+    """Yield each occurrence of a word of `groups` in the folded text `plain`.
 
-    Each item is: start, end, the group, and True for one of the group's forms or False for a synonym.
+    A group is a word of the query with its forms and synonyms. Each item is: start, end, the group, and True
+    for one of the group's forms or False for a synonym.
     """
     for group in groups:
         is_pair = is_cjk(group.word[0])

@@ -107,7 +107,7 @@ def tokens(text: str) -> Iterator[SearchToken]:
 
 
 def parts(token: SearchToken, text: str) -> Iterator[SearchToken]:
-    """Yield the parts of an identifier with their positions in `text`; nothing for a plain word."""
+    """Yield the parts of the identifier `token` with their positions in `text`; nothing for a plain word."""
     word = text[token.start : token.end]
     if len(word) > _LONGEST_IDENTIFIER or not (_SNAKE.match(word) or _CAMEL.match(word)):
         return
