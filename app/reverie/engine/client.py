@@ -134,11 +134,11 @@ class EngineClient:
 
     @property
     def services(self) -> EngineServices:
-        """The proxy of the engine itself: its methods are those of `EngineServices` in the engine."""
+        """The proxy of the engine itself: its methods call the methods of `EngineServices` in the engine."""
         return cast("EngineServices", RemoteService(self, EngineCalls, Path(), ""))
 
     def home(self, root: Path, home_id: str) -> HomeEngine:
-        """Return the proxy of an open home: calling its methods calls those of the home in the engine."""
+        """Return the proxy of an open home: its methods call the methods of the home in the engine."""
         return cast("HomeEngine", RemoteService(self, HomeCalls, root, home_id, rest=_home_engine))
 
     @property

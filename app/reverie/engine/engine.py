@@ -335,7 +335,10 @@ class HomeEngine(Workbench, HomeCalls):
         check: Callable[[], None] = no_check,
         client: ClientConnection = NOBODY,
     ) -> LintResult:
-        """Return the findings of `lint`, which checks memories for problems (`HomeCalls.findings`)."""
+        """Return the findings of `lint`, which checks memories for problems.
+
+        For the arguments see `HomeCalls.findings`.
+        """
         with self._checking:
             return self.lint.look(
                 self._sent_view(context, client),
@@ -503,8 +506,8 @@ class ProfileEngine:
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """Carry out a run in a separate process; return its encoded result.
 
-        Returns None if the call does not start a run, or if there are no workers; the caller then calls the
-        method in this process. Raises `UserError`.
+        `control` reports the progress of `call` and can stop it. Returns None if the call does not start a
+        run, or if there are no workers; the caller then calls the method in this process. Raises `UserError`.
         """
         if not call.home_id or call.method not in RUNS:
             return None

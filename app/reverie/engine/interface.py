@@ -69,14 +69,14 @@ class HomeCalls(HomeServices):
 
     @service_made_by(lambda home, kind: kind(home.parts, home.watch_state))
     def doctor() -> type[HomeDoctor]:
-        """Return the service that explains why the writer or a consolidation did not run."""
+        """Return the class of the service that explains why the writer or a consolidation did not run."""
         from reverie.engine import doctor as module
 
         return module.HomeDoctor
 
     @service_made_by(lambda home, kind: kind(home.parts, home._is_for_another))
     def activity() -> type[ActivityService]:
-        """Return the service for Activity, the log of what background runs did.
+        """Return the class of the service for Activity, the log of the decisions of background runs.
 
         It marks a run as `ours` only if the calling client started it.
         """
@@ -168,7 +168,10 @@ class HomeCalls(HomeServices):
         """Mark all present memories of a context as seen; see `Workbench.mark_opened`."""
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """Permit writing to a read-only store, as a person decided; see `Workbench.permit_writing`."""
+        """Permit writing to the directory of notes that `refusal` makes read-only, as a person decided.
+
+        See `Workbench.permit_writing`.
+        """
 
     def read(self, context: ScopeContext, path: str) -> FileText:
         """Read one memory for the editor; see `Workbench.read`."""
@@ -231,7 +234,7 @@ class EngineCalls:
 
     @service_made_by(lambda services, kind: kind(services._read_settings))
     def models() -> type[ModelsWithoutHome]:
-        """Return the service for models that can be used without an open home."""
+        """Return the class of the service for models that can be used without an open home."""
         from reverie.services import models as module
 
         return module.ModelsWithoutHome

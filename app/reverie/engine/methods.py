@@ -86,7 +86,7 @@ def method_of(interface: type, name: str) -> Method | None:
 
 
 def is_service(interface: type, name: str) -> bool:
-    """Return whether the dotted `name` is that of a service of `interface`, not of a method."""
+    """Return whether the dotted `name` names a service of `interface`, not a method."""
     first, _dot, rest = name.partition(".")
     member = inspect.getattr_static(interface, first, None)
     if not isinstance(member, LazyService):

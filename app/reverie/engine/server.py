@@ -107,15 +107,15 @@ class RunProcesses(Protocol):
     def run(self, control: CallControl, home: RunDependencies) -> bytes:
         """Carry out the run of a call in a separate process; return its encoded result.
 
-        `control` has the call, and may cancel it. `home`: the home of the run, needed to recover the run if
-        its process dies.
+        `control` has the call, reports its progress and can stop it. `home`: the home of the run, needed to
+        recover the run if its process dies.
         """
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Carry out a run at the lowest priority; return its encoded result.
+        """Carry out a run in a separate process at the lowest priority; return its encoded result.
 
-        `home`: the home of the run, needed to recover the run if its process dies; None if the run changes
-        nothing that would have to be recovered.
+        `control` has the call, reports its progress and can stop it. `home`: the home of the run, needed to
+        recover the run if its process dies; None if the run changes nothing that would have to be recovered.
         """
 
     def is_for_another(self, pid: int, client: object) -> bool:
@@ -137,8 +137,8 @@ class Server(Protocol):
     def run_apart(self, call: CallMessage, control: CallControl) -> bytes | None:
         """Carry out a run in a separate process; return its encoded result.
 
-        Returns None if the call must be carried out in this process, for example because it does not start a
-        run.
+        `control` reports the progress of `call` and can stop it. Returns None if the call must be carried out
+        in this process, for example because it does not start a run.
         """
 
     def join(self, connection: ClientConnection) -> bool:

@@ -101,8 +101,9 @@ class Workers:
     def run(self, control: CallControl, home: RunDependencies | None = None, *, aside: bool = False) -> bytes:
         """Carry out the run of a call in a worker; return its encoded result.
 
-        `home`: the home of the run, needed to recover the run if its process dies; None if the run changes
-        nothing that would have to be recovered. `aside`: give the process the lowest priority.
+        `control` has the call, reports its progress and can stop it. `home`: the home of the run, needed to
+        recover the run if its process dies; None if the run changes nothing that would have to be recovered.
+        `aside`: give the process the lowest priority.
         """
         worker = self._taken(control.client)
         if aside and hasattr(os, "setpriority"):

@@ -92,7 +92,7 @@ def parse_model(name: str) -> ModelName:
 
 
 class Catalogue:
-    """The built-in model services and those of the settings.
+    """The model services that can be used: built-in ones, and services in the settings.
 
     Keys are read from `env` and `keys`; `sleep` is used for the pauses between attempts.
     """

@@ -116,7 +116,7 @@ def layout(source: JsonSource) -> JsonNode | None:
 def children(
     source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
 ) -> tuple[tuple[JsonNode, ...], bool]:
-    """Return at most `limit` members of a container, without the first `skip` ones.
+    """Return at most `limit` members of a container (an object or a list), without the first `skip` ones.
 
     The second value is whether more members follow.
     """
@@ -167,7 +167,7 @@ def _cut_text(raw: bytes) -> str:
 
 
 def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
-    """Yield the position of each member of a container: that of the line break before it."""
+    """Yield the position of the line break before each member of a container (an object or a list)."""
     pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
     overlap = 2 * (node.level + 1) + 4
     position = node.start

@@ -70,9 +70,9 @@ def decoded(call: ToolCall) -> Any:
 def sanitise_turn(turn: ModelTurn, step: int, call_ids: set[str]) -> ModelTurn:
     """Return the turn without unpaired surrogates and with unique call ids.
 
-    `step`: the number of the turn, used in new ids. `call_ids` holds the ids of the whole conversation, to
-    which those of the turn are added. Token counts are limited to plausible values; arguments that cannot be
-    parsed are not changed.
+    `step`: the number of the turn, used in new ids. `call_ids` holds the ids of all calls of the
+    conversation; the ids of this turn are added to it. Token counts are limited to plausible values;
+    arguments that cannot be parsed are not changed.
     """
     message = turn.message
     calls: list[ToolCall] = []

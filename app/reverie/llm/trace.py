@@ -43,7 +43,7 @@ NO_OP_TOOL = "no_new_memories"
 class TraceHead(Struct, frozen=True):
     """The facts about a run that its agent loop does not know.
 
-    `existing_memory`: the text of the memory before the run, with tokens in place of secrets (`llm.vault`).
+    `existing_memory`: the text of the memory before the run, with placeholders for secrets (`llm.vault`).
     """
 
     run_id: str

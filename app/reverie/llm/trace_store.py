@@ -153,9 +153,9 @@ class Dumps:
     """The dumps of writer runs that Reverie writes into one home, whose directory is `root`.
 
     They are in the agent's own directory `debug_obj`, where its users expect them (formats/mux.md section
-    14). A dump is written once, redacted once more, and never changed. A ledger in Reverie's own directory,
-    under a lock, lists the dumps that Reverie wrote; pruning removes a dump only if it is listed and its
-    content has not changed. `require` raises if the home must not be written to.
+    14). A dump is written once, redacted once more, and never changed. `ledger`, a file in Reverie's own
+    directory, lists the dumps that Reverie wrote; pruning removes a dump only if it is listed and its content
+    has not changed. `require` raises if the home must not be written to.
     """
 
     def __init__(self, root: Path, ledger: Sidecar, require: Callable[[], None] = lambda: None) -> None:

@@ -26,7 +26,7 @@ from reverie.errors import StoreError
 from reverie.text.redact import in_texts, possible_secrets
 
 EXAMPLE = "{{REVERIE_SECRET_0}}"
-"""A token for prompts that explain tokens; it never stands for a secret."""
+"""A token (placeholder) for prompts that explain tokens; it never stands for a secret."""
 
 _TOKEN = re.compile(r"\{\{REVERIE_SECRET_(\d{1,9})\}\}")
 # Anything that we or a model could mistake for a token, including its form with Markdown escapes.
@@ -74,9 +74,9 @@ class Vault:
         return in_texts(value, self.hide)
 
     def hide(self, text: str) -> str:
-        """Return `text`, from a memory or a prompt, with a token for every secret.
+        """Return `text`, from a memory or a prompt, with a token (placeholder) for every secret.
 
-        A text that looks like a token gets a token, too.
+        A text that looks like a token is also replaced by a token.
         """
         # Every look-alike contains this word, and the full pattern is slow on all memories.
         has_word = "secret" in text.lower()
@@ -87,7 +87,7 @@ class Vault:
         return self.scrub(self._with_tokens(text, [*look_alikes, *self._found(text)], exact=True))
 
     def scrub(self, text: str) -> str:
-        """Return `text`, from a model, with a token for every secret; tokens that it contains stay.
+        """Return `text`, from a model, with a token (placeholder) for every secret; tokens in it stay.
 
         If the text around a token is itself detected as a secret, the secret includes the token.
         """
@@ -106,7 +106,7 @@ class Vault:
         return self._token(self._as_it_was(text), secret=True)
 
     def restore(self, text: str) -> str:
-        """Return `text` with every token replaced by the text that it stands for.
+        """Return `text` with every token (placeholder) replaced by the text that it stands for.
 
         Raises `StoreError` for an unknown or damaged token.
         """
@@ -131,7 +131,7 @@ class Vault:
         return value
 
     def holds_token(self, value: Any) -> bool:
-        """Return whether a text in a JSON value contains a token, or something similar to one."""
+        """Return whether a text in a JSON value contains a token (placeholder), or text similar to one."""
         if isinstance(value, str):
             return _LOOK_ALIKE.search(value) is not None
         if isinstance(value, dict):
@@ -155,9 +155,10 @@ class Vault:
                     yield match.span()
 
     def _with_tokens(self, text: str, spans: list[_Span], *, exact: bool) -> str:
-        """Return `text` with tokens in place of the spans.
+        """Return `text` with tokens (placeholders) in place of the text at `spans`.
 
-        `exact`: `text` comes from a memory; otherwise the tokens in it are our own.
+        `exact`: `text` comes from a memory, so it is hidden as it is; otherwise it may contain tokens of this
+        vault, which are first replaced by their secrets.
         """
         pieces: list[str] = []
         position = 0
@@ -191,7 +192,7 @@ class Vault:
         return self._tokens[original]
 
     def _as_it_was(self, text: str) -> str:
-        """Return a text that a model may have changed, with known tokens replaced by their secrets.
+        """Return a text that a model may have changed, with known tokens (placeholders) replaced by secrets.
 
         Unknown tokens stay.
         """

@@ -153,7 +153,7 @@ class Wire(Protocol):
         """
 
     def reader(self, model: str, progress: Progress) -> ReplyReader:
-        """Return a reader for one answer."""
+        """Return a reader for one answer of `model`; it calls `progress` while the answer arrives."""
 
     def adapt(self, status: int, words: str) -> str | None:
         """Return the name of a change to the request body that may make the service accept it, or None.

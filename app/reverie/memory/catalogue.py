@@ -163,7 +163,7 @@ class RowWriter:
         return found
 
     def look(self, root: ScopeRoot, rel: str, home: Home) -> None:
-        """Update the rows for one dirty path: a file, a directory, or a path that no longer exists."""
+        """Update the rows for one changed path: a file, a directory, or a path that no longer exists."""
         if any(part.startswith(".") for part in rel.split("/") if part):
             return
         self._at(root, home)
@@ -373,7 +373,7 @@ _MOST_COUNTED = 500
 
 
 class FileCatalogue:
-    """The catalogue of a profile, for all homes. Nothing is created before the first update."""
+    """The search index of all homes of a profile. Nothing is created before the first update."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self._file = CatalogueFile(path, lock_dir=lock_dir)

@@ -75,7 +75,7 @@ class CatalogueDamaged(Exception):
 
 
 class CatalogueFile:
-    """The database, one per profile, and its lock. Nothing is created before the first write."""
+    """The database with the search index of a profile, and its lock; created by the first write."""
 
     def __init__(self, path: Path, *, lock_dir: Path) -> None:
         self.path = path

@@ -167,7 +167,8 @@ class MemoryCommands:
 def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
     """Return `text` with its only occurrence of `old` (not empty) replaced, literally.
 
-    Overlapping matches count as several. Raises `StoreError` unless there is exactly one match.
+    Overlapping matches count as several. Raises `StoreError`, which names `path`, unless there is exactly one
+    match.
     """
     lines: list[int] = []
     start = text.find(old)

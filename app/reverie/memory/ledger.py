@@ -208,7 +208,7 @@ def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
 
 
 def _moved(delta: Delta, now: MemoryUsage) -> Delta:
-    """Return the delta rebased on an entry that another Reverie process changed without losing our change."""
+    """Return the delta rebased on the entry `now`, which another Reverie process wrote with our change."""
     before, after = delta.before or UNUSED, delta.after or UNUSED
     if delta.after is None or now == after or before == UNUSED:
         return delta

@@ -590,7 +590,7 @@ _MANY = 500
 
 
 def dirty_rels(root: ScopeRoot, dirty: Iterable[Path]) -> set[str] | None:
-    """Return the dirty paths relative to the root; None if the root, or a directory above it, is among them.
+    """Return the changed paths `dirty` relative to the root; None if the root or a parent is among them.
 
     Paths may begin with the root's given path or, if that contains a symlink, with its real path.
     """
@@ -731,10 +731,10 @@ class ListingUpdate:
         self._old.update((file.rel, file) for file in files)
 
     def _visible(self, rel: str) -> str:
-        """Return the path to examine for a dirty path; empty if nothing that is listed has changed.
+        """Return the path to examine for the changed path `rel`; empty if nothing that is listed has changed.
 
-        That is `rel` itself. For a path with a hidden name it is the directory that contains the hidden name,
-        if that directory is not in the listing yet.
+        The result is `rel` itself. For a path with a hidden name it is the directory that contains the hidden
+        name, if that directory is not in the listing yet.
         """
         segments = rel.split("/")
         hidden = next((index for index, segment in enumerate(segments) if segment.startswith(".")), None)
@@ -798,11 +798,11 @@ def scan_scope(
 ) -> ScopeListing:
     """Scan a scope; return its listing.
 
-    `usage` is by logical key; `key_of` returns the key of a relative path, `rules_of` the rule and role of
-    one. `previous`: an earlier listing, whose files are read again only if their size, mtime or inode differ;
-    None: every file is read. `dirty`: with `previous`, the only absolute paths to examine; None: every file
-    is examined. `available` returns whether the home exists: if it does not and the root is missing,
-    `Unavailable` is raised.
+    `caps`: the agent's limits. `usage`: logical key -> usage. `key_of` returns the logical key of a relative
+    path, `rules_of` its rule and role. `previous`: an earlier listing, whose files are read again only if
+    their size, mtime or inode differ; None: every file is read. `dirty`: with `previous`, the only absolute
+    paths to examine; None: every file is examined. `available` returns whether the home exists: if it does
+    not and the root is missing, `Unavailable` is raised.
     """
     if previous is not None and (previous.names_only or previous.unavailable or previous.root != root):
         previous = None
@@ -987,7 +987,7 @@ class LintFinding(Struct, frozen=True):
 
 
 def with_reason(findings: tuple[LintFinding, ...], unseen_reason: str) -> tuple[LintFinding, ...]:
-    """Return `findings` with a finding for `unseen_reason` first, because `lint` cannot detect that one.
+    """Return `findings` with a finding for `unseen_reason` first, because `lint` cannot detect this reason.
 
     The finding replaces any earlier one of its kind. `findings` is returned unchanged if the agent sees the
     file, or if Reverie could not read it (`is_over_cap`).

@@ -298,7 +298,7 @@ class OverlayFiles:
     def changes(self, root: ScopeRoot) -> tuple[FileChange, ...]:
         """Return the differences from the base as this overlay first read it, in path order.
 
-        `root` is the base's. A renamed file keeps its mode, unless it replaces another file.
+        `root`: the root of the base. A renamed file keeps its mode, unless it replaces another file.
         """
         found = []
         for rel, after in sorted(self._written.items(), key=lambda item: utf16_key(item[0])):

@@ -28,7 +28,7 @@ def union(first: bytes, second: bytes) -> bytes | None:
     """Merge two versions of a note into one with every line of both.
 
     Common lines appear once; at each difference the lines of the first version come before those of the
-    second. The front matter is that of the first version; lines that only the second front matter has are
+    second. The front matter is taken from the first version; lines that only the second front matter has are
     added at the end of the text. Lines are compared without their line endings; added lines get the line
     endings of the first version. Returns `first` itself if it has every line of `second` in the same order,
     and None for bytes that are not text. `lost_lines` can check that no line is missing.

@@ -36,7 +36,7 @@ _ENTRIES = "permitted"
 
 
 class ReadOnlyStore(StoreError):
-    """Raised if Reverie does not write into this store; `reason` is that of the `Refusal`."""
+    """Raised if Reverie must not write into a store; `reason` is the `reason` of the `Refusal`."""
 
     refusal: Refusal
 
@@ -48,7 +48,7 @@ class ReadOnlyStore(StoreError):
 
 
 class WriteGuard:
-    """The guard that decides which stores of one home may be written.
+    """The guard that decides which stores (directories of notes) of one home may be written.
 
     `file` stores a person's permissions.
     """

@@ -74,8 +74,8 @@ _COLLECTION = Value(None, None)
 class YamlNode(Struct, eq=False):
     """One node of a parsed block.
 
-    `start` and `end` are its span; a block collection ends where its last leaf ends. `style` is that of a
-    scalar (`'`, `"`, `|`, `>`, empty for plain); `flow` distinguishes `{}` and `[]` from indented
+    `start` and `end` are its span; a block collection ends where its last leaf ends. `style` is the sign of a
+    scalar's style (`'`, `"`, `|`, `>`, empty for plain); `flow` distinguishes `{}` and `[]` from indented
     collections; `line` and `column` count from zero. An alias has the value of the node it names.
     """
 
@@ -88,7 +88,7 @@ class YamlNode(Struct, eq=False):
     style: str = ""
     flow: bool = False
     anchor: str | None = None
-    """The name of the node's anchor, for an alias that of its target; None if it has none."""
+    """The name of the node's anchor, or for an alias of its target's anchor; None if there is none."""
     children: list[YamlNode] = field(default_factory=list)
     target: YamlNode | None = None
     """The node that an alias names; None if the node is no alias."""

@@ -157,7 +157,10 @@ class Activity:
             self._append(json.dumps(again if same else entry, ensure_ascii=True) + "\n")
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
-        """Return the newest full entry of a gate near the end of the file, None if there is none."""
+        """Return the newest full entry with this event and workspace (`gate`) near the end of the file.
+
+        None if there is none.
+        """
         for line in reversed(_tail(self._file).splitlines()):
             item = _parsed(line)
             if item is not None and "again" not in item and _gate(item) == gate:
@@ -211,7 +214,7 @@ def _entry(item: Mapping[str, Any]) -> ActivityEntry:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """Parse a line that is an entry or an `again`; return None for anything else."""
+    """Parse a line that is an entry or a repetition (`again`); return None for anything else."""
     try:
         item = json.loads(line)
     except (ValueError, RecursionError):

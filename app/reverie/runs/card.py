@@ -68,7 +68,7 @@ class BrokenLink(Struct, frozen=True):
 
 
 class BeforeAfter(Struct, frozen=True):
-    """A number before and after a run, such as that of contradictions."""
+    """A number before and after a run, such as the number of contradictions."""
 
     before: int = 0
     after: int = 0

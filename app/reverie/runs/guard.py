@@ -99,7 +99,7 @@ class Guard:
 
     @property
     def applied(self) -> int:
-        """The number of requests that succeeded, including those of a dry run."""
+        """The number of requests that succeeded, including requests of a dry run."""
         return sum(entry.applied or entry.note == DRY_RUN_NOTE for entry in self._journal)
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:

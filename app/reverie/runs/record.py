@@ -229,7 +229,7 @@ class RunStore:
         return self._directory / run_id
 
     def begin(self, record: RunRecord) -> RunRecord:
-        """Write the record durably, mark the run as open, and return the record.
+        """Write the record durably, mark the run as one that recovery may have to finish; return the record.
 
         Must come before the run's first effect.
         """

@@ -55,11 +55,12 @@ class Recovery:
         self._clock = clock
 
     def run(self) -> tuple[RunRecord, ...]:
-        """Settle every open run, oldest first; return the finished records. The caller holds the lease.
+        """Finish or undo every run that needs recovery, oldest first; return the finished records.
 
-        Raises `Unavailable` or `Busy` if a memory cannot be restored now, and `ReadOnlyStore` if its store
-        may not be written. The caller must then stop too, because no run may start from a mix of old and new
-        files. A file that can never be restored is reported and does not raise.
+        The caller holds the lease of the home. Raises `Unavailable` or `Busy` if a memory cannot be restored
+        now, and `ReadOnlyStore` if its store may not be written. The caller must then stop too, because no
+        run may start from a mix of old and new files. A file that can never be restored is reported and does
+        not raise.
         """
         found = (self._settled(record) for record in self._runs.unsettled())
         settled = tuple(record for record in found if record is not None)

@@ -494,9 +494,9 @@ class RevertJob(Job[RevertPlan]):
     def _usage_keys(self, plan: RevertPlan, transaction: Transaction) -> Callable[[str], bool]:
         """Return a function that takes a usage key and returns whether to restore its pin and usage.
 
-        Undoing a part restores the pin and usage of each file that it undoes completely; undoing the rest of
-        a run restores all others. The pin and usage of a file with a conflict stay as they are, and nothing
-        is restored twice.
+        Undoing a part restores the pin and usage of each file that it undoes completely. Undoing everything
+        that is left of a run restores all other pins and usage. The pin and usage of a file with a conflict
+        stay as they are, and nothing is restored twice.
         """
 
         def keys(wanted: Callable[[FileIntent], bool]) -> set[str | None]:

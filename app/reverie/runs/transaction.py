@@ -283,9 +283,9 @@ class Transaction:
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
         """Restore the run's files, newest first, except those that another program has changed since.
 
-        The result names both kinds of files. `touched`: the only files that the run may have changed; None,
-        after a kill, for all files of the journal. In the latter case a file that was deleted meanwhile is
-        restored too, which does less harm than losing it.
+        The result names the restored files and the files that were left. `touched`: the only files that the
+        run may have changed; None, after a kill, for all files of the journal. In the latter case a file that
+        was deleted meanwhile is restored too, which does less harm than losing it.
         """
         intents = journal.intents if touched is None else touched
         try:
@@ -476,10 +476,10 @@ class Transaction:
         return True
 
     def _require_in_use(self, intent: FileIntent) -> None:
-        """Raise `ReadOnlyStore` if the agent no longer uses the store.
+        """Raise `ReadOnlyStore` if the agent no longer uses the store (directory of notes) of the file.
 
-        Restoring a file could recreate that store. An unknown layout is ignored, because the run itself may
-        have written it.
+        Restoring a file could recreate the directory. An unknown layout is ignored, because the run itself
+        may have written it.
         """
         try:
             self._require_root(self.root_of(intent))
@@ -577,7 +577,7 @@ def _makes_hidden(change: FileChange) -> bool:
 
 @contextlib.contextmanager
 def _noted(intent: FileIntent, touched: list[FileIntent]) -> Iterator[None]:
-    """Context manager: add `intent` to `touched`; remove it again if the block raises `Conflict`.
+    """Context manager: add `intent` to `touched`; remove it again if the `with` block raises `Conflict`.
 
     A `Conflict` means that another program, not this run, has changed the file.
     """

@@ -69,9 +69,9 @@ class LazyService(Generic[T]):
 
 
 def service(load: Callable[[], type[T]]) -> LazyService[T]:
-    """Make a function that imports and returns a class (`load`) a lazy attribute of the home.
+    """Turn `load`, a function that imports and returns a class, into a lazy attribute of a home.
 
-    The attribute is the service, an instance of that class, built by `class(home.parts)` on first use.
+    The attribute is an instance of that class, built by `class(home.parts)` on first use.
     """
     return LazyService(load)
 

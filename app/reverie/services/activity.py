@@ -17,7 +17,7 @@ from reverie.values import Struct, replace
 
 
 class RunningWork(Struct, frozen=True):
-    """A run that holds the lease `name`. `workspace_id`: its workspace; None for a run of the whole home."""
+    """A run in progress. `name`: its lease (lock); `workspace_id`: None for a run of the whole home."""
 
     name: str
     holder: LeaseHolder

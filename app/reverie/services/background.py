@@ -371,7 +371,8 @@ class ExtractCandidate(Struct, frozen=True):
 class ExtractionService:
     """Extraction of memories from the Codex rollouts of one home.
 
-    Its engine is the one that the user named, else that of the settings, else that of a consolidation.
+    Its engine is the one that the user named, else the one in the settings, else the engine of a
+    consolidation.
     """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None) -> None:

@@ -87,8 +87,7 @@ class LoggedChange(Struct, frozen=True):
     removed: int = 0
     """The number of removed lines; 0 for a change set of many files."""
     is_first: bool = False
-    """Whether this is the first commit of these stores: its files existed already and were not created by it.
-    """
+    """Whether the files' roots are new in the history: the files existed before, it did not create them."""
     place: HistoryPlace | None = None
     """The place, at that time, of the file or folder whose log is shown; None in the log of a home."""
 

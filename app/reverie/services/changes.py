@@ -87,7 +87,7 @@ def lenient_path(path: str) -> MemoryPath:
 
 @contextlib.contextmanager
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
-    """Context manager: if the block raises anything, undo the changes in `done`, newest first.
+    """Context manager: if the `with` block raises anything, undo the changes in `done`, newest first.
 
     `take_back` undoes one change. If a change cannot be undone, the others still are; the error that is
     raised names it.
@@ -188,7 +188,10 @@ class _HistoryContents:
         return data
 
     def kept(self, key: str, rel: str) -> bytes | None:
-        """Return the content of a file in the commit `key`; None if the commit does not have it."""
+        """Return the content that the file `rel` in the root `key` has in the commit of the change.
+
+        None if the commit does not have the file.
+        """
         if key not in self._versions:
             self._versions[key] = self._history.files(self._commit, key)
         found = self._versions[key].get(rel)
@@ -285,8 +288,9 @@ class ChangeSet:
     def take_back(self, step: FilesChanged, warnings: list[str]) -> None:
         """Undo a change, for each file that is still as the change left it.
 
-        If some files were changed since, the rest is undone and a `Conflict` names them; any other failure
-        leaves all files as they are. `warnings` gets the problems that occur after the files are restored.
+        If some files were changed since, the others are restored and a `Conflict` names the changed ones. Any
+        other failure leaves all files as they are. `warnings` gets the problems that occur after the files
+        are restored.
         """
         journal, parts = step.journal, self._parts
         contents = _HistoryContents(parts.snapshots.history, journal)
@@ -445,8 +449,8 @@ class ChangeSet:
         `commit` has the present content of the files. `usage`: the entries before and after the change.
         `emptied`: (root, folder) for folders to remove once they are empty; `removed`: (key of the root,
         folder) for folders that the undone change made, also to be removed if they are empty. `warnings` gets
-        the problems that do not prevent the change.
-        `even_without_usage`: if pins and usage cannot be updated, add a warning instead of failing.
+        the problems that do not prevent the change. `even_without_usage`: if pins and usage cannot be
+        updated, add a warning instead of failing.
         """
         contents, log = _HistoryContents(self._parts.snapshots.history), self._parts.usage
         followed: list[bool] = []
@@ -513,9 +517,9 @@ class ChangeSet:
             raise _also(error, " ".join(told)) from error
 
     def _settle(self) -> None:
-        """Roll back the change that a killed process left unfinished.
+        """Carry out `settle`, while the lock is held that allows one change at a time.
 
-        If that change had finished, only its journal is removed.
+        If the change had finished, only its journal is removed.
         """
         try:
             journal = load_journal(self._directory)

@@ -6,8 +6,8 @@ sent to it for `AGAIN_S`.
 
 A check writes nothing, neither in the home nor in the checkout. The times at which the lines of stale claims
 were written are stored in the profile: an edit of another line gives the whole file a newer time, and claims
-that were stale before the history began could not be dated after a restart. A fix replaces tokens and nothing
-else, as one change by hand that can be undone.
+that were stale before the history began could not be dated after a restart. A fix replaces the outdated words
+and nothing else, as one change by hand that can be undone.
 
 Threading: blocks; any thread, one check of a project at a time. Failure: `UserError`.
 """
@@ -66,7 +66,7 @@ class _Project:
     def look(self, check: Callable[[], None] = no_check) -> str:
         """Read the present state of the repository; return the reason if it cannot be read.
 
-        The reason is a sentence; it is empty on success.
+        The reason is a sentence; it is empty on success. `check` may raise to stop.
         """
         if self.is_silent:
             return self._problem
@@ -139,14 +139,16 @@ class ClaimService:
     ) -> ClaimReport:
         """Check the claims of the memories of a context against its project; return the report.
 
-        `paths`: check only these memories; empty: all. The report is empty if the context has no project.
+        `paths`: check only these memories; empty: all. `check` may raise to stop. The report is empty if the
+        context has no project.
         """
         return self._checked(context, paths, check)
 
     def stale(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> ClaimReport:
         """Check the memories of a context for stale claims only; return the report.
 
-        If the project has no repository, the report has no claims, and no memory is read.
+        If the project has no repository, the report has no claims, and no memory is read. `check` may raise
+        to stop.
         """
         report = self._checked(context, (), check, stale_only=True)
         return replace(report, claims=report.stale)
@@ -174,7 +176,7 @@ class ClaimService:
         return report
 
     def fix(self, context: ScopeContext, claims: tuple[CheckedClaim, ...]) -> Undo:
-        """Replace the stale tokens of these claims in their memories, as one change; return its `Undo`.
+        """Replace the outdated words of these claims in their memories, as one change; return its `Undo`.
 
         Raises `StoreError` if none has a replacement, `Conflict` if a memory has changed.
         """

@@ -496,7 +496,7 @@ class Contexts:
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
-        """Return a context that shows all roots with these keys (`ScopeRoot.key`), or None."""
+        """Return a context that shows all roots with these keys (`ScopeRoot.key`); None if none does."""
         wanted = {key for key in keys if key != Scope.GLOBAL}
         if not wanted:
             return self._parts.home.context(project_path=None, project_given=True)

@@ -135,7 +135,7 @@ class DraftService:
         return name
 
     def drop(self, names: Collection[str]) -> None:
-        """Delete these drafts; their text was saved or discarded."""
+        """Delete the drafts with these names, because their text was saved or discarded."""
         for name in names:
             if not DRAFT_NAME.fullmatch(name):
                 raise ValueError("not the name of a draft")
@@ -149,7 +149,7 @@ class DraftService:
         """Return every draft that no open window is still editing, and the files that are damaged.
 
         `instance` and `client`: the window and the client (None: this process) that request the drafts. The
-        drafts of that window are left out; those of other windows of the same client count as drafts of
+        drafts of that window are left out; drafts of other windows of the same client count as drafts of
         closed windows.
         """
         own = _process_of(client)

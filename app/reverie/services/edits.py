@@ -387,8 +387,8 @@ class CompanionFiles:
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
         """Restore a companion to the content that the history has of it; return the `Undo`.
 
-        `changes` holds one change: its path is that of the companion, its hash that of the content that the
-        person saw there. Raises `Conflict` if the file now has different content.
+        `changes` holds one change, with the path of the companion and the hash of the content that the person
+        saw there. Raises `Conflict` if the file now has different content.
         """
         if len(changes) != 1:
             raise StoreError("There is nothing to change.", next_step="Choose another point.")

@@ -138,8 +138,9 @@ def findings_of(
 ) -> list[MemoryFinding]:
     """Find everything to review in these notes, most useful first.
 
-    `stale`: the stale claims in the notes; `noticed`: the pairs that models noticed. Findings of one matter
-    are adjacent. `caps`: the limits of the agent that reads the memories.
+    `stale`: the stale claims in the notes; `noticed`: the pairs that models noticed. Findings that a person
+    decides together are adjacent. `caps`: the limits of the agent that reads the memories. `check` may raise
+    to stop.
     """
     found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
@@ -253,7 +254,10 @@ class FindingService:
         self._lock = threading.Lock()
 
     def find(self, context: ScopeContext, *, check: Callable[[], None] = no_check) -> FindingReport:
-        """Find the problems to review in the memories and loaded instruction files of `context`."""
+        """Find the problems to review in the memories and loaded instruction files of `context`.
+
+        `check` may raise to stop.
+        """
         with self._lock:
             notes = list(self._notes(context))
             stale = self._claims().stale(context, check=check).claims
@@ -279,14 +283,14 @@ class FindingService:
         return [each for each in findings if each.id not in hidden]
 
     def dismiss(self, ids: tuple[str, ...]) -> None:
-        """Dismiss these findings, so that they are not shown again.
+        """Dismiss the findings with these ids, so that they are not shown again.
 
         Raises `UserError` if that cannot be stored.
         """
         self._change({*self._dismissed_ids(), *ids}, ids)
 
     def restore(self, ids: tuple[str, ...] = ()) -> None:
-        """Show these dismissed findings again; without `ids`, all of them."""
+        """Show the dismissed findings with these ids again; without `ids`, all of them."""
         self._change(self._dismissed_ids() - set(ids) if ids else set(), ())
 
     def _dismissed_ids(self) -> set[str]:

@@ -234,8 +234,8 @@ class HostSession:
     def deliver(self, changes: Changes) -> None:
         """Handle changes on disk: mark each workspace whose transcript changed, so that a worker reads it.
 
-        A change of the usage sidecar starts a check for overwritten pins, one of the settings drops the
-        cached settings, and any other change lists the transcripts again.
+        A change of the usage sidecar starts a check for overwritten pins. A change of the settings drops the
+        cached settings. Any other change lists the transcripts again.
         """
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage

@@ -116,7 +116,7 @@ class _RootFindings:
         self._files: tuple[MemoryFile, ...] = ()
 
     def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
-        """Update the findings for a new listing: those of changed files are dropped, to be found again.
+        """Drop the findings of files that have changed in a new listing, so that they are read again.
 
         `dirty`: paths that a watcher saw change; their files count as changed in any case.
         """

@@ -56,7 +56,7 @@ _FIXES: Mapping[str, tuple[FixKind, ...]] = {
 class IndexCheck(Struct, frozen=True):
     """The result of checking an index.
 
-    `path`: the memory path of the index; `folder`: that of the folder that it covers.
+    `path`: the memory path of the index; `folder`: the memory path of the folder that it covers.
     """
 
     path: str

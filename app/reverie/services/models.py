@@ -60,7 +60,7 @@ class ProbeLine(Struct, frozen=True):
 class ModelServices:
     """The model services, read from `settings` each time they are used.
 
-    The services are those of the settings and of the agent's own configuration (`offered`); if both name a
+    The services come from the settings and from the agent's own configuration (`offered`); if both name a
     service, the settings win. Keys are searched first in the environment `env`, then in `keys`, the keyring
     (None: the system's).
     """

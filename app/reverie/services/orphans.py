@@ -176,7 +176,10 @@ class _Target(Struct, frozen=True):
 
 
 class OrphanService:
-    """The service that lists, merges and deletes the stores of one home whose project no longer exists."""
+    """The service that lists, merges and deletes the stores of one home whose project no longer exists.
+
+    A store is the directory of a project's notes; such a store is called a lost store.
+    """
 
     def __init__(self, parts: HomeContainer) -> None:
         self._parts = parts
@@ -247,7 +250,7 @@ class OrphanService:
         `choices`: `rel` of a file that differs -> the choice for it; the default is the first choice that is
         possible.
 
-        Raises `Conflict` if a file on either side differs from the preview.
+        Raises `Conflict` if a file in the store or at its target differs from the preview.
         """
         self._parts.write_guard.require()
         target = self._target(preview.store, preview.project_path)

@@ -54,7 +54,7 @@ class IndexedPlace(Struct, frozen=True):
     """One memory root of a home, or the companions of the home, with the ids of a context that shows it.
 
     `root`: None for the companions; `directory`: the directory to which paths in the index are relative.
-    `workspace_id` and `project_path` are those of the context, None for the global scope and for companions.
+    `workspace_id` and `project_path` name the context; both are None for the global scope and for companions.
     `reachable` is False if no context shows the root.
     """
 
@@ -265,7 +265,7 @@ class SearchService:
     ) -> SearchAnswer:
         """Find notes that match `text` in these homes (None: in all), best first.
 
-        Notes with all of its words come first, and among equally good ones those of `place`; if there are
+        Notes with all of its words come first, and among equally good ones the notes of `place`; if there are
         few, notes with only some of the words follow. The index is not updated; a damaged index is marked for
         the next update. If the last word has one letter and no note contains it as a word, it counts as an
         unfinished word and is ignored. A pattern (`/…/`) is tried on one file after another; `report` is
@@ -533,7 +533,7 @@ class SearchService:
         return places
 
     def _hit(self, doc: Doc, query: SearchQuery) -> SearchHit | None:
-        """Build the hit for a row; None if its file no longer exists."""
+        """Build the hit for the row `doc` of the index; None if its file no longer exists."""
         read = self._read(doc, _GLANCE)
         if read is None:
             return None
@@ -545,7 +545,7 @@ class SearchService:
         return self._made(doc, place, shelf, cut, query)
 
     def _read(self, doc: Doc, size: int) -> tuple[IndexedPlace, _Shelf, str, bool] | None:
-        """Read the beginning of a file, at most `size` bytes, as text for display.
+        """Read the beginning of the file of the row `doc`, at most `size` bytes, as text for display.
 
         Returns its place, its home, the text, and whether this is the whole text; None if the file no longer
         exists.

@@ -204,10 +204,10 @@ class TimelineService:
     # Reading
 
     def target(self, context: ScopeContext, path: str) -> TimelineTarget:
-        """Return the target for a path, whose history is to be shown.
+        """Return the target that stands for a path in the methods that show its history.
 
-        The path is that of a memory, folder or scope, existing or deleted, or of a companion of the context.
-        Raises `ScopeUnavailable`, `StoreError`.
+        `path`: a memory, folder or scope, existing or deleted, or a companion of the context. Raises
+        `ScopeUnavailable`, `StoreError`.
         """
         if not path.startswith(f"{ROOT}/"):
             return self._companion(context, path)
@@ -239,7 +239,7 @@ class TimelineService:
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
         """Return the files of a state, as path below its place -> content id.
 
-        The path is "" if the place is itself a file.
+        The path is "" if the place is itself a file. `check` may raise to stop.
         """
         if state.commit is None:
             return {}
@@ -284,7 +284,7 @@ class TimelineService:
     ) -> BlameView:
         """Return the author of each line of a file in a state, or now if `at` is None.
 
-        Empty if the file is not text.
+        Empty if the file is not text. `check` may raise to stop.
         """
         content = self.read(at or self.on_disk(target.place))
         if content is None or is_binary(content) or len(content) > COMPARED_BYTES:
@@ -327,7 +327,7 @@ class TimelineService:
     def plan(
         self, target: TimelineTarget, state: State, *, check: Callable[[], None] = no_check
     ) -> RestorePlan:
-        """Plan the changes that restore `state`.
+        """Plan the changes that restore `state` of `target`. `check` may raise to stop.
 
         A file that was renamed since is restored under its present name, a deleted file at its former path.
         Raises `StoreError` if the state has no content or is the current one.

@@ -285,7 +285,7 @@ class TraceService:
     ) -> tuple[TraceSummary, ...]:
         """Return the rows of the list of traces, newest first.
 
-        `progress` is called with the rows that were read since its last call.
+        `progress` is called with the rows that were read since its last call. `check` may raise to stop.
         """
         entries = self.entries()
         own_ids = {entry.id for entry in entries if entry.own}
@@ -352,7 +352,10 @@ class TraceService:
     def search_document(
         self, trace_id: str, needle: str, *, check: Callable[[], None] = no_check
     ) -> tuple[DocumentHit, ...]:
-        """Return the names and values in the document that contain `needle`. Raises `UserError`."""
+        """Return the names and values in the document that contain `needle`. Raises `UserError`.
+
+        `check` may raise to stop.
+        """
         with _reading():
             source, root = self._document(trace_id)
             return () if root is None else places_of(source, root, needle, check)
@@ -656,7 +659,8 @@ class Replays:
     The user chooses the model and can edit the prompt before. The model gets the tools of the memory writer,
     but they change a copy of the memory in the trace. Of the home, only the trace is read, and nothing is
     written. A replay does not count as a run of the memory writer, and its own trace is returned but not
-    stored. Secrets in the request are replaced by tokens (`llm.vault`); nothing is sent without consent.
+    stored. Secrets in the request are replaced by placeholders (`llm.vault`); nothing is sent without
+    consent.
     """
 
     def __init__(self, traces: TraceService, models: Models, clock: Clock) -> None:
@@ -724,7 +728,11 @@ async def _asked(
     cancel: threading.Event,
     progress: Callable[[str], None],
 ) -> bytes:
-    """Make the two attempts of a memory writer with a copy of the memory; return the trace as a document."""
+    """Make the two attempts of a memory writer with a copy of the memory; return the trace as a document.
+
+    `facts`: the original trace, which has the memory; `request`: the prompt to send instead of its own.
+    `cancel` ends the run when it is set; `progress` gets a phrase for each step.
+    """
 
     memory = facts.existing_memory.encode("utf-8", "replace")
     memory_id = facts.memory_path or facts.workspace_name
@@ -827,7 +835,7 @@ class TranscriptService:
     ) -> tuple[TranscriptSource, ...]:
         """Return each source with title, project and state, read from its beginning if need be.
 
-        A source that cannot be read is returned unchanged.
+        A source that cannot be read is returned unchanged. `check` may raise to stop.
         """
         found = []
         for source in sources:
@@ -849,8 +857,8 @@ class TranscriptService:
     ) -> TranscriptOpened:
         """Open a transcript at the message with the agent's id `message_id`.
 
-        If that is empty or does not exist, it is opened at its beginning or, with `at_end`, at its end.
-        `client`: the client that reads it.
+        If the id is empty or does not exist, the transcript is opened at its beginning or, with `at_end`, at
+        its end. `client`: the client that reads it. `check` may raise to stop.
         """
         self._forget(client, source)
         with self._reading(client, source) as transcript:
@@ -917,7 +925,7 @@ class TranscriptService:
         """Return the number of the next message after `number` that contains `words`; None if there is none.
 
         If `words` is empty, return the next message that a person typed. `back`: return the nearest one
-        before `number` instead. See `PagedTranscript.find`.
+        before `number` instead. `check` may raise to stop. See `PagedTranscript.find`.
         """
         # A search uses its own reader, so that the client's position in the transcript does not change.
         return self._opened(source).find(says(words) if words else is_prompt, number, check, back=back)

@@ -88,7 +88,7 @@ class TrashService:
     def page(self, start: str | None = None, *, check: Callable[[], None] = no_check) -> TrashPage:
         """Return a page of deletions, newest first.
 
-        `start`: the `next` of an earlier page; None: the first page.
+        `start`: the `next` of an earlier page; None: the first page. `check` may raise to stop.
         """
         page = self._parts.snapshots.history.deletions(start, check=check)
         contexts = Contexts(self._parts)
@@ -240,7 +240,7 @@ class _Chosen(Struct, dict=True):
 
 
 class _Facts(Struct, frozen=True):
-    """The versions of the files of one root in a commit, and those of its files that were pinned."""
+    """The versions of the files of one root in a commit, and the files that were pinned."""
 
     versions: Mapping[str, FileVersion]
     pinned: Collection[str]

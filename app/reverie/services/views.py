@@ -69,7 +69,7 @@ class HomeFacts(Struct, frozen=True):
     loads_pinned: bool = False
     """Whether the agent has pins, and loads pinned memories before others."""
     may_lose_stores: bool = False
-    """Whether the agent has stores that can be orphaned, for which Reverie searches."""
+    """Whether the agent has directories of notes that remain when their project no longer exists."""
 
 
 UnseenKind = Literal["new", "changed", "deleted"]
@@ -181,7 +181,7 @@ class RunSummary(Struct, frozen=True):
     cost_usd: float | None = None
     """The cost in US dollars; None if unknown."""
     partly_undone: bool = False
-    """Whether parts of the run were undone and the rest was not."""
+    """Whether parts of the run were undone and other parts were not."""
     project_path: str | None = None
     """The project whose memories the run was about; None if there is none, or several."""
     discarded: bool = False
@@ -484,8 +484,9 @@ class LintResult(Struct, frozen=True):
     """The findings known so far.
 
     `findings`: by memory path, only for files that have any. The reason why the agent does not read a file is
-    not among them, because the listing has it (see `with_reason`). `complete` is False if some files were not
-    read yet, so that `look` must be called again. `looked_at`: the number of files read this time.
+    not among them, because `MemoryFile.unseen_reason` has it (see `with_reason`). `complete` is False if some
+    files were not read yet, so that `look` must be called again. `looked_at`: the number of files read this
+    time.
     """
 
     findings: Mapping[str, tuple[LintFinding, ...]]
@@ -637,7 +638,7 @@ class Offers(Struct, frozen=True):
 def draft_name(store: str, rel: str, instance: str) -> str:
     """Return the file name of a draft.
 
-    `instance`: the id of the window, 8 hex digits.
+    `store`, `rel`: the file that was edited, as in `Draft`. `instance`: the id of the window, 8 hex digits.
     """
     digest = hashlib.sha256(f"{store}\0{rel}".encode("utf-8", "surrogatepass")).hexdigest()
     name = f"{digest}-{instance}.json"
@@ -814,9 +815,9 @@ class OrphansView(Struct, frozen=True):
 class MergeRow(Struct, frozen=True):
     """The effect of a merge on one file.
 
-    `path` is its target, `beside` a free path next to that. `lost` and `live` are the contents on both sides,
-    `union` a content with every line of both (None if that is impossible). `why`: the rule that the name
-    breaks.
+    `path` is the target of the file, `beside` a free path next to that. `lost` and `live` are the contents in
+    the lost store and at the target, `union` a content with every line of both (None if that is impossible).
+    `why`: the rule that the name breaks.
     """
 
     rel: str

@@ -135,10 +135,11 @@ class Workbench(HomeServices):
         return max(((at, id_) for id_, at in recencies if id_ in listed), default=(0, ""))[1]
 
     def learn_titles(self, most: int, project_path: str | None) -> tuple[bool, HomeInfo | None]:
-        """Read the titles of up to `most` workspaces that are not known yet, those of this project first.
+        """Read the titles of up to `most` workspaces that are not known yet.
 
-        `project_path` None: no project comes first. Returns whether any title was read, and the list of the
-        home if that changed it, else None. Raises `Unavailable` if the home no longer exists.
+        `project_path`: the project whose workspaces come first; None: no project comes first. Returns whether
+        any title was read, and the list of the home if that changed it, else None. Raises `Unavailable` if
+        the home no longer exists.
         """
         sessions = self.parts.home.sessions
         if sessions is None:

@@ -426,7 +426,7 @@ def _parse(blob: bytes) -> dict[str, dict[str, Any]]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenChange:
-    """One file whose content differs from that in the last commit; a content is None if there is no file."""
+    """One file whose content differs from the last commit; a content is None if there is no file."""
 
     key: str
     rel: str

@@ -290,7 +290,7 @@ class BestPassage(Struct, frozen=True):
     anywhere: float
     together: float
     is_like: bool
-    """Whether the text has only words that are spelled similarly to those of the query."""
+    """Whether the text has only words that are spelled similarly to the words of the query."""
     hits: Ranges
     """Positions of the words of the best passage, in the text."""
 
