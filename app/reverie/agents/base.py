@@ -620,7 +620,7 @@ class AgentNotes(Protocol):
         """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
-        """Return the reason why the agent itself would write no notes about a session; empty if it may."""
+        """Return the reason why the agent itself would write no notes about a session; empty for none."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
         """Return a meter of the transcript of the session at `place`.

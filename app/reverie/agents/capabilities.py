@@ -81,13 +81,13 @@ class AgentLock(Protocol):
         """
 
     def done(self, holder: int) -> None:
-        """Release the lock after a consolidation.
+        """Release the lock after a consolidation that changed memories, and record the time in it.
 
         Raises `Conflict` if the process `holder` no longer holds it.
         """
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Restore the lock to the state `before`.
+        """Restore the lock to the state `before`, because the consolidation changed nothing.
 
         Raises `Conflict` if the process `holder` no longer holds it.
         """

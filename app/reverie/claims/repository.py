@@ -579,8 +579,9 @@ class ProjectRepository:
         self.limits.add(f"Only the newest {len(self._order):,} commits were checked.")
 
     def _note(self, at: int, commit: Any, *, front: bool = False) -> None:
-        """Add the changes of the commit at position `at` to the indexes by path; `front`: as the newest.
+        """Add the changes of the commit at position `at` to the indexes by path.
 
+        `front`: the commit is newer than all commits that were added before.
         A merge adds nothing, because its changes are added with the merged commits.
         """
         if len(commit.parent_ids) > 1:

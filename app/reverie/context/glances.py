@@ -36,7 +36,7 @@ class Change(Struct, frozen=True):
 
 
 class Since(Struct, frozen=True):
-    """The changes since `at` (UTC ms): files, and the difference in tokens."""
+    """The changes of a context since a person saw it at `at` (UTC ms): files, and the number of tokens."""
 
     at: int
     changes: tuple[Change, ...]

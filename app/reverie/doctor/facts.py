@@ -299,8 +299,8 @@ def free_bytes(path: Path) -> int | None:
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
     """Return the process that holds the lease `name`; None if none does, or if it cannot be read.
 
-    A lease is a file that names the process which runs a job. Call `lease_problem` to know whether leases can
-    be read.
+    A lease is a row in a database of Reverie that names the process that runs a job. Call `lease_problem` to
+    know whether leases can be read.
     """
     try:
         return leases.holder(name)
@@ -309,7 +309,7 @@ def holder(leases: Leases, name: str) -> LeaseHolder | None:
 
 
 def lease_problem(leases: Leases) -> str:
-    """Return the reason why the files of leases cannot be read; "" if they can."""
+    """Return the reason why the database of leases cannot be read; "" if it can."""
     try:
         leases.holder("")
     except UserError as error:

@@ -162,7 +162,7 @@ class Leases:
 
 
 class _DamagedLeasesError(Unavailable):
-    """Raised if the file of leases is damaged or not a database."""
+    """Raised if the database of leases is damaged, or if its file is not a database."""
 
 
 class Lease:

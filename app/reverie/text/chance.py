@@ -145,10 +145,10 @@ def _is_public(text: str, at: int) -> bool:
 
 
 def _values_in(token: str, at: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, value) for the values in `token`; two if a slash separates them (`name/password`).
+    """Yield (position, value) for the values in the word `token`; two if it has the form `name/password`.
 
     A name in front of the value and Markdown emphasis around it are not part of the value. `at`: the
-    position of the token in the text.
+    position of the word in the text.
     """
     lead = _LEAD.match(token)
     while lead is not None:

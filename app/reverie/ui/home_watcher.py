@@ -90,8 +90,8 @@ LEASE_POLL_MS = 2000
 class LeasePoll(QObject):
     """Asks every two seconds, while a consolidation runs, whether it still runs.
 
-    This is necessary because the lease of a run is a file outside the home, which is not watched. Nothing is
-    asked while the scan lane is busy.
+    This is necessary because the lease of a run is stored outside the home, where nothing is watched. Nothing
+    is asked while the scan lane is busy.
 
     Signals:
         status_read(StatusView): The status passed to `follow`, with the run that is active now.

@@ -157,7 +157,7 @@ _MARKS = tuple(f'"{kind}"'.encode() for kind in (INSTRUCTIONS, RECALLED, NESTED)
 
 
 def _may_count(line: bytes) -> bool:
-    """Return whether a line may contain one of the attachments; other lines are not decoded."""
+    """Return whether a line may contain an attachment that this module reads; other lines are not decoded."""
     head = line[:1000]
     return b'"attachment"' in head and any(mark in head for mark in _MARKS)
 

@@ -575,7 +575,7 @@ def _ordered(
 
 
 class _Origin(Struct, frozen=True):
-    """The owner of a file, on whom it depends which of the file's imports and links are followed."""
+    """The owner of an instruction file; it decides which imports and links of the file are followed."""
 
     scope: Scope
     note: str

@@ -432,7 +432,7 @@ class CodexHome(Home):
         return why
 
     def _project_root(self, bucket: str) -> ScopeRoot:
-        """Return the root of a bucket of the first generations.
+        """Return the memory root of a bucket: the memories of one working directory in the first generations.
 
         Raises `ScopeUnavailable` for a missing bucket, because neither the current Codex nor Reverie creates
         it.
@@ -462,7 +462,7 @@ class CodexHome(Home):
         return ScopeRoot(Scope.PROJECT, key, self._memories / bucket / "memory", f"{key}:", read_only=why)
 
     def _bucket(self, project_path: str) -> str:
-        """Return the name of the bucket of a project.
+        """Return the name of the bucket of a project, its directory in `memories/`.
 
         `project_path`: the working directory; if that is unknown, the path of the bucket itself.
         """

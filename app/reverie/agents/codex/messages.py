@@ -155,7 +155,7 @@ class _Turns(Struct):
 
 
 class _MessageReader:
-    """The second pass over one thread."""
+    """The second pass over one thread, which makes the messages."""
 
     def __init__(self, history: RolloutHistory, reading: ReadStatistics) -> None:
         self._history = history

@@ -51,7 +51,10 @@ Finder = Callable[[str], Path | None]
 
 
 class Record(Struct, frozen=True):
-    """One line. `timestamp` UTC ms. `payload` is untrusted: any of its values may have any type."""
+    """One record, from one line of a rollout.
+
+    `timestamp` is UTC ms. `payload` is untrusted: any of its values may have any type.
+    """
 
     kind: str
     payload: dict[str, Any]
