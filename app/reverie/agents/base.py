@@ -281,7 +281,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def memory_project(self) -> str | None:
-        """The path to which the workspace's project memory belongs; None if it has no project memory."""
+        """The path of the project whose memory the workspace uses; None if it has no project memory."""
         if self.multi_project:
             return None
         return self.path if self.scratch else (*self.project_paths, self.bucket)[0]
@@ -494,7 +494,7 @@ class WatchedPlace(Struct, frozen=True):
 
 
 class SessionPlace(Struct, frozen=True):
-    """The place of one workspace's transcript."""
+    """The directory and the file names of one workspace's transcript."""
 
     workspace_id: str
     directory: Path
@@ -755,7 +755,7 @@ class FailureStore(Protocol):
 
 
 class OrphanedStores(Protocol):
-    """Access to the stores that no project or workspace refers to."""
+    """Access to the orphaned stores: directories of memories to which no project or workspace refers."""
 
     def lost_stores(self) -> tuple[LostStore, ...]:
         """Return the stores in `contents().orphans`, and the stores of listed projects that no longer exist.

@@ -37,7 +37,7 @@ class ConsolidatedFile(Struct, frozen=True):
 
 
 class RootChange(Struct, frozen=True):
-    """The changes that a consolidation made to one root, by relative path."""
+    """The changes that a consolidation made to the files of one memory root; paths are relative to it."""
 
     files: Mapping[str, ConsolidatedFile]
     """All files of the root after the consolidation."""

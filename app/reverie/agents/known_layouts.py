@@ -260,7 +260,7 @@ _LOKI_SCHEMA = "1"
 
 
 def loki_root(memory: Path) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in the files of one store of loki-mode."""
+    """Return evidence of an unknown layout in the files of a store of loki-mode with the root `memory`."""
     found: list[str] = []
     for name, types in _LOKI_FILES.items():
         found += _version(memory / name, known=_LOKI_VERSIONS, fields=_LOKI_FIELDS, shown=name)
@@ -296,7 +296,10 @@ def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
 
 
 def _newest_records(memory: Path) -> Iterator[Path]:
-    """Yield a few of the newest episodes and skills, which a new version of the agent writes first."""
+    """Yield the files of a few of the newest episodes and skills below the memory root `memory`.
+
+    A new version of the agent writes these first.
+    """
     days = sorted((entry.name for entry in entries_in(memory / "episodic")), reverse=True)
     for directory in [*(memory / "episodic" / day for day in days[:2]), memory / "skills"]:
         names = sorted(entry.name for entry in islice(entries_in(directory), 10 * _MOST_RECORDS))

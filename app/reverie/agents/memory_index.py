@@ -353,9 +353,9 @@ class FileEdit(Struct, frozen=True):
 def with_line(text: str, rel: str, title: str, hook: str = "") -> str:
     """Return the index with a new line for a file, below the last entry or else at the end.
 
-    If the line would not be loaded at this place, it is inserted above the last loaded entry. `hook`: a short
-    text after the link; it is cut or left out if the line would be longer than recommended. Raises
-    `IndexEditError` if no place in the index is loaded.
+    If the line would not be loaded at this place, it is inserted above the last loaded entry. `title`: the
+    text of the link; `hook`: a short text after the link, which is cut or left out if the line would be
+    longer than recommended. Raises `IndexEditError` if no place in the index is loaded.
     """
     entries = links(text)
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"

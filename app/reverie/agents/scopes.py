@@ -125,8 +125,8 @@ class ScopeRoot(Struct, frozen=True):
     `usage_prefix` begins the logical keys of its files; None if the owner is unknown. `without`: a regular
     expression for paths below the directory that belong to other roots or to the agent's housekeeping,
     including everything below them; empty for none. `private`: the root and everything created in it is
-    accessible to its owner only. `read_only`: why nothing in it may be written, as a sentence; empty if it
-    may.
+    accessible to its owner only. `read_only`: the reason, as a sentence, why
+    nothing in it may be written; empty if writing is allowed.
     """
 
     scope: Scope

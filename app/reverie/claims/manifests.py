@@ -41,7 +41,7 @@ RUNTIMES = frozenset(("node", "npm", "pnpm", "yarn", "bun", "deno", "python", "g
 
 
 class Manifest(Struct, frozen=True):
-    """The definitions in one manifest."""
+    """The scripts and the package versions that one manifest, such as `package.json`, defines."""
 
     scripts: Mapping[str, str] = field(default_factory=dict)
     """The command of each script and target, by its name such as `npm build`, `make test`, `cargo server`."""

@@ -680,7 +680,7 @@ class ProjectRepository:
         return not parents or self._look_up(parents[0].tree, path) is None
 
     def _renamed_from(self, at: int, path: str) -> str:
-        """Return the file that a commit renamed to `path`; empty if there is none."""
+        """Return the file that the commit at position `at` renamed to `path`; empty if there is none."""
         changes = self.changes(at)
         mine = next((one.blob for one in changes if one.path == path and one.status == "A"), "")
         gone = [(one.path, one.blob) for one in changes if one.status == "D"]
@@ -768,9 +768,9 @@ class ProjectRepository:
         return self._most_like(path, mine[0], near) if mine is not None and len(near) == 1 else ""
 
     def _most_like(self, path: str, mine: str, others: list[tuple[str, str]]) -> str:
-        """Return the path among `others` (path and blob) that is the renamed `path` with the blob `mine`.
+        """Return the path of the file among `others` to which the file `path` was most probably renamed.
 
-        Empty if no file is similar enough.
+        `mine`: the id of its blob. `others`: (path, blob id) pairs. Empty if no file is similar enough.
         """
         name = path.rpartition("/")[2]
 
@@ -885,7 +885,7 @@ def _ignore_rules(text: bytes) -> tuple[_IgnoreRule, ...]:
 
 
 def _similarity(one: bytes, other: bytes) -> float:
-    """Return the share (0 to 1) of the larger text's bytes that are in lines which both texts contain."""
+    """Return how similar two texts are: the share (0 to 1) of common lines in the bytes of the larger one."""
     left, right = _line_sizes(one), _line_sizes(other)
     common = sum(min(size, right.get(line, 0)) for line, size in left.items())
     return common / max(sum(left.values()), sum(right.values()), 1)

@@ -372,7 +372,7 @@ def debug_log(env: Mapping[str, str] | None = None) -> Iterator[None]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one invocation and return the exit code."""
+    """Run the program with the arguments `argv` of the command line; return the exit code."""
     arguments = parse(argv)
     if arguments.version:
         print_text(__version__)

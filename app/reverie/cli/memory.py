@@ -349,9 +349,9 @@ def show_status(session: Invocation) -> int:
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the text of a tree: one indented line for each scope, directory and memory.
+    """Yield the text of the tree with the root rows `nodes`: one indented line for each row.
 
-    The line of a memory has its pin, usage, size and description.
+    A row is a scope, a directory or a memory. The line of a memory has its pin, usage, size and description.
     """
     for node in nodes:
         yield from _lines(node, 0)

@@ -436,7 +436,7 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
 
 
 def _progress(progress: ExtractProgress) -> None:
-    """Print one line on stderr for each part of the extraction that has finished, if stderr is a terminal."""
+    """Print a line on stderr about `progress`, a part of the extraction that ended; only on a terminal."""
     if progress.ended and sys.stderr.isatty():
         answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 

@@ -47,10 +47,10 @@ def codex_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> Co
 
 
 def _summary_part(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
-    """Return the part with the memory summary.
+    """Return the part of the prompt with the memory summary.
 
     Present versions load the summary of the whole home; only the first versions loaded a summary per
-    directory.
+    directory. `drafts`: memory path -> unsaved text, which counts as if it were saved.
     """
     entries: list[ContextEntry] = []
     text = ""
@@ -127,7 +127,7 @@ def _text(facts: ContextFacts, path: str) -> tuple[str | None, Reason]:
 
 
 def _instructions(facts: ContextFacts) -> tuple[ContextPart, ...]:
-    """Return the part with the instructions message; empty without any companion.
+    """Return the part of the prompt with the instructions message; empty without any companion.
 
     The message has the first non-empty file of the home, trimmed, and the files of the project that Codex
     loads, unchanged.

@@ -167,7 +167,7 @@ def _mux_index(facts: ContextFacts, drafts: Mapping[str, str]) -> ContextPart:
 
 
 def _marked(entries: Sequence[ContextEntry]) -> Iterator[tuple[str, Marks]]:
-    """Yield the path and the marks of each entry that has marks."""
+    """Yield the path and the marks (findings that need attention) of each entry that has marks."""
     return ((entry.path, entry.marks) for entry in entries if entry.marks)
 
 

@@ -141,7 +141,7 @@ def _memory_key(path: str, facts: ContextFacts) -> str:
 
 
 def _recalling(part: ContextPart, facts: ContextFacts) -> ContextPart:
-    """Return the index part, changed for a project in recall mode: nothing in it is loaded at the start.
+    """Return `part`, the index, changed for a project in recall mode: nothing in it is loaded at the start.
 
     The entry of each memory has the number of times that the newest sessions recalled it.
     """

@@ -76,7 +76,7 @@ def gather(
     with_probe: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> WorkspaceFacts:
-    """Return all facts about a workspace, reading each source once.
+    """Return all facts about the workspace of `context`, reading each source once.
 
     `now`: the current time (UTC ms). `with_probe`: send a real request to the model. `env`: the environment
     variables; None: those of the process. Raises `Unavailable` if the home no longer exists.

@@ -341,10 +341,11 @@ MOST_DUMPS = 60
 
 
 def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
-    """Read trace files until enough runs are known; return these runs, newest first.
+    """Read trace files until enough runs of the agent's own writer are known; return all runs that were read.
 
-    `dumps`: the trace files, newest first. Enough are `_RUNS` runs, of which as many were made by the agent's
-    own writer. At most `MOST_DUMPS` files are read. A trace that cannot be read counts as a damaged run.
+    `dumps`: the trace files, newest first; the result has the same order. `_RUNS` runs of the agent's own
+    writer are enough. At most `MOST_DUMPS` files are read. A trace that cannot be read counts as a damaged
+    run.
     """
     found = list[TracedRun]()
     for path in dumps[:MOST_DUMPS]:

@@ -141,7 +141,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Start the process; returns at once. Raises `OSError`."""
+        """Start the process `command`; return at once. Raises `OSError`."""
         # Not a pipe, which would have to be read.
         self._printed = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 - closed by `_end`
         try:

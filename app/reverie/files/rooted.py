@@ -179,8 +179,8 @@ def _existing(root: str, parts: list[str]) -> tuple[str, list[str]]:
 def _made_below(directory: Directory, names: list[str], mode: int) -> Iterator[Directory]:
     """Context manager: create directories, each inside the previous one, and yield the last one opened.
 
-    `mode`: the permission bits before the umask. If the block fails, the created directories that are still
-    empty are removed again.
+    `names`: their names; the first is created in `directory`. `mode`: the permission bits before the umask.
+    If the block fails, the created directories that are still empty are removed again.
     """
     made: list[str] = []
     with contextlib.ExitStack() as opened:
@@ -433,7 +433,10 @@ class RootedDirectory:
         self._at(rel, "written", write, create=True)
 
     def _mode_of_new(self, directory: Directory, name: str) -> int | None:
-        """Return the permission bits for a new file; None: those of the existing file, or the default."""
+        """Return the permission bits with which to write `name`.
+
+        None: keep those of the existing file or, for a new file, use the default.
+        """
         if self._private:
             try:
                 directory.lstat(name)
@@ -748,7 +751,7 @@ class RootedDirectory:
 
 
 def _respell(directory: Directory, name: str, new_name: str) -> None:
-    """Rename a file to a name that differs only in case.
+    """Rename the file `name` to `new_name`, which differs from it only in case.
 
     The system treats both names as the same and would change nothing, so the file gets a hidden name in
     between; after a kill the sweep restores the old name.

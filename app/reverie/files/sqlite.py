@@ -120,9 +120,9 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
 
 
 def _in_the_way(database: Path) -> UserError | None:
-    """Return the error that the system reports for opening the file to write or changing its folder.
+    """Return the error that the system reports for writing to `database` or changing its folder.
 
-    None if both work.
+    Returns None if both are possible.
     """
     try:
         os.close(open_regular(database, os.O_RDWR))

@@ -511,7 +511,10 @@ _LONE_KEYS = pattern_of("keys?|schlüssel|clés?|claves?|chave|chiave|ключ|�
 
 
 def table_secrets(text: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Yield the spans of values in Markdown tables: beside a cell with a secret's name, or below one."""
+    """Yield the spans of values in Markdown tables: beside a cell with a secret's name, or below one.
+
+    `lines`: the (start, end) positions of the lines to search.
+    """
     for start, end in lines:
         row = text[start:end]
         if row.count("|") < 2 or len(row) > 4000:

@@ -70,7 +70,7 @@ class Nearby(Struct, frozen=True):
 
 
 class SecretTable(Struct, frozen=True):
-    """All rows of the file, in its order; their invariants are documented in the file."""
+    """The kinds of secrets in a resource file, in the order of the file, which states their invariants."""
 
     prefixed: tuple[Prefixed, ...]
     patterns: tuple[Shaped, ...]
@@ -78,7 +78,7 @@ class SecretTable(Struct, frozen=True):
 
 
 class SecretWords(Struct, frozen=True):
-    """The lists of words, in lower case."""
+    """The lists of words by which secrets in prose are recognised, in lower case."""
 
     gives: frozenset[str]
     """Words and signs that announce the value after a word such as "password": `is`, `=`."""

@@ -249,8 +249,8 @@ def is_drawn(value: str, least: int = 8, bits: float = 4.7) -> bool:
     """Return whether a value looks random letter by letter, even if it is short or has only letters.
 
     `least`: the minimum length; `bits`: the minimum of `drawn_bits`. False for hexadecimal values, which are
-    more often checksums. 4.7 bits are reached by 990 of 1,000 random
-    values of 14 letters or digits, and by 10 of 1,000 words and names of that length.
+    more often checksums. 4.7 bits are reached by 990 of 1,000 random values of 14 letters or digits, and by
+    10 of 1,000 words and names of that length.
     """
     if not least <= len(value) <= 200 or not value.isascii() or is_hash_like(value) or is_placeholder(value):
         return False

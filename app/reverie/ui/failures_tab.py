@@ -106,7 +106,7 @@ def state(view: FailuresView) -> str:
 
 
 def part_title(key: PartKey, view: FailuresView) -> str:
-    """Return the title of a part of the tab, with its number of records."""
+    """Return the title of the part `key` of the tab, with its number of records."""
     titles: dict[PartKey, tuple[str, int]] = {
         "lessons": (tr("Lessons"), len(view.lessons)),
         "avoid": (tr("Anti-patterns"), len(view.anti_patterns)),
@@ -117,7 +117,7 @@ def part_title(key: PartKey, view: FailuresView) -> str:
 
 
 def rows(key: PartKey, view: FailuresView, goal: str, now: int) -> tuple[FailureRow, ...]:
-    """Return the rows of one part.
+    """Return the rows of the part `key` of the tab.
 
     `goal`: the goal that the user has typed, which decides which warnings match. `now`: UTC ms.
     """
@@ -220,8 +220,8 @@ def seen(count: int) -> str:
 def detail(row: FailureRow, view: FailuresView, goal: str) -> str:
     """Return the details of a row: its record as text, or the text that the next attempt gets.
 
-    The latter is for the row "Text for the next attempt", which has no record. `goal`: the goal of that
-    attempt, by which anti-patterns are chosen.
+    The text is returned for the row "Text for the next attempt", which has no record. `goal`: the goal of
+    that attempt, by which anti-patterns are chosen.
     """
     what = row.what
     if what is None:

@@ -312,7 +312,10 @@ def _filled(painter: QPainter, area: QRectF, colour: QColor, radius: float = RAD
 def _boxed(
     painter: QPainter, area: QRect, fill: QColor, edge: QColor, *, width: float = 1.0, radius: float = RADIUS
 ) -> None:
-    """Draw a filled rounded rectangle just inside `area`, with an outline of `width` pixels."""
+    """Draw a rounded rectangle, filled with `fill`, just inside `area`.
+
+    `edge`: the colour of its outline, which is `width` pixels wide.
+    """
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, width))

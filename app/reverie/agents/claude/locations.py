@@ -100,7 +100,7 @@ def _kept(code: int) -> str:
 def existing_directory(names: Iterable[str], path: str) -> str:
     """Return the name among `names` of the directory in `projects/` that belongs to a path.
 
-    If there is none, or several are possible, returns the name that builds on Node choose.
+    If there is none, or several are possible, returns the name that builds of the agent on Node choose.
     """
     own = directory_of(path)
     names = set(names)
@@ -125,7 +125,7 @@ def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the usual paths of homes that exist."""
+    """Return those of `usual_places` at which a directory exists."""
     return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
 
 

@@ -96,7 +96,7 @@ def makes_memories(home: Path) -> bool:
 
 
 class CodexFacts(Struct, frozen=True):
-    """The facts that the checks use.
+    """The facts about a Codex home that the doctor's checks use.
 
     `made`: thread id -> the time of the thread's last change (UTC ms) when Codex extracted it.
     """

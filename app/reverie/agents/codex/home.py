@@ -125,8 +125,9 @@ class CodexHome(Home):
     ) -> None:
         """Open the home at `root`.
 
-        `cache`: the directory for caches and copies of databases; None: databases are not read.
-        `sqlite_home`: the directory for databases that the agent's environment names, if any.
+        `cache`: the directory for caches and copies of databases; None: databases are not read. `now` returns
+        the current time in seconds. `sqlite_home`: the directory for databases that the agent's environment
+        names, if any.
         """
         super().__init__(root)
         self.transcripts = self

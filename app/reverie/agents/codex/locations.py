@@ -103,7 +103,7 @@ def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the usual paths of homes that exist."""
+    """Return those of `usual_places` at which a directory exists."""
     return tuple(root for root in usual_places(env, home_dir) if is_directory(root))
 
 

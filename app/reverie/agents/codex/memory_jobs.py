@@ -232,7 +232,8 @@ def read_memory_books(
 def jobs_of(books: MemoryBooks, threads: Sequence[Thread], now_ms: int) -> tuple[AgentJob, ...]:
     """Return the jobs in the tables, and one for each memory that is older than its thread; newest first.
 
-    `now_ms`: the current time (UTC); a running job whose lease has expired by then is not shown as running.
+    `books`: the rows of the tables. `threads`: all threads of the home. `now_ms`: the current time (UTC); a
+    running job whose lease has expired by then is not shown as running.
     """
     titles = {thread.id: thread.title or thread.cwd for thread in threads}
     found = [_job(row, titles, now_ms) for row in books.jobs]
@@ -258,7 +259,8 @@ def status_lines(
 ) -> tuple[StatusLine, ...]:
     """Return the state of the memory jobs as status lines, at `now_ms` (UTC).
 
-    `cwd`: the working directory whose consolidations and locks are included; empty for none.
+    `books`: the rows of the tables. `jobs`: the result of `jobs_of`. `cwd`: the working directory whose
+    consolidations and locks are included; empty for none.
     """
     lines = [StatusLine(None, "Databases", problem, "warn") for problem in books.problems]
     jobs = tuple(jobs)

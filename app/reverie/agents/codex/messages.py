@@ -353,7 +353,7 @@ class _MessageReader:
             self._reading.unknown += 1
 
     def _tool_item(self, item: dict[str, Any], kind: str, item_id: str) -> Iterator[Message]:
-        """Yield the outcome of a tool call from an event.
+        """Yield the outcome of a tool call from `item`, the item of an event, which has this kind and id.
 
         A call that is also a response item is shown already. Only its failure is added to it, or reported if
         the call was yielded before, and the start of a sub-agent is reported. A command that was still

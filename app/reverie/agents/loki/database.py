@@ -132,7 +132,7 @@ def _below_heading(text: str) -> str:
 
 
 def _in_files(memory: Path) -> dict[str, dict[str, Any]]:
-    """Return the records in the store's files: table -> id -> record."""
+    """Return the records in the files below the memory root `memory`: table -> id -> record."""
     problems: list[str] = []
     skills = memory / "skills"
     names = (name for name in file_names(skills, problems) if name.endswith(".json"))

@@ -318,7 +318,10 @@ def episode_days(memory: Path) -> list[str]:
 
 
 def files_of_day(memory: Path, day: str, most: int) -> list[Path]:
-    """Return at most `most` episodes of one date in the agent's own order: by name, last first."""
+    """Return at most `most` files of episodes of the date `day`, in the agent's own order.
+
+    They are sorted by name, last first. `memory`: the memory root.
+    """
     directory = memory / "episodic" / day
     names = _names(directory, directories=False)
     episodes = (name for name in names if name.startswith("task-") and name.endswith(".json"))

@@ -104,7 +104,7 @@ def is_archived(raw: _Raw) -> bool:
 
 
 def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
-    """Return the raw configuration of each project path.
+    """Return project path -> raw configuration, from `data`, a decoded `config.json`.
 
     A path that is listed twice has its first position and its last value, as in the agent's map.
     """
@@ -131,7 +131,7 @@ def _buckets(data: object, problems: list[str]) -> dict[str, _Raw]:
 
 
 def _gathered(data: object, problems: list[str]) -> Iterator[tuple[str, _Raw, list[tuple[_Raw, str | None]]]]:
-    """Yield path, raw configuration and raw workspaces of each project.
+    """Yield path, raw configuration and raw workspaces of each project in `data`, a decoded `config.json`.
 
     Each workspace has the path of the sub-project from which it was moved to the parent, or None.
     Sub-projects are yielded without workspaces.

@@ -175,9 +175,9 @@ class _FormerPaths:
         return path, source if path else "", tuple(each for each in (checkout, path) if each)
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """Yield each path with the file that names it, from the weakest to the strongest evidence.
+        """Yield each former path of a project with the file that names it, the weakest evidence first.
 
-        Later ones take precedence.
+        If several items fit a store, the last one takes precedence.
         """
         for path, _checkout in self._of_dumps().values():
             if path:

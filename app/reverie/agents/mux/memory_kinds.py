@@ -53,7 +53,10 @@ def _config_signs(config: Path, _mtime_ns: int, _size: int, _inode: int) -> tupl
 
 
 def memory_kinds(root: Path, config: object) -> MemoryKinds:
-    """Return the kinds of memories that the agent loads, judged by `config` and the files in the home."""
+    """Return the kinds of memories that the agent loads, judged by `config` and the files in the home.
+
+    `config`: the decoded `config.json`.
+    """
     from reverie.agents.capabilities import MemoryKinds  # late: no name that is listed needs it
 
     writer = [*_signs_in(config), *((_COPIES,) if is_directory(root / _COPIES) else ())]

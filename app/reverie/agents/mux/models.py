@@ -37,7 +37,7 @@ def dream_model(
 
 
 def dream_enabled(config: object) -> bool:
-    """Return whether the home lets its dream agent run; the default is true."""
+    """Return whether `config`, the decoded `config.json`, lets the dream agent run; the default is true."""
     return below(config, "agentAiDefaults", _DREAM).get("enabled") is not False
 
 

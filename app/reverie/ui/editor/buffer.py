@@ -41,7 +41,7 @@ class FileRef(Struct, frozen=True):
 
     @classmethod
     def memory(cls, home: str, root_key: str, rel: str) -> FileRef:
-        """Return the identity of the memory with the relative path `rel` in a scope.
+        """Return the identity of the memory with the relative path `rel` in a scope of the home `home`.
 
         `root_key` is the key of the scope's root, which is the same in every context that has this scope.
         """

@@ -68,7 +68,10 @@ class MergeStep(Struct, frozen=True):
 
 
 def following(texts: Texts) -> MergeStep:
-    """Return the step that replaces the text by `texts.base`, which here is the text on disk as shown."""
+    """Return the step that replaces the text in the editor by `texts.base`.
+
+    The caller has set `base` to the text on disk.
+    """
     edits, regions = edits_between(texts.mine, texts.base)
     return MergeStep(texts.base, texts.disk, edits, regions)
 

@@ -147,7 +147,8 @@ class _ScopeBuild:
     def _gone(self, listing: ScopeListing, folders: Collection[str]) -> dict[str, list[RowNode]]:
         """Return rows for the deleted memories whose deletion the user has not seen, by folder.
 
-        That is the folder of the memory or, if it no longer exists, the nearest parent that does.
+        The folder is that of the memory or, if it no longer exists, the nearest parent that does. `folders`:
+        the folders that exist.
         """
         found: dict[str, list[RowNode]] = {}
         if self.names_only or "deleted" not in self.unseen.values():
@@ -223,7 +224,8 @@ def patched(
 
     Returns None if the tree must be built completely. That is so if a row would move or appear: only changes
     of content, use counts or badges of existing files are patched, and only in a tree that is sorted by name
-    and not filtered. An entry that is the same object in both listings counts as unchanged.
+    and not filtered. An entry that is the same object in the old and the new listing counts as unchanged. For
+    `unseen` and `arrangement` see `build_tree`.
     """
     source = previous.source
     if source is None or arrangement != source.arrangement or arrangement != Arrangement():

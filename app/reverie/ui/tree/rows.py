@@ -117,7 +117,7 @@ def _removals(old: Sequence[str], wanted: dict[str, int]) -> list[Remove]:
 
 
 def _staying(current: Sequence[str], wanted: dict[str, int]) -> frozenset[str]:
-    """Return the keys of a largest set of rows that are in the same order in both lists.
+    """Return the keys of a largest set of rows that are in the same order in the old and the new list.
 
     These rows need not move. `current`: the keys of the old list. `wanted`: key -> place in the new list. The
     set is a longest increasing subsequence, found by patience sorting in O(n log n).

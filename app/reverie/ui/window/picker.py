@@ -76,9 +76,9 @@ def home_node(
 ) -> RowNode:
     """Return the node for the row of a home and the rows below it, reusing unchanged nodes of `previous`.
 
-    `key`: the id of the home. `contents`: its projects and workspaces; None if it is not open. `lost`: its
-    orphaned stores as a search has found them; None if there was no search yet, then those that the home
-    itself lists are shown.
+    `key`: the id of the home. `label`, `root`: its name and its path. `contents`: its projects and
+    workspaces; None if it is not open. `lost`: its orphaned stores as a search has found them; None if there
+    was no search yet, then those that the home itself lists are shown.
     """
     old = {child.key: child for child in previous.children} if previous is not None else {}
     children: list[RowNode] = []
