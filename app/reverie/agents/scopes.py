@@ -172,7 +172,7 @@ def escape_key(component: str) -> str:
 
 
 def unescape_key(component: str) -> str:
-    """Undo `escape_key`."""
+    """Return the component of a logical key that `escape_key` has escaped to `component`."""
     return component.replace("%3A", ":").replace("%25", "%")
 
 

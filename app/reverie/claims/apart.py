@@ -136,7 +136,7 @@ class ProjectState(Struct, frozen=True):
 
 
 class _Alive(Struct, frozen=True, tag=True):
-    """A sign of life from the process."""
+    """A sign of life from the child process, which is still working on its answer."""
 
 
 class _TimesWanted(Struct, frozen=True, tag=True):
@@ -152,7 +152,7 @@ class _Answered(Struct, frozen=True, tag=True):
 
 
 class _Problem(Struct, frozen=True, tag=True):
-    """A `UserError` that ended a question."""
+    """A `UserError` that the child process sends in place of an answer."""
 
     kind: str
     title: str
@@ -162,7 +162,7 @@ class _Problem(Struct, frozen=True, tag=True):
 
 
 class _Crash(Struct, frozen=True, tag=True):
-    """The traceback of a bug in the process."""
+    """The traceback of a bug in the child process."""
 
     frames: str
 
@@ -374,7 +374,7 @@ class ProjectClaims:
             return bool(self._ask(question, bool))
 
     def end(self) -> None:
-        """End the process."""
+        """End the child process; the next question starts a new one."""
         self._process.end()
 
     def _open(self) -> None:
@@ -445,7 +445,7 @@ class RepositoryIdentities:
 
 
 class _Stopped(Exception):
-    """Raised in the process when its answer is no longer wanted."""
+    """Raised in the child process when its answer is no longer wanted."""
 
 
 class _Responder:

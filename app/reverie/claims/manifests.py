@@ -65,7 +65,7 @@ def package_name(name: str) -> str:
 
 @lru_cache(4096)
 def parse_manifest(name: str, text: str) -> Manifest:
-    """Return the definitions in the manifest called `name`."""
+    """Return the scripts and versions that the manifest `text` defines; `name` is its file name."""
     versions, scripts = dict[str, tuple[str, ...]](), dict[str, str]()
     try:
         for package, version in _packages(name, text):

@@ -123,7 +123,7 @@ class _TooMuchError(Exception):
 
 
 class _Listing(Struct):
-    """The contents of a tree, by path."""
+    """The contents of a git tree, by path."""
 
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
     """The id and mode of each file."""

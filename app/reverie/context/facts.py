@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class Text(Struct, frozen=True):
-    """The beginning of a file that was read."""
+    """The text of a file, or its beginning if the file is long."""
 
     data: bytes | None
     """The bytes; None if the file cannot be read."""

@@ -99,7 +99,7 @@ _LONGEST_KEY = 32_768
 
 
 class _Rows(Struct, frozen=True):
-    """The table of services, prepared for the search."""
+    """The table of secrets (`SecretTable`), prepared for the search."""
 
     by_prefix: dict[str, Prefixed]
     in_words: tuple[Shaped, ...]

@@ -61,7 +61,7 @@ _STATES: dict[LessonState, str] = {
 
 
 class FailureRow(Struct, frozen=True):
-    """One row of a part of the tab."""
+    """One row of the Failures tab, such as a lesson or a crash."""
 
     key: str
     look: TwoLines
@@ -308,7 +308,7 @@ def _short(text: str) -> str:
 
 
 class RowModel(LineModel):
-    """The Qt model of the rows of one part."""
+    """The Qt model of the rows of one part of the Failures tab."""
 
     def look(self, value: FailureRow) -> TwoLines:
         return value.look

@@ -52,7 +52,7 @@ class LoadedFile(Struct, frozen=True):
 
 
 class Instructions(Struct, frozen=True):
-    """One `instructions` attachment."""
+    """The instruction files that the program loaded at one time: an attachment of the kind `instructions`."""
 
     files: tuple[LoadedFile, ...]
     """The files, in the order in which the model gets them."""

@@ -55,7 +55,7 @@ _NUMBER = re.compile(rb"\s*(\d{1,10})(?!\d)")
 
 
 class LockState(Struct, frozen=True):
-    """The state that a lock file records."""
+    """The state of a memory's consolidation, as its lock file records it."""
 
     at: int | None = None
     """Time of the last consolidation, or start of the current one, UTC ms; None for never."""

@@ -542,7 +542,7 @@ class ClaudeHome(Home):
         return self._stores.root_of(cwd) if cwd else self._owner(place)
 
     def _owner(self, name: str) -> str:
-        """Return the project of a directory in `projects/`."""
+        """Return the project of the directory `name` in `projects/`."""
         paths = self._known.paths(name)
         return self._stores.root_of(paths[0]) if paths else str(self._stores.projects / name)
 

@@ -21,7 +21,7 @@ _MOST = 200
 
 
 class RunningSession(Struct, frozen=True):
-    """One process of the program, from its file."""
+    """One running session of Claude Code, as the file of its process describes it."""
 
     pid: int
     session_id: str

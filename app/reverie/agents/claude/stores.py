@@ -145,7 +145,7 @@ class ClaudeStores:
         return tuple(found)
 
     def store(self, key: str) -> ScopeRoot:
-        """Return the root with this `ScopeRoot.key`.
+        """Return the memory root whose `ScopeRoot.key` is `key`.
 
         Raises `Unavailable`.
         """

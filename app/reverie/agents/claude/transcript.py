@@ -85,7 +85,7 @@ class TranscriptEntry(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """The tokens of one answer."""
+    """The numbers of tokens of one answer of the model."""
 
     input: int = 0
     output: int = 0

@@ -107,7 +107,7 @@ def truncated_in_the_middle(text: str, tokens: int) -> Loaded:
 
 
 class PromptSettings(Struct, frozen=True):
-    """The settings of a home about its prompt."""
+    """The settings of a Codex home that decide which texts go into the prompt."""
 
     off: str = ""
     """The setting that keeps Codex from loading memories; empty if it loads them."""

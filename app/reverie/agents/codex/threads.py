@@ -42,7 +42,7 @@ _MOST_PROJECTS = 10_000
 
 
 class Books(Struct):
-    """The rows of the agent's databases."""
+    """The rows of Codex's databases that are about threads, projects and sections."""
 
     threads: Mapping[str, Row] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -170,10 +170,10 @@ def source_of(thread: Thread) -> TranscriptSource | None:
 
 
 def _is_newer(path: Path, known: Path, row: Mapping[str, Any]) -> bool:
-    """Return whether to read `path` instead of `known`, a file of the same thread, whose row is `row`.
+    """Return whether to read the rollout `path` instead of `known`; both are files of one thread.
 
-    The file to read is the one that the database names as current, else the newest segment; a plain rollout
-    is preferred to the same rollout in compressed form.
+    `row`: the row of the thread in the database. The file to read is the one that the database names as
+    current, else the newest segment; a plain rollout is preferred to the same rollout in compressed form.
     """
     current = Path(as_text(row.get("rollout_path"))).name.removesuffix(".zst")
 

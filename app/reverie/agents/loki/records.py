@@ -161,7 +161,7 @@ def episode_of(record: dict[str, Any]) -> Episode:
 
 
 def phase_of(record: dict[str, Any]) -> str:
-    """Return the phase in which an episode ran."""
+    """Return the phase in which the episode in `record` ran."""
     return text_of(_context_of(record).get("phase")) or text_of(record.get("phase"))
 
 
@@ -170,7 +170,7 @@ def _context_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def errors_of(record: dict[str, Any]) -> tuple[ErrorEntry, ...]:
-    """Return the errors of an episode."""
+    """Return the errors of the episode in `record`."""
     listed = record.get("errors_encountered")
     if not isinstance(listed, list):
         return ()

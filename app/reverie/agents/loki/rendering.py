@@ -89,10 +89,10 @@ def _no_lists(record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _objects(record: dict[str, Any], fields: Fields, *lists: str) -> dict[str, Any]:
-    """Return the contents of the lists `lists` of a record that its rendered text does not contain, by list.
+    """Return list name -> the content of this list in `record` that the rendered text does not contain.
 
-    These are items that are not objects, and values of unknown keys in the other items. `fields`: the known
-    keys of the items of each list.
+    `lists`: the names of the lists. The content consists of items that are not objects, and values of unknown
+    keys in the other items. `fields`: the known keys of the items of each list.
     """
     found: dict[str, Any] = {}
     for key in lists:

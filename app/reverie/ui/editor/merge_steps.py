@@ -150,8 +150,8 @@ def _step(texts: Texts, text: str, base: str, taken: tuple[Region, ...] = ()) ->
 def _based(disk: FileText, text: str, theirs: str) -> FileText:
     """Return the version with the text `text`, on which the text in the editor is based.
 
-    If `text` equals `theirs`, this is `disk`. Otherwise it is a version that never existed: it has the lines
-    of the disk, but the old lines in the places of the conflicts.
+    `theirs` is the text of `disk`. If `text` equals it, `disk` is returned. Otherwise it is a version that
+    never existed: it has the lines of the disk, but the old lines in the places of the conflicts.
     """
     if text == theirs:
         return disk
