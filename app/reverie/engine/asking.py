@@ -30,7 +30,8 @@ class Askable:
     def post(self, arguments: tuple[Any, ...], named: dict[str, Any], ended: Ended) -> Callable[[], None]:
         """Call the method and return a function that cancels the call.
 
-        `ended` is called once, on another thread, with the result and None, or with None and the error.
+        `arguments`, `named`: the positional and the named arguments of the call. `ended` is called once, on
+        another thread, with the result and None, or with None and the error.
         """
         raise NotImplementedError
 

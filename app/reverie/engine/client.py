@@ -501,7 +501,8 @@ class RemoteService(Askable):
     ) -> Callable[[], None]:
         """Call the method without waiting for the result; return a function that cancels the call.
 
-        `ended` is called once, on another thread, with the result and None, or with None and the error.
+        `arguments`, `named`: the positional and the named arguments of the call. `ended` is called once, on
+        another thread, with the result and None, or with None and the error.
         """
         method = self._method()
         _own, message, report = self._packed(method, arguments, named)

@@ -201,7 +201,10 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
 
 
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:
-    """Return a channel over a connected socket; `incoming` is the union of the messages it may receive."""
+    """Return a channel over the connected socket `connection`.
+
+    `incoming`: the union of the types of messages that may be received.
+    """
 
     reader, writer = connection.makefile("rb"), connection.makefile("wb")
 

@@ -137,13 +137,13 @@ def children(
 
 
 def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
-    """Return one member of an object by name; None if it does not exist."""
+    """Return the member `key` of the object `node`; None if it does not exist."""
     found, _more = children(source, node, limit=10_000)
     return next((child for child in found if child.key == key), None)
 
 
 def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
-    """Return the text of a text node, and whether it is complete; reads at most about `limit` bytes."""
+    """Return the text of `node`, a JSON string, and whether it is complete; read about `limit` bytes."""
     raw = source.read(node.start, min(node.end, node.start + limit + 2))
     whole = node.size <= limit + 2
     if whole:
@@ -255,13 +255,13 @@ class DocumentHit(Struct, frozen=True):
 
 
 def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
-    """Return a page of the members of a container, without the first `skip` ones."""
+    """Return a page of the members of `node`, an object or a list, without the first `skip` ones."""
     found, more = children(source, node, limit=PAGE, skip=skip)
     return DocumentPage(tuple(_beginning(source, child) for child in found), more)
 
 
 def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
-    """Return a value for reading and copying, truncated if it is very long."""
+    """Return the value `node` for reading and copying, truncated if it is very long."""
     if node.kind == "text":
         return Excerpt(node, *text_of(source, node, _VALUE_BYTES))
     raw = source.read(node.start, min(node.end, node.start + _VALUE_BYTES)).decode("utf-8", "replace")

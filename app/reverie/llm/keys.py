@@ -49,14 +49,14 @@ class KeyStore(Protocol):
     """A store of keys of model services, by provider name."""
 
     def get(self, provider: str) -> str | None:
-        """Return the key; None if there is none or the store cannot be read."""
+        """Return the key of the service `provider`; None if there is none or the store cannot be read."""
 
     @property
     def trouble(self) -> KeyringProblem:
         """The reason why `get` could not read the store; empty if it could."""
 
     def set(self, provider: str, key: str) -> None:
-        """Store the key. Raises `UserError`."""
+        """Store the key of the service `provider`. Raises `UserError`."""
 
     def delete(self, provider: str) -> None:
         """Delete the key if there is one. Raises `UserError`."""
@@ -157,7 +157,7 @@ class SystemKeys:
         return _RING.trouble
 
     def set(self, provider: str, key: str) -> None:
-        """Store the key.
+        """Store the key of the service `provider`.
 
         Raises `UserError` if the key is unusable or the keyring refuses.
         """

@@ -175,8 +175,9 @@ async def run_agent(
     `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `cancelled` may raise;
     this ends the run with that exception. `observer` gets each event of the run. `vault` has the secrets of
     the run and their placeholders. `follow_up` gets the text of an answer without calls and returns one more
-    message for the model (a new attempt), or None to finish. `trace` is filled during the run, so the caller
-    has it even if a bug ends the run.
+    message for the model (a new attempt), or None to finish. `answer_schema`: the JSON schema for the text of
+    the answers; None: any text. `trace` is filled during the run, so the caller has it even if a bug ends the
+    run.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema

@@ -139,7 +139,10 @@ _SAME_NAMES = 100
 
 
 def dump_name(run_started_at: int, trigger_message_id: str) -> str:
-    """Return the name of the dump of a run, in the agent's own format; `run_started_at`: in UTC ms."""
+    """Return the name of the dump of a run, in the agent's own format.
+
+    `run_started_at`: in UTC ms; `trigger_message_id`: the id of the message that triggered the run.
+    """
     return f"{run_started_at}_{_OUTSIDE_A_NAME.sub('_', trigger_message_id)}.json"
 
 

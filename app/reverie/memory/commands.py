@@ -74,7 +74,7 @@ class MemoryCommands:
         }
 
     def execute(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a command and return its result.
+        """Run the command that `request` describes, and return its result.
 
         The result is `{"success": True, "output": text}` or `{"success": False, "error": text}`.
         """
@@ -165,7 +165,7 @@ class MemoryCommands:
 
 
 def replace_once(path: MemoryPath, text: str, old: str, new: str) -> str:
-    """Return `text` with its only occurrence of `old` (not empty) replaced, literally.
+    """Return `text` with its only occurrence of `old` (not empty) replaced by `new`, literally.
 
     Overlapping matches count as several. Raises `StoreError`, which names `path`, unless there is exactly one
     match.

@@ -546,7 +546,7 @@ def _beginning(handle: Handle, name: str, size: int) -> tuple[os.stat_result, by
 
 
 def read_entry(handle: Handle, name: str, size: int) -> tuple[os.stat_result, bytes]:
-    """Return status and up to `size` bytes of a regular file in an open directory.
+    """Return status and up to `size` bytes of a regular file in the open directory `handle`.
 
     Raises OSError; see `is_gone`.
     """

@@ -257,8 +257,8 @@ class Snapshots:
     ) -> str | None:
         """Commit the current state of one companion; return the commit's id, None if it is unchanged.
 
-        `path`: relative to the home, or absolute. `source`: the occasion of the commit, such as "by hand".
-        `run_id`: the run that made the change; None if it was no run.
+        `path`: relative to the home, or absolute. `actor`: the author of the change. `source`: the occasion
+        of the commit, such as "by hand". `run_id`: the run that made the change; None if it was no run.
         """
         self._require_same()
         place = companion_place(self._home.root, self._home.root / path)

@@ -87,8 +87,8 @@ class UsageLog:
     ) -> None:
         """Open the usage sidecar of a home, or Reverie's own at `own_sidecar` if the home has none.
 
-        `require` raises `ReadOnlyStore` while the home's own sidecar must not be written. `seconds` returns
-        the time of a monotonic clock.
+        `lock_dir`: the directory of the locks between Reverie processes. `require` raises `ReadOnlyStore`
+        while the home's own sidecar must not be written. `seconds` returns the time of a monotonic clock.
         """
         in_home = home.sidecars is not None
         path = own_sidecar if home.sidecars is None else home.sidecars.usage
@@ -186,7 +186,7 @@ class UsageLog:
             self._tally(lambda tally: tally.add(key))
 
     def rename(self, old_key: str, new_key: str, *, counts: bool = True, own: bool = False) -> None:
-        """Move an entry and the entries below it to a new key, replacing existing ones.
+        """Move the entry `old_key`, and the entries below it, to `new_key`, replacing existing ones.
 
         `counts`: also count one write for the new key; `own`: by a person or Reverie, not by the agent.
         """

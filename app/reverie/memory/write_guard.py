@@ -232,7 +232,7 @@ def write_locks(
 def refuse_while_agent_writes(home: Home, context: ScopeContext | None = None, *, lock_dir: Path) -> None:
     """Raise `Busy` while the agent rewrites a store of this context (None: any store of the home).
 
-    A run calls this before it begins.
+    A run calls this before it begins. `lock_dir`: the directory of the locks between Reverie processes.
     """
     rules = home.store_rules
     if rules is None:

@@ -90,7 +90,10 @@ def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return scope name -> the number of its lines that have words and are not `is_inbox_noise`."""
+    """Return scope name -> the number of its lines that have words and are not `is_inbox_noise`.
+
+    `texts`: memory path -> text.
+    """
     total: dict[str, int] = {}
     for path, text in texts.items():
         scope = scope_name(path)

@@ -362,13 +362,13 @@ class Transaction:
         return list(dict.fromkeys(paths))
 
     def current(self, intent: FileIntent) -> bytes | None:
-        """Return the present content of the file; None if it does not exist."""
+        """Return the present content of the file of `intent`; None if it does not exist."""
         files = self._files_of(self.root_of(intent))
         entry = files.entry(intent.rel)
         return files.read(intent.rel) if entry is not None and entry.kind == "file" else None
 
     def is_folder(self, intent: FileIntent) -> bool:
-        """Return whether a directory exists at the file's path."""
+        """Return whether a directory exists at the path of the file of `intent`."""
         entry = self._files_of(self.root_of(intent)).entry(intent.rel)
         return entry is not None and entry.kind != "file"
 
@@ -421,7 +421,7 @@ class Transaction:
             )
 
     def _swap(self, intent: FileIntent, *, expected: str | None, wanted: str | None) -> None:
-        """Replace one file if it is still as the run saw it; otherwise raise `Conflict`.
+        """Replace the file of `intent` if it has the expected content; otherwise raise `Conflict`.
 
         `expected`: the hash of its present content; `wanted`: the hash of its new content. None means that
         there is no file.
@@ -463,7 +463,7 @@ class Transaction:
         files.remove(aside)
 
     def _put_back(self, intent: FileIntent) -> bool:
-        """Restore one file to its content before the run; return False if it already has that content."""
+        """Restore the file of `intent` to its content before the run; return False if it has that content."""
         self._require_home()
         self._require_in_use(intent)
         returned = self._return_set_aside(intent)
@@ -488,9 +488,9 @@ class Transaction:
                 raise
 
     def _aside(self, intent: FileIntent) -> str:
-        """Return the hidden path beside the file to which it is renamed before it is deleted.
+        """Return the hidden path to which the file of `intent` is renamed before it is deleted.
 
-        The path is the same when it is computed again after a crash.
+        It is in the same directory. The path is the same when it is computed again after a crash.
         """
         parent, _slash, _name = intent.rel.rpartition("/")
         digest = hashlib.sha256(
@@ -499,7 +499,7 @@ class Transaction:
         return f"{parent}/.{digest[:16]}.reverie-aside" if parent else f".{digest[:16]}.reverie-aside"
 
     def _return_set_aside(self, intent: FileIntent) -> bool:
-        """Restore the name of a file that was renamed for its deletion; return whether there was such a file.
+        """Restore the name of the file of `intent` if it was renamed for its deletion; return whether it was.
 
         If the name is taken by now, the file is moved to the run's images instead, so that no hidden file
         stays in the home.

@@ -47,7 +47,10 @@ class ActivityService:
         self._is_for_another = is_for_another
 
     def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
-        """Return at most `limit` decisions about `workspaces`, and the runs in progress (see `running`)."""
+        """Return the newest decisions of the home, at most `limit`, and the runs in progress.
+
+        For `workspaces` and `client` see `running`.
+        """
         return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
 
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:

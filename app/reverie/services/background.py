@@ -252,7 +252,7 @@ class SessionNotesService:
         return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
-        """Return the state, size and problems of the notes, and the reason why the next update is not due.
+        """Return the state, size and problems of a session's notes, and why the next update is not due.
 
         The first call reads the whole transcript (about 1 s for 100 MB), later calls only the appended part.
         Raises `UserError`.
@@ -270,7 +270,7 @@ class SessionNotesService:
     def update(
         self, session_id: str, cancel: threading.Event | None = None, *, force: bool = False
     ) -> NotesOutcome:
-        """Update the notes now, even if no threshold is reached; return the outcome.
+        """Update the notes of a session now, even if no threshold is reached; return the outcome.
 
         Blocks until the update is done; setting `cancel` ends it early. Without `force` nothing is done if
         there are no new messages and the notes are unchanged since the last update.

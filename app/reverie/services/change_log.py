@@ -87,7 +87,7 @@ class LoggedChange(Struct, frozen=True):
     removed: int = 0
     """The number of removed lines; 0 for a change set of many files."""
     is_first: bool = False
-    """Whether the files' roots are new in the history: the files existed before, it did not create them."""
+    """Whether the history has these roots for the first time; the files themselves may be older."""
     place: HistoryPlace | None = None
     """The place, at that time, of the file or folder whose log is shown; None in the log of a home."""
 
@@ -262,7 +262,7 @@ class ChangeLogService:
     # One change set
 
     def review(self, logged: LoggedChange) -> ReviewView:
-        """Build a review of a change set; each hunk that the file still has can be undone.
+        """Build a review of the change set `logged`; each hunk that the file still has can be undone.
 
         If the change log is that of one file or folder, the review shows only that file or folder.
         """
@@ -294,7 +294,7 @@ class ChangeLogService:
         )
 
     def card(self, logged: LoggedChange) -> ReportCard | None:
-        """Return the report card of a change set.
+        """Return the report card of the change set `logged`.
 
         None if it only created files, or changed more files than can be compared.
         """
@@ -367,7 +367,7 @@ class ChangeLogService:
     def take_back(
         self, logged: LoggedChange, parts: Parts | None = None, target: TimelineTarget | None = None
     ) -> Undo:
-        """Undo a change set, or only `parts` of it (None: all); either everything is undone or nothing.
+        """Undo the change set `logged`, or only `parts` of it (None: all); undo everything or nothing.
 
         `target`: the file or folder whose log is shown; None: the log of the home. Returns the `Undo` that
         reverts this. Raises `Conflict` if a file was changed on the same lines since then.
@@ -417,10 +417,10 @@ class ChangeLogService:
     def version(
         self, context: ScopeContext, logged: LoggedChange, path: str, target: TimelineTarget | None = None
     ) -> tuple[TimelineTarget, State, State]:
-        """Return the target of a file of a change set, and its states before and after the change.
+        """Return the target of the file `path` of a change set, and its states before and after the change.
 
-        The result is for `TimelineService`. `target`: the file or folder whose log is shown; None: the log of
-        the home. Raises `StoreError` if the change did not touch `path`.
+        `logged`: the change set. The result is for `TimelineService`. `target`: the file or folder whose log
+        is shown; None: the log of the home. Raises `StoreError` if the change did not touch `path`.
         """
         place = next((place for place, name in self._steps(logged)[1].items() if name == path), None)
         if place is None:
@@ -433,7 +433,7 @@ class ChangeLogService:
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
     def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
-        """Return the steps of a change set that its log shows, and the name of each file in them.
+        """Return the steps of the change set `logged` that its log shows, and the name of each file in them.
 
         A step is the effect of the commit on one file. The log of one file or folder shows only the files
         that it follows; any other log leaves out companions.
@@ -476,7 +476,7 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Return the permission bits of the file at `place` before a change set, and whether it was pinned.
+        """Return the permission bits of the file at `place` before `logged`, and whether it was pinned.
 
         The bits are None if there was no such file.
         """

@@ -286,7 +286,7 @@ class ChangeSet:
         )
 
     def take_back(self, step: FilesChanged, warnings: list[str]) -> None:
-        """Undo a change, for each file that is still as the change left it.
+        """Undo the change `step`, for each file that is still as the change left it.
 
         If some files were changed since, the others are restored and a `Conflict` names the changed ones. Any
         other failure leaves all files as they are. `warnings` gets the problems that occur after the files

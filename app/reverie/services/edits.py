@@ -263,7 +263,7 @@ class UserEdits:
             RecordEdits(self._parts).change(step, warnings)
 
     def _reapply(self, step: RunReverted) -> None:
-        """Undo the undo of a run. Raises `Conflict`, which names the files that changed since."""
+        """Undo `step`, the undo of a run. Raises `Conflict`, which names the files that changed since."""
         result = self._parts.reverter.revert(step.run_id)
         if result.conflicts:
             paths = ", ".join(result.conflicts)
@@ -413,7 +413,7 @@ class CompanionFiles:
         return Undo(context, change.path, (step,), sentence, warning=warning)
 
     def take_back(self, step: CompanionRestored, warnings: list[str]) -> None:
-        """Undo a restore; if the companion did not exist before the restore, delete it.
+        """Undo the restore `step`; if the companion did not exist before the restore, delete it.
 
         Raises `Conflict` if the file changed since. `warnings` gets the problems that occur after the write.
         """
@@ -497,7 +497,7 @@ class CompanionFiles:
 
     @staticmethod
     def _require_directory(companion: Companion, directory: Path) -> None:
-        """Raise `Unavailable` if the directory is missing.
+        """Raise `Unavailable` if `directory`, in which the companion is to be written, is missing.
 
         A save would create it, but the person did not request a new directory in a project.
         """

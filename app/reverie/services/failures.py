@@ -178,9 +178,9 @@ class FailuresView:
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
-        """Return the anti-patterns from which the lines of `priors` are made.
+        """Return the anti-patterns from which `priors` makes the lines about `goal`.
 
-        Of several with the same meaning, only the one that the agent gets is returned.
+        Of several anti-patterns with the same meaning, only the one that the agent gets is returned.
         """
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
@@ -204,7 +204,7 @@ class FailuresView:
         return self._crashes_by_beginning.get(lesson.fingerprint[:FINGERPRINT_CHARS])
 
     def lessons_of(self, group: CrashGroup) -> tuple[LessonView, ...]:
-        """Return the lessons that were made from crashes of this kind."""
+        """Return the lessons that were made from the crashes in `group`."""
         return tuple(self._lessons_by_beginning.get(group.fingerprint[:FINGERPRINT_CHARS], ()))
 
     @cached_property
@@ -289,10 +289,10 @@ class FailureService:
 
 
 def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> FieldChange:
-    """Build the change that sets the resolution of an error in an episode.
+    """Build the change that sets the resolution of an error in an episode to the text `after`.
 
-    The agent itself never sets it. `index`: the position of the error in the episode; `error`: the error as
-    the record has it.
+    The agent itself never sets it. `rel`: the path of the episode below the memory root; `index`: the
+    position of the error in the episode; `error`: the error as the record has it.
     """
     place = ("errors_encountered", index, "resolution")
     return FieldChange(rel, place, error.get("resolution"), after, was_there="resolution" in error)

@@ -133,11 +133,11 @@ class ModelServices:
         return asyncio.run(self._catalogue_with(providers, provider, key).models(provider))
 
     def set_key(self, provider: str, key: str) -> None:
-        """Store the key of a service in the keyring."""
+        """Store the key of the service `provider` in the keyring."""
         self._keys.set(provider, key)
 
     def forget_key(self, provider: str) -> None:
-        """Remove the key of a service from the keyring."""
+        """Remove the key of the service `provider` from the keyring."""
         self._keys.delete(provider)
 
     @property

@@ -449,7 +449,7 @@ class OrphanService:
 
 
 def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
-    """Return whether a file belongs to a store.
+    """Return whether the file `entry` belongs to a store (directory of notes).
 
     In a flat store only the notes at its top level do; deeper files belong to the agent's present layout.
     """

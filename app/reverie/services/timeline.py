@@ -282,7 +282,7 @@ class TimelineService:
     def blame(
         self, target: TimelineTarget, at: State | None = None, *, check: Callable[[], None] = no_check
     ) -> BlameView:
-        """Return the author of each line of a file in a state, or now if `at` is None.
+        """Return the author of each line of the file `target` in the state `at`, or now if `at` is None.
 
         Empty if the file is not text. `check` may raise to stop.
         """

@@ -325,7 +325,7 @@ class TraceService:
         return trace_text(self._read(self.find(trace_id)).facts)
 
     def difference(self, trace_id: str, other: str) -> str:
-        """Return a diff between the texts of two traces. Raises as `open` does."""
+        """Return a diff between the texts of the traces `trace_id` and `other`. Raises as `open` does."""
         return _diff(self.text(trace_id), other, "trace")
 
     def export(self, trace_id: str, target: Path) -> None:
@@ -337,7 +337,7 @@ class TraceService:
             raise user_error_from_os(error, f"The trace could not be exported to {target}.") from error
 
     def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
-        """Return some members of `node`, which is a part of the document, without the first `skip` ones.
+        """Return some members of `node`, a part of a trace's document, without the first `skip` ones.
 
         Raises `UserError`.
         """
@@ -345,14 +345,17 @@ class TraceService:
             return page_of(self._document(trace_id)[0], node, skip)
 
     def document_value(self, trace_id: str, node: JsonNode) -> Excerpt:
-        """Return a value of the document as text for reading and copying. Raises `UserError`."""
+        """Return the value `node` of a trace's document as text for reading and copying.
+
+        Raises `UserError`.
+        """
         with _reading():
             return value_of(self._document(trace_id)[0], node)
 
     def search_document(
         self, trace_id: str, needle: str, *, check: Callable[[], None] = no_check
     ) -> tuple[DocumentHit, ...]:
-        """Return the names and values in the document that contain `needle`. Raises `UserError`.
+        """Return the names and values in a trace's document that contain `needle`. Raises `UserError`.
 
         `check` may raise to stop.
         """
@@ -669,7 +672,7 @@ class Replays:
         self._clock = clock
 
     def consent_needed(self, trace_id: str, request: ReplayRequest) -> ConsentView | None:
-        """Return the data that a replay would send to a destination without the user's consent.
+        """Return the data that the replay `request` would send to a destination without the user's consent.
 
         None if no consent is needed. Raises `UserError` if the model cannot be used.
         """

@@ -302,7 +302,7 @@ class UnseenService:
         return None if merge.conflict else merge.content
 
     def mark(self, context: ScopeContext, path: str, sha256: str) -> None:
-        """Mark this memory as seen with this content; an empty hash means that its deletion was seen."""
+        """Mark a memory as seen with the content that has this hash; empty: its deletion was seen."""
         root, rel = self._place(context, path)
         self._log.mark(root, rel, sha256)
 

@@ -448,7 +448,7 @@ class Undo(Struct, frozen=True):
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
-    """Build the `Undo` for a run that was undone; applying it makes the run's changes again."""
+    """Build the `Undo` for the undo of a run (`result`); applying it makes the run's changes again."""
     count = len(result.applied)
     files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
     shown = result.applied[0] if result.applied else ""

@@ -100,7 +100,7 @@ def _keys(value: Any) -> tuple[tuple[str, ...], ...] | None:
 
 
 def write_remembered(profile: Profile, remembered: Remembered) -> None:
-    """Store the state. Raises `UserError`."""
+    """Store the state of the window in the profile. Raises `UserError`."""
     ensure_private(profile.state)
     text = json.dumps(as_dict(remembered), ensure_ascii=True, indent=1)
     atomic_write(remembered_file(profile), text.encode(), mode=0o600)

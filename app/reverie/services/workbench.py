@@ -128,7 +128,7 @@ class Workbench(HomeServices):
         )
 
     def recent_workspace(self, info: HomeInfo) -> str:
-        """Return the id of the most recently used workspace in a list; empty if unknown."""
+        """Return the id of the most recently used workspace in `info`; empty if unknown."""
         sessions = self.parts.home.sessions
         listed = {workspace.id for workspace in info.contents.workspaces() if not workspace.archived}
         recencies = () if sessions is None else sessions.recencies()
@@ -265,8 +265,9 @@ class Workbench(HomeServices):
     ) -> Undo:
         """Make several changes as one: all or nothing.
 
-        `pins`: path -> whether it is pinned afterwards; None: no pin changes. Raises `Conflict` if a file is
-        not as expected.
+        `kind`: the kind of change, which decides about usage and limits. `subject`: the description in the
+        history. `pins`: path -> whether it is pinned afterwards; None: no pin changes. Raises `Conflict` if a
+        file is not as expected.
         """
         return self._changes.apply(context, changes, kind=kind, subject=subject, pins=pins)
 

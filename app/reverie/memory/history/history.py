@@ -236,9 +236,10 @@ class History(HistoryReader):
     ) -> None:
         """Store the settings; nothing is read.
 
-        `pack_after`: the number of loose objects above which the repository is packed. `notify` is called
-        once with a sentence if a damaged history was renamed. `known` returns the versions of files that the
-        catalogue knows, so that unchanged files are not read.
+        `lock_dir`: the directory of the locks between Reverie processes. `pack_after`: the number of loose
+        objects above which the repository is packed. `notify` is called once with a sentence if a damaged
+        history was renamed. `known` returns the versions of files that the catalogue knows, so that unchanged
+        files are not read.
         """
         super().__init__(repository)
         self._notify = notify

@@ -232,7 +232,8 @@ class _CommitStep(Struct, frozen=True, dict=True):
     ) -> HistoryPlace | None:
         """Return the folder to which at least half of a folder's files moved, or from which they came.
 
-        `candidates`: the files that the commit added or deleted. None if there is no such folder.
+        `entry`: the folder whose files moved. `candidates`: the files that the commit added or deleted. None
+        if there is no such folder.
         """
         by_blob: dict[bytes, list[HistoryPlace]] = {}
         for place, leaf in candidates:
@@ -349,7 +350,7 @@ class StepsPage(Struct, frozen=True):
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
-    """Return the changes that a commit made to files, compared with the commit before it.
+    """Return the changes that the commit `stored` made to files, compared with the commit before it.
 
     `load` loads a tree of the history, as `Folder` requests it. Raises MissingVersionError,
     DamagedHistoryError.
@@ -508,7 +509,7 @@ class HistoryReader:
         return DeletionPage(tuple(found), page.next)
 
     def leaves(self, commit: str, place: HistoryPlace) -> dict[str, str]:
-        """Return the blob id of every file at and below `place`, by path below the root.
+        """Return the blob id of every file at and below `place` in a commit, by path below the root.
 
         Raises StoreError, Unavailable.
         """

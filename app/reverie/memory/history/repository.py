@@ -692,7 +692,9 @@ class Repository:
         return self.commit(raw)
 
     def entry(self, tree: bytes, names: tuple[bytes, ...]) -> TreeEntry | None:
-        """Return the entry at a path below a tree; the tree itself for an empty path, None if it is missing.
+        """Return the entry at the path `names` below a tree; None if it is missing.
+
+        For an empty path, return an entry for the tree itself.
 
         Raises DamagedHistoryError.
         """
