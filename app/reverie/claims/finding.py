@@ -1,7 +1,7 @@
 """Statements in Markdown that a repository can confirm: paths, commands, names, versions, ports, links.
 
 They are found in code spans, fences, directory trees and prose, whatever the language of the prose. The
-search also accepts doubtful tokens, because a token that never matched the repository is not reported later.
+search also accepts doubtful names, because a name that never matched the repository is not reported later.
 A statement about the past, the future or something absent (plans, logs, negations, "A -> B") is found too and
 marked as muted: it may hold, but it is never stale.
 

@@ -1,8 +1,8 @@
 """One project and the claims about it: its own notes, the check, and fixes of its files.
 
 Its own notes are `CLAUDE.md`, `.serena/memories` and the like, or any files named by the caller. They are
-checked at HEAD or at a commit, in a checkout or a bare repository. A fix replaces tokens and nothing else, by
-an atomic write that refuses a file that changed meanwhile.
+checked at HEAD or at a commit, in a checkout or a bare repository. A fix replaces the stale paths, names and
+numbers and nothing else, by an atomic write that refuses a file that changed meanwhile.
 
 Threading: one thread at a time, in a separate process (`claims.apart`), because reading may never end.
 Failure: `UserError`.

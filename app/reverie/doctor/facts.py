@@ -1,6 +1,7 @@
 """The facts about one workspace that the checks judge: from the disk, the leases and Activity.
 
-A lease is a file that names the process which runs a job. Activity is the log of what background runs did.
+A lease is a row in Reverie's database of leases; it names the process that runs a job. Activity is the log of
+what background runs did.
 
 Reading changes nothing in the home. Of a transcript, only the last megabytes are read, whatever its size.
 Data that cannot be read is a fact too (`problem`), not an exception, so that one broken file does not hide

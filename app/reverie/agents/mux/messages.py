@@ -1,6 +1,6 @@
 """Transcripts of mux as messages for a person.
 
-Threading, failure: as `agents.mux.transcript`.
+Threading, failure: as in `agents.mux.transcript`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The growing end of a mux transcript as events.
 
-Threading, failure: as `agents.mux.transcript`.
+Threading, failure: as in `agents.mux.transcript`.
 """
 
 from __future__ import annotations
