@@ -81,13 +81,13 @@ class AgentLock(Protocol):
         """
 
     def done(self, holder: int) -> None:
-        """Release the lock after a consolidation that changed memories, and record the time in it.
+        """Release the lock and record in it that the memories were consolidated now.
 
         Raises `Conflict` if the process `holder` no longer holds it.
         """
 
     def put_back(self, before: LockBefore, holder: int) -> None:
-        """Restore the lock to the state `before`, because the consolidation changed nothing.
+        """Restore the lock to the state `before`, for a run that shall not count as a consolidation.
 
         Raises `Conflict` if the process `holder` no longer holds it.
         """

@@ -520,7 +520,8 @@ class FailuresTab(PartTab):
     def _other_row(self, row: FailureRow | None) -> tuple[PartKey, str] | None:
         """Return the part of the tab and the key of the related row; None if there is no such row.
 
-        For a lesson this is the row of the crash that caused it; for a crash, the row of its newest lesson.
+        For a lesson this is the row of the crashes from which it was made; for crashes, the row of their
+        newest lesson.
         """
         view, what = self.view, row.what if row is not None else None
         if view is not None and isinstance(what, LessonView):
