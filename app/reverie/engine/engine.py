@@ -206,7 +206,7 @@ class HomeEngine(Workbench, HomeCalls):
         return self._workers is not None and self._workers.is_for_another(pid, client)
 
     def watch_for(self, context: ScopeContext | None, *, client: ClientConnection = NOBODY) -> WatchState:
-        """Send changes of the home to the client from now on (`HomeCalls.watch_for`)."""
+        """Send changes of the home to the client from now on; for `context` see `HomeCalls.watch_for`."""
         if self._workers is not None:
             self._workers.warm_up()  # a client that watches may well start a run
         return self._watch.add(client, context)
@@ -635,7 +635,7 @@ class EngineServices(EngineCalls):
         cancel: threading.Event,
         client: ClientConnection = NOBODY,
     ) -> SearchAnswer:
-        """Search for `text` in the open homes with these ids (`EngineCalls.search`)."""
+        """Search for `text` in the open homes with these ids; see `EngineCalls.search`."""
         # By id: if a home was moved, the one at its latest path is searched.
         opened = {home.home_id: home.parts for home in self._engine.open_homes() if home.home_id in homes}
         try:

@@ -4,7 +4,7 @@
 a window does not import that implementation. mypy and a test compare both. The other methods of an engine are
 public methods of its classes; a client imports these classes at the first call that is not declared here.
 
-Threading and failure: as of the engine.
+Threading and failure: as in `engine.engine`.
 """
 
 # mypy: disable-error-code="empty-body"
@@ -217,7 +217,7 @@ class HomeCalls(HomeServices):
         """Return the newest runs of this home, at most `limit`, or all if it is None."""
 
     def revert(self, run_id: str, part: Parts | None = None) -> RunResult:
-        """Undo a run, or only the files and hunks in `part`; see `Workbench.revert`.
+        """Undo a run, or only the files and hunks in `part` (None: all); see `Workbench.revert`.
 
         Returns the record of this undo, which is itself a run.
         """

@@ -139,8 +139,8 @@ def connect(
 ) -> Channel:
     """Return a channel to the engine of `profile`; start the engine if necessary.
 
-    `command`: the command that starts it; `starting`: an engine that was started already. Raises
-    `Unavailable`.
+    `command`: the command that starts it; None: this program. `starting`: an engine that was started already;
+    None: none was. Raises `Unavailable`.
     """
     if not hasattr(socket, "AF_UNIX"):
         return stdio_channel(profile)

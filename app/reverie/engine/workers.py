@@ -91,9 +91,9 @@ class Workers:
                     log.warning("a process for runs could not be started: %s", error)
 
     def run_aside(self, control: CallControl, home: RunDependencies | None = None) -> bytes:
-        """Carry out a run at the lowest priority, because no person waits for its result; see `run`.
+        """Carry out a run at the lowest priority, because no person waits for its result.
 
-        Only one of these runs is carried out at a time.
+        For the arguments and the result see `run`. Only one of these runs is carried out at a time.
         """
         with self._aside:
             return self.run(control, home, aside=True)

@@ -1,1 +1,1 @@
-"""Communication with models: providers over HTTP, the guarded agent loop, tokens for secrets, and traces."""
+"""Communication with models: providers over HTTP, the agent loop, placeholders for secrets, and traces."""

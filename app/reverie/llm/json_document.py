@@ -255,7 +255,10 @@ class DocumentHit(Struct, frozen=True):
 
 
 def page_of(source: JsonSource, node: JsonNode, skip: int) -> DocumentPage:
-    """Return a page of the members of `node`, an object or a list, without the first `skip` ones."""
+    """Return a page of the members of `node`, an object or a list, without the first `skip` ones.
+
+    Each member has the beginning of its value, for display.
+    """
     found, more = children(source, node, limit=PAGE, skip=skip)
     return DocumentPage(tuple(_beginning(source, child) for child in found), more)
 

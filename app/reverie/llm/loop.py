@@ -130,8 +130,8 @@ class AgentEvent(Struct, frozen=True):
     """The kind of progress.
 
     `text`: a piece of the answer, in `text`. `tool-begins`: the model starts a call of `tool`. `retry`: a
-    request is repeated, for the reason in `text`. `turn`: an answer is complete; `usage` is that of the run
-    so far. `tool`: a call has ended with the result in `text`.
+    request is repeated, for the reason in `text`. `turn`: an answer is complete; `usage` has the tokens of
+    the run so far. `tool`: a call has ended with the result in `text`.
     """
     step: int
     text: str = ""

@@ -32,7 +32,7 @@ class CommandGuard(Protocol):
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
         """Execute one command as `memory.commands` does; return its result, which may be a refusal.
 
-        `reason` is recorded with the change.
+        `reason` is recorded with the change; empty: none.
         """
 
 

@@ -183,7 +183,7 @@ _NO_MODEL = re.compile(
 def refusal_error(service: Service, refusal: ServiceRefusal, *, quoted: str = "") -> ServiceProblem:
     """Return the problem for a refusal by the service.
 
-    `quoted`: the request's text, which must not be repeated in a message.
+    `quoted`: the request's text, which must not be repeated in a message; empty: any text may be.
     """
     name = _rule_name(refusal)
     addition = _own_words(service, refusal.message, quoted)

@@ -107,8 +107,9 @@ def decode_arguments(text: str) -> dict[str, Any]:
 def argument_problem(schema: Mapping[str, Any], value: Any, name: str = "") -> str | None:
     """Return a sentence that describes how `value` violates `schema`; None if it does not.
 
-    `schema` is a JSON schema with `type`, `enum`, `required`, `properties` and `items`. Names that it does
-    not contain are accepted, because the commands have aliases. A null counts as an absent optional argument.
+    `name`: the name of the value in the sentence; empty for the arguments as a whole. `schema` is a JSON
+    schema with `type`, `enum`, `required`, `properties` and `items`. Names that it does not contain are
+    accepted, because the commands have aliases. A null counts as an absent optional argument.
     """
     shown = name or "The arguments"
     types = schema.get("type")

@@ -1,7 +1,7 @@
 """The trace of an agent run: a record of its messages, steps and tool calls, as a document for people.
 
 A `Trace` is filled while the loop runs, so that a run that ends by a bug has one too. Field names and the
-values of `error` are those of formats/mux.md section 14; facts for which mux has no field are under `reverie`
+values of `error` are as in formats/mux.md section 14; facts for which mux has no field are under `reverie`
 (`version` 1). Every text passes `clean` (the vault's `scrub`) when it is added and is truncated at a limit,
 with a note of its length; all texts together have a limit as well. Times are UTC milliseconds by the given
 clock, durations are milliseconds by the monotonic clock.

@@ -2,7 +2,7 @@
 
 `read_dump` returns a document of limited size, whatever the size of the file: long texts are truncated, long
 lists end early, and both are reported (`shortened`). A damaged dump is read as far as possible, with a
-sentence on the damage (`damage`). Field names are those of formats/mux.md section 14.
+sentence on the damage (`damage`). Field names are as in formats/mux.md section 14.
 
 Threading: blocks on disk; any thread but the GUI's. Failure: `UserError` if the file cannot be read at all.
 """

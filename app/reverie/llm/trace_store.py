@@ -95,7 +95,7 @@ class TraceStore:
     ) -> tuple[str, ...]:
         """Delete the oldest traces beyond the limits, except the file named `always`; return their ids.
 
-        The limits are the number of traces and their total size in bytes.
+        The limits are the number of traces and their total size in bytes. `always`: empty for no exception.
         """
         removed: list[str] = []
         kept, used = 0, 0

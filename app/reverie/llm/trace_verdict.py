@@ -109,7 +109,8 @@ def judge(facts: TraceFacts, damage: str = "", *, lost: bool = True) -> RunVerdi
     These are checked in order: did the run exceed the time limit, was it cancelled, did it reach its goal,
     did the service fail, did a tool refuse, was no tool called. Of several attempts, the one with the cause
     counts: for example the first attempt, with a failed write, if the second attempt only answered in prose.
-    `damage` is the reader's sentence about a damaged dump; `lost`: whether parts of the dump are missing.
+    `damage` is the reader's sentence about a damaged dump, empty for an intact one; `lost`: whether parts of
+    the dump are missing.
     """
     found = (
         _stopped(facts)

@@ -1,4 +1,4 @@
-"""The vault of a run: tokens in place of the secrets in everything that a model sees.
+"""The vault of a run: tokens (placeholders) for the secrets in everything that a model sees.
 
 `Vault.hide` replaces every secret that `text.redact` finds by a token such as `{{REVERIE_SECRET_3}}`;
 `restore` puts the secrets back into text that a model writes. One vault serves one run: the same secret has

@@ -389,7 +389,7 @@ class FileCatalogue:
 
         While a person types, the same words are needed at each key press, and counting the notes with a
         common word takes a millisecond. Call it before `reading`, so that counts of an older index are never
-        cached as those of the present one.
+        cached for the present one.
         """
         state = self._file.state()
         if self._words[0] != state or len(self._words[1]) > _MOST_COUNTED:

@@ -18,7 +18,8 @@ class ChangeListener(Protocol):
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         """Return a context manager that keeps other Reverie processes of the profile from changing `root`.
 
-        It also keeps the agent from changing the file `rel`, if the agent uses a lock for that file.
+        It also keeps the agent from changing the file `rel`, if the agent uses a lock for that file; empty:
+        the root as a whole.
         """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:

@@ -1,7 +1,7 @@
 """The six memory commands of agents and models: mappings in, text out (formats/mux.md section 6).
 
 `execute` never raises for a bad request but returns `{"success": False, "error": ...}`, so that a model can
-recover. Argument aliases, required fields and their order are those of the format sheet; the wording is ours.
+recover. Argument aliases, required fields and their order follow the format sheet; the wording is ours.
 `MUTATING` lists the commands that change something; the guard and the journal of a run use it too.
 
 Threading and failure: as `memory.store`. Bugs (anything but `UserError`) propagate.

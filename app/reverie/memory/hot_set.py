@@ -18,7 +18,7 @@ from reverie.values import Struct
 SkipReason = Literal["unused", "unreadable", "not-text", "bytes", "tokens", "items", "tries"]
 """The reason why a memory is not loaded.
 
-`unused`: neither pinned nor used; `bytes`, `tokens`: it does not fit into the rest of that budget; `items`:
+`unused`: neither pinned nor used; `bytes`, `tokens`: it exceeds the bytes or tokens that are left; `items`:
 the set already had the maximum number of items; `tries`: its rank is too low to be tried.
 """
 
@@ -91,8 +91,8 @@ class SkippedMemory(Struct, frozen=True):
 class HotSet(Struct, frozen=True):
     """The memories that are loaded, and the reason for each of the others.
 
-    The rules are those of formats/mux.md sections 4 and 12: candidates are pinned or have been used, ranked
-    by pin, then by use that halves every seven days, then by path. They are added greedily until a limit on
+    The rules are in formats/mux.md, sections 4 and 12: candidates are pinned or have been used, ranked by
+    pin, then by use that halves every seven days, then by path. They are added greedily until a limit on
     bytes, tokens, items or tries is reached. A memory that does not fit is skipped; smaller ones after it may
     still fit.
 

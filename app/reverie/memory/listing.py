@@ -391,7 +391,8 @@ class ScopeScanner:
     def scan(self, rel: str = "", *, keep: Container[str] = ()) -> None:
         """Scan the directory `rel` and all below it; list but do not enter the directories in `keep`.
 
-        Raises OSError if `rel` cannot be opened as a real directory or cannot be listed.
+        `rel`: empty for the root. Raises OSError if `rel` cannot be opened as a real directory or cannot be
+        listed.
         """
         refuse_link_upwards(self._root)
         handle = _open_root(self._root)
@@ -611,7 +612,7 @@ class ListingUpdate:
 
     The paths are at or below the root, existing or not. The directory of each is listed again; a directory
     among them, or a new one, is scanned with everything below it. If `rels` names everything that changed,
-    the result is the same as that of a full scan (test_listing.py tries random changes). Directories of up to
+    the result is the same as after a full scan (test_listing.py tries random changes). Directories of up to
     `SMALL` entries are compared whole, which also finds unreported changes. The cost depends on the number of
     examined entries; for one changed file the list is not sorted again.
     """

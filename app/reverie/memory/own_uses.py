@@ -126,8 +126,9 @@ def _counts(raw: Any, least: int) -> dict[str, int]:
 def _went_to(old: MemoryUsage | None, new: MemoryUsage) -> bool:
     """Return whether the new entry `new` is the removed entry `old` under another key.
 
-    A move keeps the count and the time of the last use. A count that is higher by one is accepted if the last
-    use was a write, because in earlier versions a move by a run counted as a use.
+    `old`: None if there was no entry; then the result is False. A move keeps the count and the time of the
+    last use. A count that is higher by one is accepted if the last use was a write, because in earlier
+    versions a move by a run counted as a use.
     """
     if old is None or new.pinned != old.pinned:
         return False

@@ -77,13 +77,14 @@ class ScopeFiles(Protocol):
 
         `create_only`: raise `Conflict` if the path exists. `before_replace` gets the current bytes at the
         last moment (None: no file), and may raise to refuse the write. `mode`: permission bits; None keeps
-        those of the existing file.
+        the bits of the existing file.
         """
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
         """Remove a file, or a folder with everything in it.
 
-        `check` gets the removed entries before they are deleted, and may raise to restore them.
+        `check` gets the removed entries before they are deleted, and may raise to restore them; None: no
+        check.
         """
 
     def rename(self, rel: str, new_rel: str) -> None:
@@ -95,7 +96,7 @@ class ScopeFiles(Protocol):
     def walk(self, *, files_limit: int | None = None) -> Walk:
         """Return every entry below the root in the agent's order of names.
 
-        With `files_limit`, the walk ends after this number of files.
+        `files_limit`: the number of files after which the walk ends; None: no limit.
         """
 
 

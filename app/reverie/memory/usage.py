@@ -138,8 +138,8 @@ class UsageLog:
     def closed_problem(self) -> str:
         """Return the reason why the system refuses to open the sidecar; empty if it does not.
 
-        A damaged sidecar is not reported, because it has no entries for the agent, and the callers of this
-        reproduce the agent's behavior.
+        A damaged sidecar is not reported: the agent reads no entries from it, and the callers of this method
+        compute what the agent does.
         """
         return self._problem(or_damaged=False)
 

@@ -1,8 +1,8 @@
 """Rules for pins and use of memories in the agent's format, without the file.
 
-The format and its type conversions are those of formats/mux.md section 8. Every rule works in place on the
-raw `entries` object of the sidecar, so that unknown fields survive in it and keys stay in the order in which
-the agent's own code would leave them.
+The format and its type conversions are described in formats/mux.md section 8. Every rule works in place on
+the raw `entries` object of the sidecar, so that unknown fields survive in it and keys stay in the order in
+which the agent's own code would leave them.
 
 Pure; any thread. No function raises, whatever the content: each value that is not of the expected type
 (number, flag, object) counts as absent.

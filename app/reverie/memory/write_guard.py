@@ -2,7 +2,7 @@
 
 A home reports layouts and versions that Reverie does not know (`Home.write_refusals`). Such a store is
 read-only until a person permits writing. A permission is kept in Reverie's own data directory, per home id
-and store, together with the evidence that the person saw; other evidence, such as that of the next version,
+and store, together with the evidence that the person saw; other evidence, such as a still newer version,
 needs a new permission. Every path that writes asks the guard: the store, transactions (runs, undo, recovery),
 sidecars inside a home, the agent's lock, companions, records, trace dumps, recorded failures and the doctor's
 fixes. Runs ask once more before they begin. A test tries every code path that writes, and fails if anything
@@ -84,8 +84,8 @@ class WriteGuard:
     def refusal_of(self, context: ScopeContext) -> Refusal | None:
         """Return the reason why a run in this context may not begin; None if it may.
 
-        The result is the refusal of the first store with an unknown layout. A store that is refused only
-        because the agent does not use it does not prevent a run, unless there is no other store.
+        The result is the refusal of the first store with an unknown layout. A store that the agent does not
+        use is also refused, but this is ignored as long as the context has a store that may be written.
         """
         roots = tuple(_roots_of(self._home, context))
         unknown = self._first(_unknown(self._reported(roots)))

@@ -2,8 +2,8 @@
 
 A lease can run out while its process is suspended; a kernel lock cannot. A run therefore holds its fence
 while it changes files or its record, and recovery holds the same fence before it changes any of them. A
-thread that holds a fence may acquire it again. Lock order: a run's own fence first, then those of the older
-runs that it reverts or applies.
+thread that holds a fence may acquire it again. Lock order: a run's own fence first, then the fences of the
+older runs that it reverts or applies.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ class Guard:
     def execute(self, request: Mapping[str, Any], *, reason: str = "", free: bool = False) -> dict[str, Any]:
         """Carry out one request like `MemoryCommands.execute`, or refuse it; return the result.
 
-        `reason` is the engine's reason for the request. With `free`, an insert or replacement does not count
-        against the budget; requests of models are never free.
+        `reason` is the engine's reason for the request, empty if it gave none. With `free`, an insert or
+        replacement does not count against the budget; requests of models are never free.
         """
         reason = reason[:_SHOWN_CHARS]
         command = str(request.get("command"))

@@ -314,10 +314,10 @@ class RunStore:
     def _note_on_others(self, run: RunRecord) -> None:
         """Add notes about `run` to the records of the runs that it concerns.
 
-        These are the run that it undid, completely or in part; each run further down the chain of reverts,
-        because undoing an undo makes the run before it count again; and the reviewed run that it applied. Can
-        be repeated without harm. Unreadable records are skipped. If damaged records revert each other, each
-        gets one note.
+        These are the run that it undid, completely or in part, and the reviewed run that it applied. If the
+        undone run was itself an undo, the run before it counts again, so its record gets a note too, and so
+        on. Can be repeated without harm. Unreadable records are skipped. If damaged records revert each
+        other, each gets one note.
         """
         revert, counts, noted = run, True, {run.id}
         while revert.reverts is not None and self._readable(revert.reverts) is not None:

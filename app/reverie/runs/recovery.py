@@ -9,7 +9,7 @@ is restored (`interrupted`). Nothing is restored in a store that the agent no lo
 
 Recovery is idempotent: if it is killed, or the home is unreachable, it is simply repeated.
 
-Threading: blocking; any thread but the GUI's. Failure: `UserError`; the next recovery settles the remaining
+Threading: blocking; any thread but the GUI's. Failure: `UserError`; the next recovery finishes the remaining
 runs.
 """
 

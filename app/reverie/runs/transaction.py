@@ -449,7 +449,8 @@ class Transaction:
     def _delete(self, root: ScopeRoot, files: ScopeFiles, intent: FileIntent, expected: str | None) -> None:
         """Delete one file by compare-and-swap; raise `Conflict` if the hash of its content is not `expected`.
 
-        The file is renamed first, then its content is checked, and only then it is removed.
+        None for `expected` means that there is no file. The file is renamed first, then its content is
+        checked, and only then it is removed.
         """
         if self._hash_now(intent) != expected:
             raise self._overtaken(intent.path)

@@ -264,7 +264,7 @@ class ChangeLogService:
     def review(self, logged: LoggedChange) -> ReviewView:
         """Build a review of the change set `logged`; each hunk that the file still has can be undone.
 
-        If the change log is that of one file or folder, the review shows only that file or folder.
+        In the log of one file or folder, the review shows only that file or folder.
         """
         found, refused = [], []
         for change in self._changes(logged, most=MOST_FILES):

@@ -89,8 +89,8 @@ def lenient_path(path: str) -> MemoryPath:
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
     """Context manager: if the `with` block raises anything, undo the changes in `done`, newest first.
 
-    `take_back` undoes one change. If a change cannot be undone, the others still are; the error that is
-    raised names it.
+    `take_back` undoes one change. If a change cannot be undone, the remaining changes are undone all the
+    same; the error that is raised names it.
     """
     try:
         yield

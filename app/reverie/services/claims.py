@@ -219,7 +219,7 @@ class ClaimService:
         """Read the memories of a context; return them and the earliest known time of each of their lines.
 
         The times are by path and line. They are not stored here: only `check` stores times, so that a check
-        in progress finds those that it has stored.
+        in progress finds its own times again.
         """
         view = self._view(context)
         before = self._earliest.get(context, {})

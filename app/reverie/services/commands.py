@@ -54,7 +54,7 @@ class RunsByHand:
     ) -> tuple[RunResult, str, Lost]:
         """Run one consolidation; return its result, the name of its engine, and the overwritten writes.
 
-        `trigger`: the occasion, for the record of the run. `dry_run`: change nothing, only show the changes.
+        `trigger`: the occasion of the run. `dry_run`: change nothing, only show the changes.
         """
         parts = self._parts
         if not dry_run:

@@ -429,7 +429,7 @@ class CompanionFiles:
         warnings += [warning] if warning else []
 
     def _remove(self, companion: Companion, expected: str | None, warnings: list[str]) -> None:
-        """Delete a companion; raise `Conflict` if the hash of its content is not `expected`.
+        """Delete a companion; raise `Conflict` if the hash of its content is not `expected` (None: no file).
 
         `warnings` gets the problems that occur after the deletion.
         """

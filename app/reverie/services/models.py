@@ -99,7 +99,7 @@ class ModelServices:
         """Make one real tool call with a model and report each step in words.
 
         `providers`: the `providers` table of settings that need not be saved; None: the saved settings.
-        `key`: a key that was typed and is not stored yet.
+        `key`: a key that was typed and is not stored yet; empty: the stored key.
         """
         import asyncio
 
@@ -126,7 +126,7 @@ class ModelServices:
         """Request the list of models that a service offers.
 
         `providers`: the `providers` table of settings that need not be saved. `key`: a key that was typed and
-        is not stored yet. Raises `ProviderError`.
+        is not stored yet; empty: the stored key. Raises `ProviderError`.
         """
         import asyncio
 

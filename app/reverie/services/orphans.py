@@ -1,11 +1,11 @@
-"""Stores whose project no longer exists: their content, their project, and merging them into it.
+"""Stores (directories of notes) whose project no longer exists: their content, and merging them.
 
 A project is identified by the root commits and remotes of its repository, which are recorded while the
 repository exists. Repositories are opened read-only, in a process of their own, at paths that the home itself
 names, at most `MOST_REPOSITORIES` of them. A merge is previewed file by file, and exactly the preview is
-applied (compare and swap on both sides), as one change that can be undone. No line is lost: two different
-notes become one with every line of both, or stay two notes side by side; the orphaned store is kept until the
-user removes it, which can be undone too.
+applied (compare-and-swap of each file, in the store and at its target), as one change that can be undone. No
+line is lost: two different notes become one with every line of both, or stay two notes side by side; the
+orphaned store is kept until the user removes it, which can be undone too.
 
 Threading: blocking, any thread but the GUI's. Failure: `UserError`, nothing changed; an unreadable repository
 counts as missing.

@@ -622,9 +622,9 @@ class SearchService:
     ) -> SearchAnswer:
         """Search for a pattern in one file after another; return the answer once it has `count` hits.
 
-        `asked`: the text of the search, `problems`: the sentences about homes that could not be searched;
-        both are returned in the answer. `docs`: the rows of the files to search. `stop` returns True to stop;
-        then `SearchStopped` is raised. `report` is called with the hits so far. `complete`: the value of this
+        `asked`: the text of the search, `problems`: sentences about it and about homes that failed; both are
+        returned in the answer. `docs`: the rows of the files to search. `stop` returns True to stop; then
+        `SearchStopped` is raised. `report` is called with the hits so far. `complete`: the value of this
         field in the answer.
         """
         pattern = re.compile(query.regex, re.IGNORECASE)

@@ -102,8 +102,8 @@ class Snapshot:
     def take(self, source: SnapshotSource, dirty: Collection[Path] | None) -> None:
         """Update one root from `source`.
 
-        If `dirty` is given and the last commit has the root, only these paths are read; otherwise all files
-        are. Raises DamagedHistoryError.
+        `dirty`: the only paths that may have changed; None: unknown. All files are read if it is None, or if
+        the last commit does not have the root. Raises DamagedHistoryError.
         """
         name = key_name(source.key)
         last = StoredRoot.load(self._repository, self._last, source.key)
@@ -184,8 +184,8 @@ def _fill(root: StoredRoot, found: Scan, last: StoredRoot | None) -> None:
 def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
     """Return the changed paths `dirty` relative to the root of `source`, without paths below another one.
 
-    Paths outside of the root are left out. Returns {""} if the root itself, or a directory above it, is among
-    the paths.
+    Paths outside of the root, hidden ones and those that `source` excludes are left out. Returns {""} if the
+    root itself, or a directory above it, is among the paths.
     """
     # As text: comparing thousands of `Path` objects blocks the interpreter, and so the window.
     directory, rels = os.fspath(source.directory), set[tuple[str, ...]]()

@@ -434,8 +434,8 @@ class HistoryReader:
     ) -> LogPage:
         """Return the log of `place`, newest first, following renames, down to the commit `until`.
 
-        At most `limit` entries. `start`: the `next` of an earlier page; None: the newest commit. See
-        `LogPage`. Raises StoreError, Unavailable.
+        At most `limit` entries. `start`: the `next` of an earlier page; None: the newest commit. `until`:
+        empty to continue to the beginning of the history. See `LogPage`. Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()

@@ -80,11 +80,11 @@ class Scan(Struct):
 class HistoryScanner:
     """Reads the files of one root from disk and stores their contents in the history.
 
-    Files are those of `files.rooted.walk`: regular files in real directories, no symlinks, no hidden names.
-    Directories are held open while they are read, so a symlink that is swapped in meanwhile is not followed,
-    and a file that changes while it is read is read again. A name that was listed but could not be read is
-    added to `unreadable`, and its last version is kept; a name that is not listed counts as deleted. A file
-    whose row in the catalogue is certainly valid is not read (`KnownVersion.still_holds`).
+    The files are the same as for `files.rooted.walk`: regular files in real directories, no symlinks, no
+    hidden names. Directories are held open while they are read, so a symlink that is swapped in meanwhile is
+    not followed, and a file that changes while it is read is read again. A name that was listed but could not
+    be read is added to `unreadable`, and its last version is kept; a name that is not listed counts as
+    deleted. A file whose row in the catalogue is certainly valid is not read (`KnownVersion.still_holds`).
 
     `known`: returns the known versions of the files below a path. `put` stores bytes and returns their raw
     id, `has` returns whether an id is stored; `without` excludes paths of other roots (see
@@ -484,9 +484,9 @@ def trees_by_share(
 ) -> Iterator[tuple[Share, bytes | None]]:
     """Yield each share with the id of the tree to commit for it; None if that tree has no files.
 
-    The first tree is that of `last` (the last commit, None if there is none) with the changes of the first
-    share; each further tree adds the changes of the next share. The tree for the last share is `now` itself,
-    so that no change is left out. `sink` writes the trees to the repository.
+    The first tree is the tree of `last` (the last commit, None if there is none) with the changes of the
+    first share; each further tree adds the changes of the next share. The tree for the last share is `now`
+    itself, so that no change is left out. `sink` collects the new trees.
     """
     tree = Folder(repository.tree, last.tree if last else None)
     for share in shares[:-1]:

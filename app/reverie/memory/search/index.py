@@ -4,7 +4,7 @@ A query with a rare word is ranked by BM25 (names count most). Ranking by a word
 notes contain is slow and of little value, so such words only filter. Without a rare word, notes with the word
 in their name come first, then the newest.
 
-Threading: any thread but the GUI's. Failure: as of `memory.catalogue`.
+Threading: any thread but the GUI's. Failure: as in `memory.catalogue`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The words of a query are searched without stop words, in every form that occurs in the notes, and as similar
 words if they may be misspelt.
 
-Threading: any thread but the GUI's. Failure: as of `memory.search.index`.
+Threading: any thread but the GUI's. Failure: as in `memory.search.index`.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class BestPassage(Struct, frozen=True):
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPassage:
     """Return the degree to which a text matches these groups, with its best passage.
 
-    `called`: the name of the file and of its project; words in it count for every passage.
+    `called`: the names of the file and its project, empty for none; words in it count for every passage.
     """
     plain = folded(text)
     spots = sorted(_spots(plain, groups), key=lambda spot: spot[0])
