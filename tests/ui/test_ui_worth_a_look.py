@@ -162,27 +162,44 @@ def test_a_pair_that_changed_meanwhile_is_left_alone_and_the_page_says_so(
     driver.until(lambda: bool(page.pair.sides.rows))
     (home / "memory/global/releases.md").unlink()
     page.pair.right.keep.click()
-    driver.until(lambda: not page.message.isHidden() and "no longer exists" in page.message.text)
+    driver.until(lambda: not page.message.isHidden() and "no longer the file" in page.message.text)
     assert (home / "memory/global/releases-updated.md").exists()
 
 
-def test_what_is_kept_in_a_home_that_was_left_is_not_done_behind_its_back(
+def test_a_memory_that_differs_from_what_is_shown_is_not_deleted(windows: Windows, home: Path) -> None:
+    driver = opened(windows, home)
+    page = driver.tab.worth.page
+    choose(driver, "successor")
+    driver.until(lambda: bool(page.pair.sides.rows))
+    assert page.current is not None
+    goes = home / page.current.paths[0].replace("/memories", "memory").lstrip("/")
+    text = goes.read_text() + "- A line that nobody has seen here.\n"
+    goes.write_text(text)
+    page.pair.right.keep.click()
+    driver.until(lambda: not page.message.isHidden() and "no longer the file" in page.message.text)
+    assert goes.read_text() == text
+
+
+def test_what_is_pressed_is_done_in_its_home_and_undone_only_there(
     windows: Windows, home: Path, tmp_path: Path
 ) -> None:
     driver = opened(windows, home)
     here, page = driver.session, driver.tab.worth.page
     choose(driver, "successor")
     driver.until(lambda: bool(page.pair.sides.rows))
-    driver.window.homes.open(copy_sample("mux-home-legacy", tmp_path / "other"))
+    other_home = copy_sample("mux-home-legacy", tmp_path / "other")
+    driver.window.homes.open(other_home)
     driver.until(lambda: len(driver.window.homes.sessions) == 2)
     (other,) = (each for each in driver.window.homes.sessions if each is not here)
-    held = Held(driver.tab.worth._lane)
+    before = {file: file.read_bytes() for file in other_home.rglob("*.md")}
+    held = Held(here.lanes.scan)
     page.pair.right.keep.click()
     assert driver.window.picker.pick_home(other.info.id)
     held.let_go()
     driver.until(lambda: driver.session is other and driver.tab.worth.is_settled)
+    driver.until(lambda: not (home / "memory/global/releases.md").exists())
     driver.settle()
-    assert (home / "memory/global/releases.md").exists()
+    assert {file: file.read_bytes() for file in other_home.rglob("*.md")} == before
     assert driver.tab.edits.last is None, "Undo is about the home that is shown"
 
 
@@ -407,7 +424,11 @@ def test_what_is_pressed_while_another_workspace_is_read_is_done_where_it_was_fo
     driver.do("view.worth")
     page = driver.tab.worth.page
     driver.until(lambda: driver.tab.worth.is_settled and bool(page.list.values))
-    found = next(each for matter in page.list.values for each in matter if PROJECT_OLD in each.paths)
+    row = next(row for row, matter in enumerate(page.list.values) if PROJECT_OLD in matter[0].paths)
+    page.list.setCurrentIndex(page.list.rows.index(row, 0))
+    driver.until(lambda: page.current is not None and PROJECT_OLD in page.current.paths)
+    driver.until(lambda: driver.tab.worth.is_settled and not page.pair.isHidden())
+    found = page.current
     assert driver.window.picker.pick(driver.session.info.id, workspace_id=INGEST)
     page.keep_wanted.emit(found, found.paths.index(PROJECT_NEW))
     driver.until(lambda: not (here / "releases.md").exists())

@@ -500,6 +500,8 @@ class WorthControl(QObject):
         self._place: tuple[HomeSession, ScopeContext] | None = None
         """The home and context of the shown findings, in which decisions about them are carried out."""
         self._dismissed: tuple[str, ...] = ()
+        self._compared: tuple[FileToMerge, ...] = ()
+        """The two memories that are shown side by side, with the hashes of the shown texts."""
         self._lane = Lane("worth a look", self)
         self._quiet = single_shot(self, _QUIET_MS, self._look)
 
@@ -624,45 +626,41 @@ class WorthControl(QObject):
         session, context = self._place
         workbench = session.workbench
 
-        async def work(control: JobControl) -> tuple[AlignedRow, ...]:
-            left, right = await ask(workbench.worth_a_look.texts, context, finding.paths)
-            return aligned(left, right, control.check, at=(finding.lines[0], finding.lines[-1]))
+        async def work(control: JobControl) -> tuple[tuple[AlignedRow, ...], tuple[FileToMerge, ...]]:
+            files: tuple[FileToMerge, ...] = ()
+            if all(path.startswith(ROOT) for path in finding.paths):
+                files = await ask(workbench.merges.files, context, finding.paths)
+                left, right = await ask(workbench.merges.texts, files)
+            else:
+                left, right = await ask(workbench.worth_a_look.texts, context, finding.paths)
+            return aligned(left, right, control.check, at=(finding.lines[0], finding.lines[-1])), files
 
-        def show(rows: tuple[AlignedRow, ...]) -> None:
+        def show(found: tuple[tuple[AlignedRow, ...], tuple[FileToMerge, ...]]) -> None:
+            rows, self._compared = found
             self.page.show_sides(finding, rows)
 
         def failed(_error: UserError) -> None:
             # The memories changed meanwhile; the next check reports that.
-            show(())
+            show(((), ()))
 
         self._lane.submit("compare two memories", work, done=show, failed=failed, group="compare")
 
     def _keep(self, finding: MemoryFinding, number: int) -> None:
-        """Keep the memory `number` of a finding and delete the other one."""
-        if self._place is None:
+        """Keep the memory `number` of a finding and delete the other one, if both are as they were shown."""
+        files = self._compared if number == 0 else self._compared[::-1]
+        if self._place is None or {file.path for file in files} != set(finding.paths):
             return
-        session, context = self._place
-        workbench = session.workbench
-        stays, goes = finding.paths[number], finding.paths[1 - number]
-
+        session, _context = self._place
         said = self.tr("Kept {path} and deleted {other}.").format(
-            path=visible(short_path(stays)), other=visible(short_path(goes))
+            path=visible(short_path(files[0].path)), other=visible(short_path(files[1].path))
         )
-
-        def keep(files: tuple[FileToMerge, ...]) -> None:
-            if session is not self._session:
-                return
-            request = ask(workbench.merges.keep, files)
-            self._edits.apply(
-                session,
-                "keep one memory",
-                request,
-                lambda undo: self._offer(session, undo, said),
-                self._on_failed,
-            )
-
-        request = ask(workbench.merges.files, context, (stays, goes))
-        self._lane.submit("keep one memory", request, done=keep, failed=self._on_failed)
+        self._edits.apply(
+            session,
+            "keep one memory",
+            ask(session.workbench.merges.keep, files),
+            lambda undo: self._offer(session, undo, said),
+            self._on_failed,
+        )
 
     def _offer(self, session: HomeSession, undo: Undo, said: str) -> None:
         """Report a change with a button to undo it, if the same home is still shown."""
