@@ -38,7 +38,7 @@ class Examination(Struct, frozen=True):
 class HomeDoctor:
     """The checks and fixes of one home.
 
-    In both methods, `log_level` is the level of the client's log, in words (`files.log_file`).
+    In `examine` and `fix`, `log_level` is the level of the client's log, in words (`files.log_file`).
     """
 
     def __init__(self, parts: HomeContainer, watch_state: Callable[[], WatchState | None]) -> None:

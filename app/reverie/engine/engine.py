@@ -358,9 +358,9 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> GatheredContext:
         """Gather the facts from which the agent's context can be computed for any time in `times`.
 
-        The agent's context is the text that it would load if it started at that time. The one for `times[0]`
-        is stored as seen; the result contains the one that was seen before. The facts are based on the trees
-        that were last sent to the client.
+        The agent's context is the text that it would load if it started at that time. The context for
+        `times[0]` is stored as the one that the person saw last; the result also contains the one that was
+        seen before. The facts are based on the trees that were last sent to the client.
         """
         # Late: a client needs the signature only.
         from reverie.context.glances import Glances
@@ -621,7 +621,10 @@ class EngineServices(EngineCalls):
         return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str, *, client: ClientConnection = NOBODY) -> Opened:
-        """Open the home at `path` as a known home that was moved there (`EngineCalls.adopt`)."""
+        """Open the home at `path` as the known home `known_id`, which was moved there.
+
+        See `EngineCalls.adopt`.
+        """
         adopt_home(path, known_id, self._engine.profile, self._engine.clock)
         return self.open(path, client=client)
 

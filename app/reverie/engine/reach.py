@@ -48,10 +48,10 @@ Variables that only the settings name are not included.
 def engine_name(profile: Profile, env: Mapping[str, str] = os.environ) -> str:
     """Return the name of the engine for a profile and an environment; it is part of the path of the socket.
 
-    It depends on the variables that name the agents' homes and on those with the keys of model services. Any
-    user can read the path of a socket, so the name also depends on a secret of the profile; otherwise keys
-    and passwords could be guessed from the name. The first engine creates the secret (`make_secret`). Without
-    a secret, the returned name is one that no engine uses.
+    It depends on the variables that name the agents' homes and on the variables with keys of model services.
+    Any user can read the path of a socket, so the name also depends on a secret of the profile; otherwise
+    keys and passwords could be guessed from the name. The first engine creates the secret (`make_secret`).
+    Without a secret, the returned name is one that no engine uses.
     """
     counted = sorted(
         (name, value)

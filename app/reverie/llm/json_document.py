@@ -234,7 +234,7 @@ class Excerpt(Struct, frozen=True):
 
 
 class DocumentPage(Struct, frozen=True):
-    """Some members of a container, each with the beginning of its value.
+    """Some members of a container (an object or a list), each with the beginning of its value.
 
     The beginning is missing if the value is itself a container.
     """

@@ -59,13 +59,13 @@ class KeyStore(Protocol):
         """Store the key of the service `provider`. Raises `UserError`."""
 
     def delete(self, provider: str) -> None:
-        """Delete the key if there is one. Raises `UserError`."""
+        """Delete the key of the service `provider` if there is one. Raises `UserError`."""
 
 
 class _Ring:
     """This process's access to the system's keyring.
 
-    It remembers the last problem, and does not ask again for a while after one.
+    It remembers the last problem, and does not use the keyring for a while after a problem.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class SystemKeys:
     """The keyring of the system (Secret Service, KWallet, Keychain, Credential Locker)."""
 
     def get(self, provider: str) -> str | None:
-        """Return the key of this provider; None if there is none or the keyring fails."""
+        """Return the key of the service `provider`; None if there is none or the keyring fails."""
         return _RING.ask(lambda ring: ring.get_password(SERVICE, provider) or None)
 
     @property
@@ -177,7 +177,7 @@ class SystemKeys:
             raise _no_keyring("The key could not be saved.") from error
 
     def delete(self, provider: str) -> None:
-        """Delete the key if there is one. Raises `UserError`."""
+        """Delete the key of the service `provider` if there is one. Raises `UserError`."""
         import keyring.errors
 
         _RING.forget()

@@ -55,7 +55,7 @@ class AssistantMessage(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """The result of one call; every call of a turn gets exactly one."""
+    """The result of one tool call; every call of a turn gets exactly one."""
 
     call_id: str
     name: str

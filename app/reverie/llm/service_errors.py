@@ -220,7 +220,7 @@ def malformed_error(service: Service, what: str) -> ProviderError:
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
-    """Return the error for an answer that exceeds the size limit, so that the rest was not read."""
+    """Return the error for an answer that was not read to its end because it exceeds the size limit."""
     return _error("long-answer", service, limit_mib=limit_mib)
 
 
@@ -276,9 +276,9 @@ def address_error(service: Service) -> ProviderError:
 
 
 def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
-    """Return the error for a redaction that failed its self-test (`text.redact`).
+    """Return the error for a redaction that failed its self-test (`text.redact`), so that nothing was sent.
 
-    Nothing was sent.
+    `failed`: the kinds of planted secrets that it did not find.
     """
     return _error("redaction", service, missed=", ".join(failed))
 

@@ -81,7 +81,7 @@ class TraceMessage(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """One task for a model, with its messages, the model's answers and their result."""
+    """One attempt of a run: the messages to the model, its answers, and their result."""
 
     index: int
     messages: tuple[TraceMessage, ...]

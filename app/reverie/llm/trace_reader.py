@@ -50,7 +50,7 @@ _BULK = frozenset(
 
 
 class Dump(Struct, frozen=True):
-    """One dump as it was read: its document, and whether that is damaged or shortened."""
+    """One dump (trace file) as it was read: its document, and whether that is damaged or shortened."""
 
     document: Mapping[str, Any]
     size: int

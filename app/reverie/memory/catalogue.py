@@ -133,7 +133,7 @@ def companion_rel(home: Home, path: Path) -> str:
 
 
 class RowWriter:
-    """A writer of the rows of one home.
+    """A writer of the rows of one home in the search index.
 
     It commits at intervals, so that readers see progress and a stop loses little.
     """
@@ -310,7 +310,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Return None, in place of `Home.rendered`, for a file that is indexed as it is."""
+    """Return None, so that the file is indexed as it is; used in place of `Home.rendered`."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -406,9 +406,9 @@ class FileCatalogue:
     ) -> int:
         """Update the rows of a home and return the number of changed rows.
 
-        `dirty`: the only paths that may have changed; None: all rows are updated, as they are if the home was
-        never read completely. `watcher` may stop the update, and gets its progress. Raises `UpdateStopped`,
-        `Unavailable`, `Busy`.
+        `dirty`: the only paths that may have changed; None: unknown. All rows are updated if it is None, or
+        if the home was never read completely. `watcher` may stop the update, and gets its progress. Raises
+        `UpdateStopped`, `Unavailable`, `Busy`.
         """
         try:
             return self._update(home, home_id, dirty, watcher)

@@ -44,9 +44,9 @@ class ChangedSpan(Struct, frozen=True):
 def word_spans(old: str, new: str, *, alike: float = 0.0) -> tuple[WordSpans, WordSpans]:
     """Return the spans, as (start, length) in characters, of the words that the other text lacks.
 
-    The first value has the spans in `old`, the second those in `new`. Both are empty if the share of words
-    that the texts have in common is below `alike` (0 to 1). The work is linear in the texts: a stretch whose
-    words repeat too often to be matched one by one counts as different as a whole.
+    The first value has the spans in `old`, the second has the spans in `new`. Both are empty if the share of
+    words that the texts have in common is below `alike` (0 to 1). The work is linear in the texts: a stretch
+    whose words repeat too often to be matched one by one counts as different as a whole.
     """
     texts = _WORD.findall(old), _WORD.findall(new)
     runs = matching(*texts, least=_LEAST_STEPS)

@@ -92,7 +92,8 @@ def split(
 ) -> Frontmatter | None:
     """Return the position of the front-matter block in a file's whole text; None if there is none.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
+    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit. `rules`: the
+    agent's rules for front matter.
     """
     return find_block(text, prefix_bytes, rules)
 
@@ -132,6 +133,7 @@ def declared(
     """Return the description (or another key) of a text, exactly as written; None if there is none.
 
     `prefix_bytes`: the number of bytes in which the agent searches for the end of the block; None: no limit.
+    `rules`: the agent's rules for front matter.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -243,8 +245,9 @@ def set_description(
 
     If the text has a block, only the lines of that key change, or one line is added. If it has none, a block
     is put before the text. A block that the agent cannot read is repaired first. `prefix_bytes`: the number
-    of bytes in which the agent searches for the end of the block; None: no limit. Raises `FrontError` if
-    there is a block that cannot be repaired, because no block may be added above it.
+    of bytes in which the agent searches for the end of the block; None: no limit. `rules`: the agent's rules
+    for front matter. Raises `FrontError` if there is a block that cannot be repaired, because no block may be
+    added above it.
     """
     if declared(text, prefix_bytes, rules=rules) == value:
         return text
@@ -289,7 +292,7 @@ def repair(text: str, *, prefix_bytes: int | None = None, rules: FrontMatterRule
     fence, and tabs as indentation. Values that do not parse are quoted. Keys, their order and all other bytes
     stay. A mapping or a list never becomes a string. None means that the agent reads the block already, that
     there is no block, or that no repair helps. `prefix_bytes`: the number of bytes in which the agent
-    searches for the end of the block; None: no limit.
+    searches for the end of the block; None: no limit. `rules`: the agent's rules for front matter.
     """
     base = text if split(text, rules=rules) is not None else _with_plain_fences(text)
     block = split(base, prefix_bytes, rules=rules)
@@ -547,7 +550,7 @@ def cut_description(
 
     The agent stops reading at ` #`, which begins a comment, and Claude Code also at `---`, which ends its
     block anywhere. `prefix_bytes`: the number of bytes in which the agent searches for the end of the block;
-    None: no limit.
+    None: no limit. `rules`: the agent's rules for front matter.
     """
     block = split(text, prefix_bytes, rules=rules)
     if block is None:
@@ -591,7 +594,8 @@ def quote_description(
     """Return `text` with the whole line of a cut description in quotes, so that the agent reads all of it.
 
     If no description is cut, return `text` itself. `prefix_bytes`: the number of bytes in which the agent
-    searches for the end of the block; None: no limit. Raises `FrontError`.
+    searches for the end of the block; None: no limit. `rules`: the agent's rules for front matter. Raises
+    `FrontError`.
     """
     cut = cut_description(text, prefix_bytes, rules=rules)
     if cut is None:
@@ -604,7 +608,10 @@ def quote_description(
 
 
 def repeated_key(text: str, *, rules: FrontMatterRules = "strict") -> tuple[str, int] | None:
-    """Return a key that occurs twice in one mapping, and the line of its second use; None: no such key."""
+    """Return a key that occurs twice in one mapping, and the line of its second use; None: no such key.
+
+    `rules`: the agent's rules for front matter.
+    """
     block = split(text, rules=rules)
     try:
         raw = text[block.block_start : block.block_end] if block is not None else ""
@@ -740,7 +747,8 @@ class Front(Struct, frozen=True):
 def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict") -> Front:
     """Read the front matter of a file's whole text.
 
-    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit.
+    `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit. `rules`: the
+    agent's rules for front matter.
     """
     block = split(text, rules=rules)
     if block is None:
@@ -769,7 +777,7 @@ def set_value(
 
     A missing key is added below the last one, missing front matter above the text. `prefix_bytes`: the number
     of bytes in which the agent searches for the end of the block, which must also end there afterwards; None:
-    no limit. Raises `FrontError`.
+    no limit. `rules`: the agent's rules for front matter. Raises `FrontError`.
     """
     path = _path(key)
     before = read(text, rules=rules)

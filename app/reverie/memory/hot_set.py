@@ -89,7 +89,7 @@ class SkippedMemory(Struct, frozen=True):
 
 
 class HotSet(Struct, frozen=True):
-    """The memories that are loaded, and the reason for each of the others.
+    """The memories that the agent loads in full, and the reason why it does not load each of the others.
 
     The rules are in formats/mux.md, sections 4 and 12: candidates are pinned or have been used, ranked by
     pin, then by use that halves every seven days, then by path. They are added greedily until a limit on
@@ -269,7 +269,7 @@ class _Filling:
         return "tries" if self._tries >= self._budgets.tries else None
 
     def _take(self, each: Ranked, read: Callable[[str], bytes | None]) -> SkipReason | None:
-        """Add one candidate to the set; return None, or the reason why it is not loaded.
+        """Add the candidate `each` to the set; return None, or the reason why it is not loaded.
 
         `read` returns the beginning of a memory, or None if the memory cannot be read.
         """

@@ -145,7 +145,10 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Yield, for each sentence that has all ideas of a class of meaning, the position of the first idea."""
+    """Yield the position of the first idea in each sentence that has all ideas of a class of meaning.
+
+    For the classes see `instruction_lines`.
+    """
     rules = _rules()
     bounds = [0, *(match.end() for match in _BOUNDARY.finditer(plain))]
     looked_at: set[tuple[int, int]] = set()

@@ -203,7 +203,10 @@ def _contains(delta: Delta, now: MemoryUsage) -> bool | None:
 
 
 def _was_dropped(delta: Delta, now: MemoryUsage) -> bool:
-    """Return whether the agent had the entry before the change `delta` and dropped it since (`now`)."""
+    """Return whether the agent dropped an entry that it had before the change `delta`.
+
+    `now`: the present entry.
+    """
     return now == UNUSED and (delta.before or UNUSED) != UNUSED and not delta.lost
 
 

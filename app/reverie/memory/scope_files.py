@@ -405,7 +405,7 @@ class OverlayFiles:
 
 
 def _cut(entries: list[DirectoryEntry], files_limit: int | None) -> list[DirectoryEntry]:
-    """Return the entries up to the one with which there are `files_limit` files; None: all entries."""
+    """Return the entries up to file number `files_limit`, counted from 1; None: all entries."""
     files = 0
     for position, entry in enumerate(entries):
         files += entry.kind == "file"

@@ -57,7 +57,7 @@ _CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EISDIR, errno.EINVAL, errn
 
 
 def _is_closed(error: Unavailable) -> bool:
-    """Return whether the system refused to open the sidecar, rather than that the home is missing."""
+    """Return whether `error` means that the system refused to open the sidecar, not that no home exists."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _CLOSED
 
 
@@ -216,7 +216,7 @@ class UsageLog:
     def apply_delta(
         self, before: Mapping[str, MemoryUsage | None], after: Mapping[str, MemoryUsage | None]
     ) -> None:
-        """Apply a change field by field: set values that are still as in `before` to those in `after`.
+        """Apply a change: set each field that still has its value in `before` to its value in `after`.
 
         Both map logical keys to entries, None if there is no entry. Other values are not changed. Added uses
         count as Reverie's.
@@ -242,8 +242,8 @@ class UsageLog:
     def reapply_lost(self, *, patient: bool = False) -> UsageRestored:
         """Restore the changes that the agent has overwritten; return the result.
 
-        With `patient`, for callers that repeat the call, changes are only restored after other processes had
-        time to notice the loss too, and only every few seconds. While the sidecar must not be written,
+        `patient`: for callers that repeat the call. Changes are then restored only every few seconds, and
+        only after other processes had time to notice the loss too. While the sidecar must not be written,
         nothing is restored; the changes stay in the ledger.
         """
         try:
@@ -377,7 +377,7 @@ class UsageLog:
 
 
 class _Request(Struct, frozen=True):
-    """A change of the entries with these keys, and of entries at and below the directories in `subtrees`."""
+    """A change (`rule`) of the entries in `keys`, and of the entries at and below those in `subtrees`."""
 
     rule: Callable[[Entries], object]
     keys: tuple[str, ...]

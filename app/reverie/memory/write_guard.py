@@ -64,7 +64,8 @@ class WriteGuard:
     ) -> None:
         """Create the guard of a home.
 
-        `require_same` raises `Unavailable` if another home is now at the path of this one.
+        `file`: the file of a person's permissions. `lock_dir`: the directory of the locks between Reverie
+        processes. `require_same` raises `Unavailable` if another home is now at the path of this one.
         """
         self._home = home
         self._require_same = require_same

@@ -114,7 +114,7 @@ class Activity:
             self._warned = True
 
     def read(self, limit: int = 1000) -> tuple[ActivityEntry, ...]:
-        """Return at most `limit` entries, newest first, including the rotated file.
+        """Return at most `limit` entries, newest first, from the log and its rotated file.
 
         Afterwards `damaged_lines` is the number of lines that were skipped.
         """

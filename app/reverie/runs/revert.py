@@ -196,7 +196,7 @@ def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]
 
 
 def _is_way(one: str, other: str) -> bool:
-    """Return whether one of two paths is above the other."""
+    """Return whether one of two paths is that of a directory above the other."""
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 

@@ -252,9 +252,10 @@ class Job(ABC, Generic[Thought]):
 
     @abstractmethod
     def accept(self, thought: Thought, run: RunContext) -> Plan:
-        """Return the changes to make, from `thought`, the result of `think`, without those beyond the limits.
+        """Return the plan for the present files, made from `thought`, the result of `think`.
 
-        Only reads files. Raises `Conflict` or `StoreError`.
+        Changes beyond the limits of the run are left out. Only reads files. Raises `Conflict` or
+        `StoreError`.
         """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:

@@ -318,7 +318,7 @@ class HomeContainer:
         """Call `run`; add to its result the files that new sessions load differently because of it.
 
         In the details of the result, `loadedNext` lists the files that a new session now loads but did not
-        load before, and those that it no longer loads.
+        load before, and the files that it no longer loads.
         """
         at = self.clock()
         before = self._loaded(context, at)

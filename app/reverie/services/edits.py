@@ -182,7 +182,7 @@ class UserEdits:
     def delete(self, context: ScopeContext, path: str) -> Undo:
         """Delete a memory or folder; return the `Undo`.
 
-        Raises `StoreError`, also if the history could not restore it.
+        Raises `StoreError` if it cannot be deleted, or if the history could not restore it.
         """
         changed: list[Path] = []
         warnings: list[str] = []

@@ -154,8 +154,8 @@ def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
 class FailuresView:
     """The lessons, anti-patterns and crashes of one home.
 
-    `on`: whether Reverie's own environment switches failure memory on; `recorded`: whether the store's
-    settings let failures be recorded; `source`: the Claude Code transcript that the store names.
+    `on`: whether Reverie's own environment switches failure memory on; `recorded`: whether the settings in
+    the agent's directory let failures be recorded; `source`: the Claude Code transcript that is named there.
     """
 
     lessons: tuple[LessonView, ...]

@@ -113,7 +113,7 @@ class MemoryFinding(Struct, frozen=True):
 
 
 class FindingReport(Struct, frozen=True):
-    """The findings, most useful first; findings about the same matter are adjacent."""
+    """The findings, most useful first; findings that a person decides together (a matter) are adjacent."""
 
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0

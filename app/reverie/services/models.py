@@ -209,8 +209,8 @@ def own_instructions(
 ) -> str:
     """Return the prompt of the agent definition that `config` names; empty for the built-in prompt.
 
-    `kind`: whether it is for consolidations ("dream") or for the memory writer, for the message in Activity
-    that reports a definition that cannot be used.
+    A definition that cannot be used is reported in Activity. `kind`: whether the prompt is for consolidations
+    ("dream") or for the memory writer, for that report.
     """
     problem = config.problem
     if config.definition is not None:

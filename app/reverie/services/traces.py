@@ -699,7 +699,7 @@ class Replays:
         cancel: threading.Event,
         progress: Callable[[str], None] = lambda _step: None,
     ) -> Replay:
-        """Send the request of a run again; return the new trace.
+        """Send `request`, the prompt of a run, to a model again; return the new trace.
 
         Raises `UserError` if the replay cannot start.
         """

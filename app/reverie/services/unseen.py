@@ -232,7 +232,8 @@ class SeenLog:
 def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
     """Return the content `seen` with the change from `base` to `undone`, which an undo made, applied to it.
 
-    If both changed the same lines, or one of the contents is None (no file), return `undone`.
+    If `seen` differs from `base` on the same lines, or one of the contents is None (no file), return
+    `undone`.
     """
     if base is None or undone is None or seen is None:
         return undone

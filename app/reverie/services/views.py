@@ -734,8 +734,8 @@ class LiveProject(Struct, frozen=True):
 class MatchEvidence(Struct, frozen=True):
     """One piece of evidence for a match.
 
-    `value`: the feature that store and project share (a shortened commit, an address or a name), or the file
-    that names the owner.
+    `value`: the feature that the lost store and the project share (a shortened commit, an address or a name),
+    or the file that names the project as the owner.
     """
 
     kind: EvidenceKind
@@ -743,7 +743,7 @@ class MatchEvidence(Struct, frozen=True):
 
 
 class ProjectMatch(Struct, frozen=True):
-    """A project that a store may belong to, with the strongest evidence first."""
+    """A project that a lost store may belong to, with the strongest evidence first."""
 
     project_path: str
     name: str
@@ -775,7 +775,7 @@ Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
 
 
 class StoreFile(Struct, frozen=True):
-    """One file of a lost store; `rel` is its path below the store."""
+    """One file of a lost store (notes of a project that no longer exists); `rel`: its path in the store."""
 
     rel: str
     size: int
@@ -783,7 +783,7 @@ class StoreFile(Struct, frozen=True):
 
 
 class StoreView(Struct, frozen=True):
-    """One lost store with its content.
+    """One lost store, a directory of notes whose project no longer exists, with its content.
 
     `best` is None if there is no evidence for a project, or equal evidence for several. `more`: there are
     more files than are listed. `removable`: the history keeps the files if they are deleted.

@@ -67,7 +67,7 @@ class Workbench(HomeServices):
     """One open home, for showing its memories and changing them.
 
     Larger subjects are services of their own, each built on first use: `timeline`, `traces`, `trash` and so
-    on. The methods here are those for the trees, the editor and runs.
+    on. The methods here are for the trees, the editor and runs.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -176,7 +176,7 @@ class Workbench(HomeServices):
         return MemoryView(context, scopes, companions, self._unseen_in(scopes), self._refusals(scopes))
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """Permit writing to the store that `refusal` makes read-only.
+        """Permit writing to the store (directory of notes) that `refusal` makes read-only.
 
         Called once a person has read the refusal and decided to write all the same. The permission is valid
         as long as the check finds exactly the same problem.

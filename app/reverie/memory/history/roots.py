@@ -336,7 +336,7 @@ class StoredRoot:
         return cls(folder.folder((FILES,)), facts, data)
 
     def put(self, rel: str, found: ScannedFile) -> None:
-        """Store the file `found`: its blob in the tree, and in `facts` what a tree cannot hold."""
+        """Store the file `found`: its blob in the tree, and its other attributes in `facts`."""
         git_mode = EXECUTABLE_MODE if found.mode & 0o100 else FILE_MODE
         self.files.put(escape_rel(rel), Leaf(git_mode, found.blob))
         facts: dict[str, Any] = {}
