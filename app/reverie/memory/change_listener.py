@@ -18,8 +18,8 @@ class ChangeListener(Protocol):
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         """Return a context manager that keeps other Reverie processes of the profile from changing `root`.
 
-        It also keeps the agent from changing the file `rel`, if the agent uses a lock for that file; empty:
-        the root as a whole.
+        It also keeps the agent from changing the file `rel` (empty: no file), if the agent uses a lock for
+        that file.
         """
 
     def will_change(self, root: ScopeRoot, rel: str) -> None:

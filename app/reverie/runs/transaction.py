@@ -464,7 +464,7 @@ class Transaction:
         files.remove(aside)
 
     def _put_back(self, intent: FileIntent) -> bool:
-        """Restore the file of `intent` to its content before the run; return False if it has that content."""
+        """Restore the file of `intent` to its content before the run; return whether anything changed."""
         self._require_home()
         self._require_in_use(intent)
         returned = self._return_set_aside(intent)
