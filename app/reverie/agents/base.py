@@ -442,10 +442,10 @@ class Identity(Struct, frozen=True):
 
 
 class LostStore(Struct, frozen=True):
-    """A store that no listed project or workspace uses any more, with all facts about it in the home."""
+    """An orphaned store (used by no listed project or workspace), with all facts about it in the home."""
 
     kind: Literal["project", "workspace", "missing-project", "older-layout", "older-name"]
-    """The reason why the store is lost.
+    """The reason why the store is orphaned.
 
     `missing-project`: the home lists its project, whose directory does not exist now. `older-name`: the agent
     keeps the memory of its project in another directory today. The others are as in `Orphan`.
@@ -583,7 +583,10 @@ class AgentWriter(Protocol):
         """Return a reader of rows appended after `position` (None: the present end). Reads nothing yet."""
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
-        """Return the newest events that end a turn of the transcript at `place`, oldest first."""
+        """Return the newest events that end a turn of the transcript at `place`, oldest first.
+
+        Only a limited part at the end of the transcript is read.
+        """
 
     def memory_calls(self, place: SessionPlace) -> tuple[MemoryCall, ...]:
         """Return the newest successful calls of memory tools in the transcript at `place`."""

@@ -58,9 +58,12 @@ _Shape = Mapping[str, Any]
 
 
 def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = False) -> tuple[Refusal, ...]:
-    """Return one refusal to write into a store, with all its `evidence`; an empty tuple without evidence.
+    """Return a tuple with one refusal to write into a store; empty if there is no `evidence`.
 
-    `has_workspaces`: the agent's homes have workspaces, so the suggested command needs a workspace id.
+    `store`: the store's key, or `WHOLE_HOME`. `evidence`: sentences about the parts of the layout that
+    Reverie does not know (see the module); the refusal contains all of them. The refusal also names the command
+    that allows writing anyway. `has_workspaces`: the agent's homes have workspaces, so this command needs a
+    workspace id.
     """
     if not evidence:
         return ()
@@ -351,7 +354,10 @@ def _types(path: Path, types: Mapping[str, type], *, shown: str = "") -> Iterato
 
 
 def _shape(path: Path) -> _Shape:
-    """Return the outermost object of a JSON file in the form of `_Shape`; empty if there is none."""
+    """Return the first 200 entries of the object in a JSON file; a list or object is replaced by its type.
+
+    Empty if the file cannot be read or parsed, or contains something other than an object.
+    """
     try:
         status = path.stat()
     except OSError:

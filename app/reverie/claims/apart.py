@@ -11,7 +11,8 @@ The process sends a sign of life at least every second. If it is silent for `SIL
 Linux). It ends with its parent, or after `IDLE_S` without a question, even if it hangs, except on Windows
 (`files.child`).
 
-Frames are JSON, which can represent the unpaired surrogates that names and texts may contain.
+Requests and answers are frames (`files.frames`) of JSON, which can represent the unpaired surrogates that
+names and texts may contain.
 
 Threading: any thread, one question at a time. Failure: `UserError`; for a repository that does not respond,
 `Unavailable` with the reason `NO_ANSWER`.
@@ -127,7 +128,7 @@ class _Unwanted(Struct, frozen=True, tag=True):
 
 
 class ProjectState(Struct, frozen=True):
-    """The repository against which claims are checked."""
+    """The state of a project's repository, against which claims (statements in notes) are checked."""
 
     problem: str = ""
     """A sentence with the reason why there is no repository; empty if there is one."""

@@ -1,11 +1,12 @@
 """The entry point of all commands: parses the command line, runs the command, reports errors.
 
-Exit code 0 means done; 1 failed, skipped, held or in conflict; 2 wrong usage. Each command is one function
-from an `Invocation` to an exit code. A `UserError` becomes one line on stderr (and `reason` in the JSON); a
-bug becomes a traceback. This module imports little, because an agent's runner waits for `reverie failures`;
-`cli.homes` chooses the home and context.
+Exit code 0 means done; 1 failed, skipped, in conflict, or (of a run) held: its changes wait for a person's
+review and are not applied yet; 2 means wrong usage. Each command is one function from an `Invocation` to an
+exit code. A `UserError` becomes one line on stderr (and `reason` in the JSON); a bug becomes a traceback.
+This module imports little, because an agent's runner waits for `reverie failures`; `cli.homes` chooses the
+home and context.
 
-Threading: the main thread; `patience` adds one that checks whether the homes respond.
+Threading: the main thread; `cli.patience` adds a thread that checks whether the homes respond.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class HomeDoctor:
     ) -> Examination:
         """Run every check of a context; return the results.
 
-        `log_level`: the level of the log, which one of the checks reports. With `with_probe`, a real request
-        is sent to the model. `check` is called before that and may raise to stop.
+        `log_level`: the level of the log, which one of the checks reports. `with_probe`: send a real request
+        to the model. `check` is called only right before this request, and may raise to stop.
         """
         hooks = self._hooks(context, log_level)
         probed: list[tuple[ProbeFacts, ...]] = []

@@ -234,7 +234,10 @@ class EngineCalls:
 
     @service_made_by(lambda services, kind: kind(services._read_settings))
     def models() -> type[ModelsWithoutHome]:
-        """Return the class of the service for models that can be used without an open home."""
+        """Return the class of the service that lists and tests models even if no home is open.
+
+        The decorator makes `models` an instance of this class, which is created at the first use.
+        """
         from reverie.services import models as module
 
         return module.ModelsWithoutHome

@@ -89,9 +89,9 @@ class EngineSearch:
     ) -> SearchAnswer:
         """Search the homes; for the arguments and the result see `SearchService.search`.
 
-        Homes whose index is not up to date are indexed right after the search; if the client repeats the same
-        search, that is not done again. `stop` returns True once the result is no longer wanted; then
-        `SearchStopped` is raised.
+        If the index of a home is not up to date, an update of the index starts right after the search; if the
+        client then repeats the same search, no other update is started. `stop` returns True once the result
+        is no longer wanted; then `SearchStopped` is raised.
         """
         for parts in homes:
             if not self._service.has(parts):

@@ -353,7 +353,12 @@ def _existing_file(directory: Directory, name: str) -> os.stat_result | None:
 
 
 def _fill(fd: int, data: bytes, existing: os.stat_result | None, mode: int | None) -> None:
-    """Write `data` to `fd`, set the mode and the owner of `existing` (None: a new file), sync and close."""
+    """Write `data` to `fd`, set the owner and the permission bits, sync and close.
+
+    `existing`: the status of the file that will be replaced, which gives the owner and the bits; None for a
+    new file. `mode`: permission bits to set instead of those; None keeps those of `existing`, or those with
+    which a new file was created. On Windows neither is set.
+    """
     try:
         rest = memoryview(data)
         while rest:
@@ -566,8 +571,9 @@ def is_write_protected(mode: int) -> bool:
     Editing by hand is refused, with the next step; so are undo and revert of an earlier change. Runs do not
     change the file and report this in their summary; a model still sees it. A person may delete or rename the
     file and gets a notice, because the person named the file and Undo restores it with its permissions.
-    `reverie memory` as an agent changes it with a warning, because the agents' own commands change such files
-    too. The rule does not apply to sidecars and Reverie's own files.
+    The command `reverie memory`, when it acts as an agent, changes the file and gives a warning, because
+    the agents' own commands change such files too. The rule does not apply to sidecars and Reverie's own
+    files.
     """
     return not mode & _ANY_WRITE
 

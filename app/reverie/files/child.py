@@ -135,7 +135,7 @@ class ChildProcess:
 
 
 class Child:
-    """A child process that answers in frames.
+    """A child process that receives requests and returns answers as frames (length, then content).
 
     The process is killed once there are no more references to the object.
     """

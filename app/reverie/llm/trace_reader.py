@@ -77,7 +77,11 @@ def read_dump(path: Path, *, sketch: bool = False) -> Dump:
 
 
 def dump_of(data: bytes) -> Dump:
-    """Return the dump for the bytes of its file."""
+    """Parse a trace file with the content `data`; return it as a `Dump`.
+
+    Damaged content is read as far as possible, and the damage is described in the result. The long texts of
+    a large file are shortened.
+    """
     return _dump_of(MemorySource(data), sketch=False)
 
 

@@ -41,7 +41,10 @@ class _ToolWrite(Struct, frozen=True):
 
 
 class _UnknownError(Exception):
-    """Raised if the file's content is unknown, or the call cannot be applied to it."""
+    """Raised if an agent's tool call cannot be replayed.
+
+    The content of the file before the call is unknown, or the call cannot be applied to that content.
+    """
 
 
 class AgentWrites:

@@ -662,7 +662,7 @@ def _escaped(value: str) -> str:
 
 
 def blocks(old: str, style: str, value: str) -> Iterator[str]:
-    """Yield `value` as a YAML block scalar in the style and indentation of the previous value.
+    """Yield one text: `value` as a YAML block scalar in the style and indentation of the previous value.
 
     `old`: the previous value as it is written; `style`: the sign of its style, `|` or `>`. Nothing is yielded
     if `value` cannot be written in this way.

@@ -242,7 +242,7 @@ def _skipped(each: Ranked, reason: SkipReason) -> SkippedMemory:
 
 
 class _Filling:
-    """A hot set under construction."""
+    """A hot set (the memories that mux loads in full) to which candidates are still being added."""
 
     def __init__(self, budgets: Budgets, count: Callable[[str], int]) -> None:
         self.items: list[HotItem] = []

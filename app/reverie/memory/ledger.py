@@ -27,7 +27,7 @@ class Delta(Struct, frozen=True):
     lost: bool = False
     """Whether the change was overwritten and not made again yet: the file does not contain it."""
     overwritten: bool = False
-    """Whether a running agent is known to lack this change."""
+    """Whether a running agent is known not to have read this change."""
 
     @property
     def is_pin(self) -> bool:
@@ -70,7 +70,10 @@ class Ledger(Struct, frozen=True):
 
     @property
     def overwritten(self) -> int:
-        """The number of changes that a running agent is known to lack."""
+        """The number of Reverie's changes that a running agent is known not to have read.
+
+        The agent overwrote them in the sidecar, or they were made while it was overwriting earlier ones.
+        """
         return sum(delta.overwritten for delta in self.deltas.values())
 
     @property
@@ -111,10 +114,19 @@ def judged(
     by_agent: bool,
     now: int,
 ) -> dict[str, Delta]:
-    """Return the deltas that remain after comparing them with a version of the sidecar.
+    """Return the deltas that are still needed after another process has written the sidecar.
 
-    That version (`entries`) was not written by this Reverie; `by_agent`: the agent wrote it, not another
-    Reverie. `exists` returns whether a key has a file. `now`: the present time in UTC ms.
+    A delta is one change of an entry by Reverie (see `Delta`). `entries` is the new content of the sidecar;
+    `by_agent`: the agent wrote it, not another Reverie process. A delta is dropped if it is older than
+    `MAX_AGE_MS`, or if it changed an entry (did not remove it) and this entry or its file no longer exists.
+    The others depend on the new content:
+
+    - If it lacks the change, the delta is marked as lost, or dropped if nothing is left to make again. If the
+      agent wrote the content, the delta is also marked as overwritten, and its time becomes `now`.
+    - If it contains the change, the delta is dropped if the agent wrote the content, because the agent has
+      read the change. If another Reverie process wrote it, the delta stays, rebased on the new entry.
+
+    `exists` returns whether a key has a file. `now`: the present time in UTC ms.
     """
     left: dict[str, Delta] = {}
     for (key, delta), knows in zip(

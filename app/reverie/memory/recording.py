@@ -126,7 +126,10 @@ def never_kept(directory: Path) -> list[str]:
 
 
 def why_not_kept(root: ScopeRoot, rel: str, name: str) -> str:
-    """Return a sentence with the reason why the history lacks a file's bytes; it calls the file `name`."""
+    """Return a sentence with the reason why the history lacks a file's bytes, so that it is not restored.
+
+    `rel`: the path of the file below `root`; `name`: the name of the file in the sentence.
+    """
     parts = rel.split("/")
     links = [depth for depth in range(1, len(parts) + 1) if is_link(root.directory / "/".join(parts[:depth]))]
     why = "is too large for the history"

@@ -157,9 +157,9 @@ class Activity:
             self._append(json.dumps(again if same else entry, ensure_ascii=True) + "\n")
 
     def _last_of(self, gate: Gate) -> dict[str, Any] | None:
-        """Return the newest full entry with this event and workspace (`gate`) near the end of the file.
+        """Return the newest entry in the last 64 KiB of the log with this event and workspace id (`gate`).
 
-        None if there is none.
+        Lines that only count a repetition (`again`) are skipped. Returns None if there is no entry.
         """
         for line in reversed(_tail(self._file).splitlines()):
             item = _parsed(line)

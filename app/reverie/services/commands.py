@@ -2,8 +2,8 @@
 
 Neither the background switch nor the daily budget applies to such a run, but the rules of a sweep and of a
 harvest do. After each run the written files are checked again, because an agent at work may overwrite them a
-moment later. Overwritten writes are made again if that is allowed; the result comes with a sentence for each
-of them.
+moment later. Overwritten pins, use counts and coverage records are written again. For each overwritten memory
+the result has a sentence (see `Lost`).
 
 Threading: blocks on disk and network until the run is over; any thread. Failure: `UserError` if no run could
 start.

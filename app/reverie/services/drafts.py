@@ -3,16 +3,17 @@
 `DraftService` keeps drafts outside the home, so that neither a crash nor a kill loses text. Layout:
 `<state>/drafts/<home id>/<sha256 of store and path>-<instance>.json`, mode 0600 in a directory of 0700,
 written atomically. The name consists of a digest, so that a memory's name cannot lead out of the directory,
-and of the id of the window, so that two windows (or an old draft and new typing) never share a file. A draft
-carries its own checksum; one that does not match is renamed to `.damaged`, reported once and never deleted. A
-draft is offered when the process in which it was typed (a client of the engine) has ended; if the file has
-its text by then, the draft is removed.
+and of the id of the window (`instance`), so that two windows (or an old draft and new typing) never share a
+file. A draft carries its own checksum; one that does not match is renamed to `.damaged`, reported once and
+never deleted. A draft is offered when the process in which it was typed (a client of the engine) has ended;
+if the file has its text by then, the draft is removed.
 
 `SaveWatch` remembers each write for a few seconds. An agent may read a file, work, and replace the file
 without reading it again, so that a save in between is lost. When the file changes to a version that lacks the
-change, the text is kept as a draft and reported. Nothing is lost if the new version contains the change,
-possibly elsewhere, or differs only in front matter that the agent rewrites (`agents.base.comparable`). The
-text is held in memory until then, as the history may not have it yet.
+saved change, the saved text is stored as a draft and reported. Nothing is lost if the new version contains
+the change, possibly elsewhere, or differs only in front matter that the agent rewrites
+(`agents.base.comparable`). During these seconds the saved text is held in memory, as the history may not have
+it yet.
 
 Threading: blocking, any thread but the GUI's; a lock guards the data of `SaveWatch`. Failure: `UserError`. If
 `SaveWatch` cannot read a file, the file counts as unchanged and is read again later; if it cannot store a

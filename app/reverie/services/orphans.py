@@ -110,7 +110,7 @@ _SHOWN_HEX = 10
 def matches(
     store: LostStore, identity: Identity | None, projects: Iterable[LiveProject]
 ) -> tuple[ProjectMatch, ...]:
-    """Return the projects that a lost store may belong to, best first, each with the evidence.
+    """Return the projects that an orphaned store may belong to, best first, each with the evidence.
 
     `identity`: the identity of the store's former repository; None if it is unknown. The order of evidence,
     strongest first: the home names the project as the owner, the same root commit, the same remote, the same
@@ -178,7 +178,7 @@ class _Target(Struct, frozen=True):
 class OrphanService:
     """The service that lists, merges and deletes the stores of one home whose project no longer exists.
 
-    A store is the directory of a project's notes; such a store is called a lost store.
+    A store is the directory of a project's notes; without its project it is called an orphaned store.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -186,7 +186,7 @@ class OrphanService:
         self._repositories = RepositoryIdentities()
 
     def survey(self, check: Callable[[], None] = no_check) -> OrphansView:
-        """List every lost store that contains something. `check` may raise to stop."""
+        """List every orphaned store that contains something. `check` may raise to stop."""
         try:
             return self._survey(check)
         finally:
@@ -213,7 +213,7 @@ class OrphanService:
         return OrphansView(tuple(views), projects)
 
     def read(self, store: LostStore, rel: str) -> FileText:
-        """Read one file of a lost store; the result is read-only."""
+        """Read one file of an orphaned store; the result is read-only."""
         files = RootedDirectory(store.directory)
         entry = files.entry(rel)
         if entry is None or entry.kind != "file":
@@ -275,9 +275,9 @@ class OrphanService:
         return ChangeSet(self._parts).apply(target.context, changes, kind="merge", subject=subject, pins=pins)
 
     def remove(self, store: LostStore) -> Undo:
-        """Delete the files of a lost store; return the `Undo`, for which the history keeps their content.
+        """Delete the files of an orphaned store; return the `Undo`.
 
-        Hidden files in the store stay.
+        The history keeps their content for the undo. Hidden files in the store stay.
         """
         if store.context is None:
             raise StoreError(

@@ -274,10 +274,11 @@ class UnseenService:
         return _compared(UnseenChange(path, kind, old, actor, at_ms), now)
 
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
-        """Update a change after a person continued to edit the memory, so that Undo keeps their lines.
+        """Return the part of an unseen change that is left after the person has edited the memory.
 
-        Returns None if nothing of the change is left. If the person edited lines that the change touched,
-        `change` is returned unchanged.
+        `before` of the result contains the person's edits, so that Undo keeps them. Returns None if nothing
+        of the change is left, if the memory no longer exists, or if there was no text before the change. If
+        the person edited lines that the change touched, `change` is returned unchanged.
         """
         root, rel = self._place(context, change.path)
         now = self._now(root, rel)

@@ -4,7 +4,7 @@ A window imports only these values and the signatures of the services, none of t
 
 Times are UTC ms, sizes bytes. Paths are memory paths unless a field says otherwise.
 
-For lost stores, times are ns since the epoch, and `rel` is the path below the store.
+For orphaned stores, times are ns since the epoch, and `rel` is the path below the store.
 """
 
 from __future__ import annotations
@@ -732,10 +732,10 @@ class LiveProject(Struct, frozen=True):
 
 
 class MatchEvidence(Struct, frozen=True):
-    """One piece of evidence for a match.
+    """One piece of evidence that an orphaned store belongs to a project.
 
-    `value`: the feature that the lost store and the project share (a shortened commit, an address or a name),
-    or the file that names the project as the owner.
+    `value`: the feature that both share (a shortened commit, an address or a name), or the file that names
+    the project as the owner.
     """
 
     kind: EvidenceKind
@@ -743,7 +743,7 @@ class MatchEvidence(Struct, frozen=True):
 
 
 class ProjectMatch(Struct, frozen=True):
-    """A project that a lost store may belong to, with the strongest evidence first."""
+    """A project that an orphaned store may belong to, with the strongest evidence first."""
 
     project_path: str
     name: str
@@ -775,7 +775,7 @@ Blocked = Literal["", "name", "too-large", "folder", "unreadable"]
 
 
 class StoreFile(Struct, frozen=True):
-    """One file of a lost store (notes of a project that no longer exists); `rel`: its path in the store."""
+    """One file of an orphaned store; `rel`: its path in the store."""
 
     rel: str
     size: int
@@ -783,7 +783,7 @@ class StoreFile(Struct, frozen=True):
 
 
 class StoreView(Struct, frozen=True):
-    """One lost store, a directory of notes whose project no longer exists, with its content.
+    """One orphaned store, a directory of notes whose project no longer exists, with its content.
 
     `best` is None if there is no evidence for a project, or equal evidence for several. `more`: there are
     more files than are listed. `removable`: the history keeps the files if they are deleted.
@@ -806,7 +806,7 @@ class StoreView(Struct, frozen=True):
 
 
 class OrphansView(Struct, frozen=True):
-    """The lost stores of one home, and the projects they may be merged into."""
+    """The orphaned stores of one home, and the projects they may be merged into."""
 
     stores: tuple[StoreView, ...]
     projects: tuple[LiveProject, ...]
@@ -816,8 +816,8 @@ class MergeRow(Struct, frozen=True):
     """The effect of a merge on one file.
 
     `path` is the target of the file, `beside` a free path next to that. `lost` and `live` are the contents in
-    the lost store and at the target, `union` a content with every line of both (None if that is impossible).
-    `why`: the rule that the name breaks.
+    the orphaned store and at the target, `union` a content with every line of both (None if that is
+    impossible). `why`: the rule that the name breaks.
     """
 
     rel: str

@@ -285,7 +285,7 @@ class Workbench(HomeServices):
         return self.apply_changes(context, changes, kind="restore", subject=subject, pins=pins)
 
     def undo(self, undo: Undo) -> str:
-        """Undo a change by hand; return a message about it.
+        """Undo a change that a person made (not a run); return a message about it.
 
         Raises `Conflict` if another file is at the path now.
         """

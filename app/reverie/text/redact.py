@@ -1020,7 +1020,11 @@ def _stands_for_one(text: str, secret: Secret) -> bool:
 
 
 def _is_certain(text: str, secret: Secret) -> bool:
-    """Return whether a secret is almost certain: its value has a known format, or looks random or chosen."""
+    """Return whether the value of `secret` is almost certainly a secret.
+
+    It is if it has a known format, looks random, or looks like a password that a person made of a word and
+    digits. `text`: the text that contains the secret.
+    """
     whole, kind = text[secret.start : secret.end].lstrip("="), secret.kind
     plain = decoded_text(whole) or decoded_text(whole.rpartition("_")[2]) if len(whole) >= 12 else ""
     if _PUBLIC_KEY.match(plain or whole):

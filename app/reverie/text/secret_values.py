@@ -165,7 +165,11 @@ def is_passphrase(value: str) -> bool:
 
 
 def is_word_phrase(value: str) -> bool:
-    """Return whether a value is at least four words separated by spaces that are not a sentence."""
+    """Return whether a value is a phrase of 4 to 12 words, such as a passphrase, but not a sentence.
+
+    Words are of lower-case letters, separated by single spaces. A value that contains a word typical of
+    sentences counts as a sentence.
+    """
     words = value.split(" ")
     return (
         4 <= len(words) <= 12

@@ -305,7 +305,7 @@ class HomeSession(QObject):
         self._refresh_with(self._refresh_job(update, None))
 
     def _on_names_failed(self, error: UserError) -> None:
-        """Report the error of the first read after a selection, and start the watcher.
+        """Report that the memories of the newly selected part could not be listed; start the watcher.
 
         The read is repeated soon, or when the watcher reports a change.
         """

@@ -48,9 +48,10 @@ Standing = Literal[
 
 
 def due_of(settings: Mapping[str, Any]) -> Due:
-    """Return the conditions for extraction that `[memories]` of config.toml sets.
+    """Return the conditions under which Codex extracts memories from a thread (its stage one).
 
-    They follow observed behaviour (sections 4 and 10.2); a missing setting has the default of Codex 0.169.
+    `settings`: the table `[memories]` of config.toml. The conditions are those observed in the program
+    (formats/codex.md sections 4 and 10.2); a missing setting has the default of Codex 0.169.
     """
     return Due(
         _number(settings, "min_rollout_idle_hours", IDLE_HOURS) * HOUR_MS,

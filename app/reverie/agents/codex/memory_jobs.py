@@ -187,10 +187,12 @@ class MemoryBooks(Struct):
 def read_memory_books(
     home: Path, cache: Path | None, elsewhere: Path | None = None, version: str = "v1"
 ) -> MemoryBooks:
-    """Read the database of threads and that of the memory version `version`, whose rows take precedence.
+    """Read the memory tables of a home; return their rows.
 
-    `cache`: the directory for copies of databases; None: none are read. `elsewhere`: a further directory
-    that may contain the databases, named by the agent's environment.
+    They are in the database of threads and in that of the memory version `version`; rows of the latter take
+    precedence. `cache`: the directory for copies of the databases, which are read in place of the originals;
+    if it is None, no database is read. `elsewhere`: a further directory that may contain the databases, named
+    by the agent's environment.
     """
     books = MemoryBooks()
     databases = [state_database(home, cache, elsewhere), memory_database(home, cache, elsewhere, version)]

@@ -68,16 +68,18 @@ class _Announced(Struct):
 
 
 class TranscriptTail:
-    """The growing end of one session as typed events, each row once and at the cost of its own bytes.
+    """A reader of one session's growing transcript; `poll` returns each new row once, as a typed event.
 
-    Without `position` it begins at the current end and returns only later rows; with `TailPosition()` it
-    returns all rows.
+    A poll reads only the bytes that were appended since the last one. Without `position`, reading begins at
+    the current end of the file, and only later rows are returned; with `TailPosition()`, all rows are.
 
-    A half-written last line waits for the next poll. When the file is cut or replaced (a compaction moves
-    rows to the archive), reading continues from its beginning, or from its last 8 MiB, and rows that are not
-    newer than the newest returned one are not returned again. The agent appends an empty row when the model
-    begins to answer, and later rewrites the file with the whole answer in that row; so no event is returned
-    for an empty row, and while it is the last row the tail's position stays before it.
+    A half-written last line is returned when it is complete. When the file is cut or replaced (a compaction
+    moves rows to the archive), reading continues from its beginning, or from its last 8 MiB, and rows that
+    are not newer than the newest returned one are not returned again.
+
+    When the model begins to answer, the agent appends an empty row; later it rewrites the file with the whole
+    answer in that row. Therefore an empty row is not returned. If it is the last row, the next poll reads it
+    again: `position` is then the start of this row.
     """
 
     def __init__(self, session_directory: Path, position: TailPosition | None = None) -> None:

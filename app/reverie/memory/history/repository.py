@@ -910,11 +910,12 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 class Merge(Struct, frozen=True):
-    """The result of a three-way merge of one file's lines (libgit2's, the same as git's).
+    """The result of a three-way merge of one file's lines, made by libgit2 with the same rules as git.
 
-    `conflict` False: `content` has both changes. True: both changes touch the same lines, and `content` shows
-    both versions between conflict markers, with a name for each side that is not empty. For a binary file,
-    `content` is `ours`, unchanged.
+    If `conflict` is False, `content` has the changes of both sides. If it is True, both sides changed the
+    same lines, and `content` shows both versions between conflict markers; a marker names its version
+    (`current` or `incoming`), but not if this version is an empty file. Different changes to a binary file
+    are always a conflict; `content` is then the current version (`ours` in `merge_versions`), unchanged.
     """
 
     content: bytes

@@ -187,9 +187,12 @@ class Vocabulary:
     def groups(self, words: Sequence[tuple[str, bool]]) -> list[Group]:
         """Return a group for each word that occurs in the notes, itself or as a similar word; rarest first.
 
-        A word and its forms are one group. Rare words count most, and a note counts the more, the more groups
-        it has and the closer together they are. Forms come from the index's own vocabulary: words with the
-        same stem. A word that no note contains is treated as misspelt. Words in quotes are still required.
+        `words`: the words of the query, and for each whether it may be unfinished, because the user is still
+        typing it. A group has a word and its forms, which are the words of the index with the same stem. If
+        no note contains a word or one of its forms, it is treated as misspelt: the group has similar words.
+
+        Groups of rare words have the largest weight. The search ranks a note higher, the more groups it
+        contains and the closer together they are; words in quotes must occur in every note that is found.
         """
         language = _language_of(word for word, _goes_on in words)
         made = (self._group(word, language, goes_on=goes_on) for word, goes_on in words)

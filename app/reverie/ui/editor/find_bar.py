@@ -118,7 +118,7 @@ class FindBar(QWidget):
 
     @property
     def query(self) -> FindQuery:
-        """The query in the bar, or that of the last `seek` until the bar is opened."""
+        """The query in the bar. After `seek`, it is the query of that call, until the bar is opened."""
         if self._sought is not None:
             return self._sought
         return FindQuery(

@@ -82,10 +82,12 @@ def merge(base: str, mine: str, theirs: str) -> Merged:
 
 
 def open_conflicts(base: str, mine: str, theirs: str) -> tuple[MergeConflict, ...]:
-    """Return the conflicts that are still undecided.
+    """Return the conflicts of a merge that the user has not decided yet.
 
-    `base` is the `Merged.rebased` of the merge. There is a conflict in each place where `base` and `theirs`
-    differ and `mine` is not equal to `theirs`, even if the user has typed the old lines again.
+    `base`: the `Merged.rebased` of the merge, or the base that `decided` returned; it differs from `theirs`
+    only in the undecided conflicts. `mine`: the typed text; `theirs`: the text on disk. A conflict remains
+    until the user decides it or types the lines of `theirs`; typing the lines of `base` again does not end
+    it.
     """
     return _built(base, mine, theirs, take=False).conflicts
 

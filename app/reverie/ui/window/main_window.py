@@ -61,10 +61,10 @@ class MainWindow(QMainWindow):
     It owns the lanes (queues of jobs, with their threads), the sessions of the open homes and the action
     registry; the slots that the registry names are methods of the window or of its parts. `start` opens the
     homes; it is called after the first paint. Closing has three steps: ask about unsaved text, stop the
-    watchers, stop the lanes (each takes at most two seconds).
+    watchers, stop the lanes (at most two seconds for each lane).
 
     Signals:
-        chosen_by_hand(): The user chose the place that is shown next, so no other may replace it.
+        chosen_by_hand(): The user chose the place to show, so the place of the last session is not restored.
     """
 
     chosen_by_hand = Signal()
