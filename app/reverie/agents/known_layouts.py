@@ -61,8 +61,8 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
     """Return a tuple with one refusal to write into a store; empty if there is no `evidence`.
 
     `store`: the store's key, or `WHOLE_HOME`. `evidence`: sentences about the parts of the layout that
-    Reverie does not know (see the module); the refusal contains all of them. The refusal also names the command
-    that allows writing anyway. `has_workspaces`: the agent's homes have workspaces, so this command needs a
+    Reverie does not know (see the module); the refusal contains all of them. It also names the command that
+    allows writing anyway. `has_workspaces`: the agent's homes have workspaces, so this command needs a
     workspace id.
     """
     if not evidence:
