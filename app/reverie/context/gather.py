@@ -141,7 +141,7 @@ class _TextReader:
             self._put(str(memory_path(Scope.PROJECT, INDEX)), data, status.st_size, stamp, INDEX)
 
     def hot(self, facts: ContextFacts, times: Iterable[int]) -> None:
-        """Read the memories that may be in the hot set at any of `times`."""
+        """Read the memories that may be in the hot set (loaded in full by the agent) at any of `times`."""
         entries = candidates(facts.index())
         wanted = {each.candidate.path for at in times for each in ranked(entries, at)[: BUDGETS.tries]}
         for scope in SCOPES:

@@ -37,7 +37,7 @@ _NAME_BYTES = 255
 
 
 def sha256_of_text(text: str) -> str:
-    """Return the hex SHA-256 of the text's UTF-8 bytes, as the agent's editor uses it (mux.md section 6)."""
+    """Return the hex SHA-256 of `text` in UTF-8, as the agent's editor uses it (formats/mux.md section 6)."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -263,7 +263,7 @@ class MemoryStore:
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
         """Move a file or directory inside its scope.
 
-        Neither size nor file count is checked (mux.md section 6).
+        Neither size nor file count is checked (formats/mux.md section 6).
         """
         source, root, files = self.resolve(old)
         target, target_root, _files = self.resolve_new(new)
@@ -307,7 +307,7 @@ class MemoryStore:
         self._effects.renamed(root, source.rel, target.rel)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
-        """Pin or unpin one path, without checking that a file exists (mux.md section 6)."""
+        """Pin or unpin one path, without checking that a file exists (formats/mux.md section 6)."""
         parsed, root, _files = self.resolve(path)
         refuse_scope_root(parsed, "pinned")
         self._effects.pinned(root, parsed.rel, pinned)

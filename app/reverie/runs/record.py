@@ -42,6 +42,7 @@ Op = Mapping[str, Any]
 Outcome = Literal[
     "running", "completed", "unchanged", "failed", "cancelled", "interrupted", "held", "skipped"
 ]
+"""The state or result of a run. `held`: its changes wait for a person's review and are not applied yet."""
 SUCCEEDED: tuple[Outcome, ...] = ("completed", "unchanged")
 """The outcomes that need no attention."""
 

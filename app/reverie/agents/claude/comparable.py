@@ -19,7 +19,9 @@ _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
 
 def comparable_text(text: str) -> ComparableText:
-    """Return the parts of a memory that a merge must preserve (section 4): the text without file metadata.
+    """Return the parts of a memory that a merge must preserve: the text without file metadata.
+
+    The metadata is described in formats/claude-code.md section 4.
 
     Every memory has its own name and original session, so these do not make two memories different, and a
     merge may drop them. `kind` is one of the agent's four kinds, or empty; memories of different kinds are

@@ -38,7 +38,8 @@ class ClaudeReadable:
 
     The lines of one answer of the model become one message. Text that nobody typed has the kind `context`,
     and a compaction is an event. A sub-agent's text is marked as `side`, text abandoned by a rewind as
-    `undone` (section 8). Two passes: the first finds the current branch, the second makes the messages.
+    `undone` (formats/claude-code.md section 8). Two passes: the first finds the current branch, the second
+    makes the messages.
     """
 
     def __init__(self, path: Path) -> None:

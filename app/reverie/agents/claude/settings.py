@@ -10,7 +10,8 @@ it would treat every file in it as a memory. A repository is written by others, 
 settings must also be inside the checkout, with links resolved. The agent itself does use such directories,
 and `refused` reports this.
 
-Instruction files (sections 7 and 12.1) are listed in the order in which the agent loads them:
+Instruction files (formats/claude-code.md sections 7 and 12.1) are listed in the order in which the agent
+loads them:
 
 1. the files of administrators and of the user, which are loaded for every project;
 2. the files from the root of the disk down to the working directory;
@@ -105,7 +106,7 @@ def canonical_root(cwd: str) -> str:
     Outside of a repository, and for a missing directory, the directory itself is returned. Reads no git: only
     `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only if
     the repository lists it in turn, so that no file in a checkout can redirect Reverie to the memory of
-    another project (sections 2 and 12.1.11).
+    another project (formats/claude-code.md sections 2 and 12.1.11).
     """
     path = Path(cwd)
     if not path.is_absolute() or not is_directory(path):

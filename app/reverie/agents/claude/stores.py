@@ -40,7 +40,7 @@ _NOTES = "For session notes. Current versions of Claude Code do not read them."
 
 
 class ClaudeStores:
-    """The scope roots of one home (sections 3, 4, 6 and 9).
+    """The scope roots of one home (formats/claude-code.md sections 3, 4, 6 and 9).
 
     By default memories are below `projects/`; settings may choose other directories for one or all projects.
     A project is identified as in `ClaudeHome`: by its path, or by its directory in `projects/` if only that

@@ -1,8 +1,8 @@
 """Transcripts of sub-agents in a Claude Code home.
 
 They are beside the session's notes (`<session>/subagents/*.jsonl`, formats/claude-code.md section 1). Those
-of older versions are beside the session's transcript (`agent-*.jsonl`, section 8), and only their text names
-the session.
+of older versions are beside the session's transcript (`agent-*.jsonl`, section 8 of the same
+document), and only their text names the session.
 
 Threading: any thread but the GUI's. Failure: directories that cannot be listed count as empty.
 """

@@ -50,10 +50,11 @@ _FIRST_COUNTS = ("running", "error", "pending", "done")
 
 
 def older_jobs(database: Database, tables: frozenset[str], limit: int) -> tuple[Row, ...]:
-    """Return the jobs of older generations (section 2), converted into rows of the newest generation.
+    """Return the jobs of older generations, converted into rows of the newest generation.
 
-    There is one row for each thread and each scope. Columns are selected by name; any column may be missing.
-    `tables`: the names of the tables that exist. At most `limit` rows of each table are read.
+    The generations are described in formats/codex.md section 2. There is one row for each thread and each
+    scope. Columns are selected by name; any column may be missing. `tables`: the names of the tables that
+    exist. At most `limit` rows of each table are read.
     """
     found: list[Row] = []
     if "memory_phase1_jobs" in tables:

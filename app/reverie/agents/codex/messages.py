@@ -94,8 +94,8 @@ class CodexReadable:
     an event. Messages are made from response items; events add data that only they have: how a command ended,
     and which memory an answer used. If no response item is a message (in the oldest files), messages are made
     from events. There are two passes, so that memory is bounded by the longest line: the first determines
-    whether events are used and which lines were rolled back, the second makes the messages (sections 6 and
-    10).
+    whether events are used and which lines were rolled back, the second makes the messages
+    (formats/codex.md sections 6 and 10).
     """
 
     def __init__(self, path: Path, find: Finder = nowhere) -> None:

@@ -35,7 +35,8 @@ _LOCAL = {"oss": "ollama", "ollama-chat": "ollama"}
 def named_model(root: Path, name: Literal["extract_model", "consolidation_model"]) -> str | None:
     """Return the model that `[memories]` names for one of the two phases, as `provider:model`, or None.
 
-    None without the setting, because the default model differs between versions of Codex (section 4).
+    None without the setting, because the default model differs between versions of Codex
+    (formats/codex.md section 4).
     """
     data, _problem = config(root)
     memories = data.get("memories")

@@ -36,7 +36,7 @@ def project_files(store: Path, project_path: str) -> Iterator[Companion]:
 
     The project is named in the `cwd:` line of a rollout summary, in `applies_to: cwd=…` of a block of the
     handbook (version 1), and in a heading of the summary of version 2. The files are listed under the project
-    and edited under Global (sections 3 and 10.4).
+    and edited under Global (formats/codex.md sections 3 and 10.4).
     """
     wanted = {project_path, normalised_cwd(project_path)}
     for name, note in ((HANDBOOK, _handbook_note), (SUMMARY, _summary_note)):

@@ -37,7 +37,8 @@ _EPISODE, _PATTERN, _SKILL = (
 def of_episode(record: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an episode that its rendered text does not contain, by key.
 
-    Includes fields of another type than the agent writes (section 8), so that nothing is hidden.
+    Includes fields of another type than the agent writes (formats/loki.md section 8), so that nothing is
+    hidden.
     """
     odd = _no_texts(record, _EPISODE["texts"]) | _no_lists(record, _EPISODE["lists"])
     for key in ("timestamp", "last_accessed"):

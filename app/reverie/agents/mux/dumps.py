@@ -34,7 +34,8 @@ _MOST = 2_000
 def dump_places(root: Path) -> DumpPlaces:
     """Return the existing directories of the memory writer's trace dumps.
 
-    Dumps are `debug_obj/<workspace>/system1_memory_writer/*.json` (section 14).
+    A dump is a file `debug_obj/<workspace>/system1_memory_writer/*.json` in which the agent records one run
+    of its memory writer (formats/mux.md section 14).
     """
     from reverie.agents.capabilities import DumpPlaces  # late: no name that is listed needs it
 

@@ -30,11 +30,12 @@ _MARK = b'"memory'
 
 
 def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
-    """Return the newest successful calls of memory tools (sections 6, 13 and 14), oldest first, each once.
+    """Return the newest successful calls of memory tools, oldest first, each once.
 
-    A call without a time is left out. The answer that is being streamed is in `partial.json`; a compaction
-    moves rows to the archive. At most the last `most_bytes` bytes of the files are read. An unreadable file
-    counts as empty, because a transcript must not prevent a snapshot.
+    The calls are described in formats/mux.md sections 6, 13 and 14. A call without a time is left out. The
+    answer that is being streamed is in `partial.json`; a compaction moves rows to the archive. At most the
+    last `most_bytes` bytes of the files are read. An unreadable file counts as empty, because a transcript
+    must not prevent a snapshot.
     """
     found: dict[str, MemoryCall] = {}
     left = most_bytes

@@ -31,10 +31,10 @@ _COPIES = "debug_obj/memories"
 def writer_in_use(root: Path) -> bool:
     """Return whether the agent of this home is of a version that loads one file per project.
 
-    The version is not stored, so it is detected by data that only one version writes (sections 14 and 17):
-    the version with the memory writer names the writer in `config.json` and copies each written memory to
-    `debug_obj/memories`; versions with stores write pins, coverage and `memory/`. Data that Reverie writes is
-    ignored. This is called for each project, so `config.json` is read again only after it changed.
+    The version is not stored, so it is detected by data that only one version writes (formats/mux.md sections
+    14 and 17): the version with the memory writer names the writer in `config.json` and copies each written
+    memory to `debug_obj/memories`; versions with stores write pins, coverage and `memory/`. Data that Reverie
+    writes is ignored. This is called for each project, so `config.json` is read again only after it changed.
     """
     try:
         status = (root / CONFIG).stat()

@@ -25,7 +25,7 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 def dream_model(
     config: object, workspace_id: str | None, metadata_id: MetadataId = lambda _name: None
 ) -> str | None:
-    """Return the model that mux itself would consolidate with (section 10), or None.
+    """Return the model that mux itself would consolidate with (formats/mux.md section 10), or None.
 
     The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's model,
     the home's default model. `workspace_id` None: only those of the home. A value of the wrong type counts as
@@ -73,7 +73,7 @@ _INSTRUCTIONS = ("AGENTS.md", "AGENT.md", "CLAUDE.md")
 def writer_place(
     root: Path, workspace_id: str, project_path: str | None, listed: Workspace | None
 ) -> WriterPlace:
-    """Return the files of the memory writer, System 1, for a workspace (section 14).
+    """Return the files of the memory writer, System 1, for a workspace (formats/mux.md section 14).
 
     `workspace_id` is a plain directory name. `project_path`: the project's path in config.json; None if the
     workspace has none. `listed`: the workspace in config.json; None if it is not listed.

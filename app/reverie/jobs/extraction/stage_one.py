@@ -777,7 +777,8 @@ class ModelStageOne(ModelStage):
 
     It runs the agent loop without tools. The answer is a JSON object; a schema enforces this if the service
     supports schemas. If the answer cannot be parsed, it is requested once more. The result contains no
-    secrets and no placeholders for them. Rollouts are read on a worker thread.
+    secrets, and no placeholders (texts that replace secrets in a prompt). Rollouts are read on a worker
+    thread.
     """
 
     kind = "extract"

@@ -90,11 +90,11 @@ def change_rows(runs: Sequence[RunSummary], changes: Sequence[LoggedChange]) -> 
 
 
 def proposals_of(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
-    """Return the runs that wait for the user's decision: held runs, and current previews.
+    """Return the runs that wait for the user's decision: held runs and current previews.
 
-    `runs` is sorted from newest to oldest. A preview is current until its workspace or project is
-    consolidated or previewed again. Discarded runs are left out, and so are applied runs, unless the run that
-    applied them has been undone.
+    The changes of a held run are not applied until the user has reviewed them. `runs` is sorted from newest
+    to oldest. A preview is current until its workspace or project is consolidated or previewed again.
+    Discarded runs are left out, and so are applied runs, unless the run that applied them has been undone.
     """
     by_id = {run.id: run for run in runs}
     overtaken: set[tuple[str | None, str | None]] = set()
