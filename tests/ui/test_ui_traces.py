@@ -22,8 +22,8 @@ from reverie.ui.dialogs import ConsentDialog
 from reverie.ui.screenshot import finish_layouts
 from reverie.ui.traces.detail import Card, MessageText
 from reverie.ui.traces.replay import ReplayDialog
+from reverie.ui.traces.steps import SPAN, StepPosition
 from reverie.ui.traces.tab import TracesTab
-from reverie.ui.traces.timeline import SPAN, StepPosition
 from reverie.ui.widgets.controls import WrapLabel
 
 DUMPS = f"debug_obj/{ACME}/system1_memory_writer"

@@ -116,7 +116,7 @@ class SourceView(PlainTextBox):
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Insert pasted or dropped text, unless it has too many lines or makes a line too long.
 
-        Qt inserts a text in one event, and its time grows with the number of lines.
+        Qt inserts the whole text in one event, which takes longer the more lines it has.
         """
         text = widget_text(source.text())
         if text.count("\n") < MOST_LINES and len(text) <= MOST_PASTED:

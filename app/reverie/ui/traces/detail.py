@@ -49,7 +49,7 @@ from reverie.ui.display_text import counted, human_size, said, tokens, visible, 
 from reverie.ui.icons import Icons
 from reverie.ui.metrics import row_height
 from reverie.ui.traces.feed import TraceFeed
-from reverie.ui.traces.timeline import (
+from reverie.ui.traces.steps import (
     StepPosition,
     StepsView,
     duration_label,

@@ -28,7 +28,7 @@ from reverie.ui.display_text import age, as_tooltip, counted, exact_time, tr, vi
 from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl, Lane, repeating
 from reverie.ui.run_labels import kind_title
-from reverie.ui.traces.timeline import duration_label
+from reverie.ui.traces.steps import duration_label
 from reverie.ui.widgets.controls import FitPushButton, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import FlowLayout, Panes, column, row_of, scrolled, stacked
 from reverie.ui.widgets.lists import LineList, LineModel, TwoLines

@@ -41,7 +41,7 @@ from reverie.ui.icons import Icons
 from reverie.ui.jobs import JobControl
 from reverie.ui.traces.detail import tried_text
 from reverie.ui.traces.feed import ListedTrace, TraceFeed
-from reverie.ui.traces.timeline import (
+from reverie.ui.traces.steps import (
     StepsTree,
     common_scale,
     duration_label,

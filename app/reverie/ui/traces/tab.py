@@ -29,7 +29,7 @@ from reverie.ui.traces.detail import Shown, TraceDetailView
 from reverie.ui.traces.feed import Followed, ListedTrace, TraceFeed, View
 from reverie.ui.traces.log import LogView
 from reverie.ui.traces.replay import ReplayDialog, TraceCompare
-from reverie.ui.traces.timeline import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
+from reverie.ui.traces.steps import VERDICTS, duration_label, kind_label, verdict_label, verdict_tone
 from reverie.ui.transcripts.reader import ReadingStart, TranscriptView
 from reverie.ui.widgets.controls import FitCombo, SearchField, WrapLabel
 from reverie.ui.widgets.layouts import Column, FlowLayout, Panes, column, scrolled, stacked
