@@ -238,6 +238,26 @@ def test_a_draft_never_replaces_other_unsaved_text(windows: Windows, home: Path)
     assert len(driver.tab.drafts.offers) == 1
 
 
+def test_a_refused_restore_is_said_until_the_next_try_whatever_is_searched(
+    windows: Windows, home: Path
+) -> None:
+    left_behind(windows, home)
+    driver = again(windows, home)
+    driver.open(PATH)
+    driver.type("other\n")
+    drafts = driver.tab.drafts
+    drafts.restore(drafts.offers[0])
+    driver.until(lambda: "other unsaved text" in drafts.bar.text)
+    drafts.look_again()
+    assert drafts._keeper.lane.busy
+    driver.until(lambda: not drafts._keeper.lane.busy)
+    assert "other unsaved text" in drafts.bar.text
+    assert drafts.bar.keys == ("show",)
+    drafts.bar._close.click()
+    drafts.look_again()
+    driver.until(lambda: "1 file has unsaved text" in drafts.bar.text)
+
+
 def test_a_draft_without_a_place_to_go_can_still_be_read_and_copied(windows: Windows, home: Path) -> None:
     content = left_behind(windows, home)
     (home / REL).write_bytes(b"caf\xe9")

@@ -50,9 +50,12 @@ class DraftOffers(QObject):
         self._later: set[str] = set()
         self._has_looked = False
         self._not_kept = ""
+        # Why the last restore or discard was refused, until the user tries again or closes the bar.
+        self._refused: UserError | None = None
         self.dialog: DraftsDialog | None = None
         self.bar = MessageBar(icons, "drafts")
         self.bar.chosen.connect(self._on_bar)
+        self.bar.dismissed.connect(self._forget_refusal)
         pane.draft.chosen.connect(self._on_pane)
         pane.draft.dismissed.connect(self._on_dismissed)
         keeper.failed.connect(self._on_not_kept)
@@ -71,6 +74,7 @@ class DraftOffers(QObject):
         self._session = session
         self._has_looked = False
         self._offers = {}
+        self._refused = None
         self.bar.clear()
         if self.dialog is not None:
             self.dialog.reject()
@@ -109,7 +113,7 @@ class DraftOffers(QObject):
             "look for drafts",
             ask(workbench.drafts.offered, instance),
             done=done,
-            failed=self._on_failed,
+            failed=self._show_error,
             group="drafts",
         )
 
@@ -149,12 +153,15 @@ class DraftOffers(QObject):
                     damaged,
                 )
             )
-        if not sentences:
-            self.bar.clear()
-            return
         show = ("show", self.tr("Show drafts"), self.tr("Compare, restore or discard the drafts"))
+        buttons = [show] if self._offers else []
         tone: Tone = "warn" if overwritten else "info"
-        self.bar.say(" ".join(sentences), tone=tone, buttons=[show] if self._offers else [])
+        if self._refused is not None:
+            self.bar.say_error(self._refused, buttons=buttons)
+        elif sentences:
+            self.bar.say(" ".join(sentences), tone=tone, buttons=buttons)
+        else:
+            self.bar.clear()
 
     @Slot()
     def follow(self) -> None:
@@ -230,6 +237,7 @@ class DraftOffers(QObject):
         """Delete the draft of an offer from the disk."""
         if self._session is None:
             return
+        self._refused = None
         workbench = self._session.workbench
 
         def done(_nothing: None) -> None:
@@ -245,6 +253,7 @@ class DraftOffers(QObject):
         session = self._session
         if session is None:
             return
+        self._refused = None
         workbench = session.workbench
 
         async def work(_control: JobControl) -> tuple[Offer, FileText | None] | None:
@@ -301,6 +310,15 @@ class DraftOffers(QObject):
         self.follow()
 
     def _on_failed(self, error: UserError) -> None:
+        """Show why a restore or discard was refused; a later search for drafts leaves the sentence."""
+        self._refused = error
+        self._show_error(error)
+
+    @Slot()
+    def _forget_refusal(self) -> None:
+        self._refused = None
+
+    def _show_error(self, error: UserError) -> None:
         if self.dialog is not None and self.dialog.isVisible():
             self.dialog.show_error(error)
         else:
