@@ -9,6 +9,7 @@ Threading: GUI thread; nothing is read here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -24,6 +25,7 @@ from PySide6.QtGui import (
     QTextOption,
 )
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QComboBox,
     QLabel,
     QLineEdit,
@@ -210,38 +212,20 @@ _FEWEST_CHARS = 5
 _RESIZING = (QEvent.Type.FontChange, QEvent.Type.StyleChange)
 
 
-class FitPushButton(QPushButton):
-    """A push button that shortens its text if there is not enough room. Set the text with `say`."""
+class _Fitted(QAbstractButton if TYPE_CHECKING else object):  # type: ignore[misc]
+    """A mixin for buttons that shorten their text, `_whole`, if there is not enough room."""
 
-    def __init__(
-        self,
-        text: str = "",
-        tip: str = "",
-        *,
-        icon: QIcon | None = None,
-        clicked: Callable[[], object] | None = None,
-    ) -> None:
-        super().__init__()
-        self._whole = ""
-        self._hint = QSize()
-        if icon is not None:
-            self.setIcon(icon)
-        self.say(text, tip)
-        if clicked is not None:
-            self.clicked.connect(clicked)
-
-    def say(self, text: str, tip: str = "") -> None:
-        """Set the text and the tool tip of the button."""
-        self._whole = text
-        self.setAccessibleName(text.replace("&", ""))
-        self.setToolTip(tip)
-        self._measure()
+    _whole = ""
+    _hint = QSize()
 
     def sizeHint(self) -> QSize:
         return self._hint
 
     def minimumSizeHint(self) -> QSize:
-        return _smallest(self, self._hint, self._whole)
+        metrics = QFontMetrics(self.font())
+        whole = metrics.horizontalAdvance(self._whole)
+        few = min(metrics.averageCharWidth() * _FEWEST_CHARS, whole)
+        return QSize(self._hint.width() - whole + few, self._hint.height())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -260,37 +244,41 @@ class FitPushButton(QPushButton):
         self.updateGeometry()
 
     def _fit(self) -> None:
-        self.setText(_shortened(self, self._whole, self._hint.width()))
+        missing = self._hint.width() - self.width()
+        metrics = QFontMetrics(self.font())
+        room = max(0, metrics.horizontalAdvance(self._whole) - missing)
+        cut = metrics.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        self.setText(cut if missing > 0 else self._whole)
 
 
-def flat_button(action: QAction) -> QToolButton:
-    """Return a button without a frame that shows `action` and triggers it."""
-    button = QToolButton()
-    button.setDefaultAction(action)
-    button.setAutoRaise(True)
-    button.setAccessibleName(action.text().replace("&", ""))
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    return button
+class FitPushButton(_Fitted, QPushButton):
+    """A push button that shortens its text if there is not enough room. Set the text with `say`."""
+
+    def __init__(
+        self,
+        text: str = "",
+        tip: str = "",
+        *,
+        icon: QIcon | None = None,
+        clicked: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__()
+        if icon is not None:
+            self.setIcon(icon)
+        self.say(text, tip)
+        if clicked is not None:
+            self.clicked.connect(clicked)
+
+    def say(self, text: str, tip: str = "") -> None:
+        """Set the text and the tool tip of the button."""
+        self._whole = text
+        self.setAccessibleName(text.replace("&", ""))
+        self.setToolTip(tip)
+        self._measure()
 
 
-class FitToolButton(QToolButton):
+class FitToolButton(_Fitted, QToolButton):
     """A tool button that shows the text of its default action, shortened if there is not enough room."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._whole = ""
-        self._hint = QSize()
-
-    def sizeHint(self) -> QSize:
-        return self._hint
-
-    def minimumSizeHint(self) -> QSize:
-        return _smallest(self, self._hint, self._whole)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in _RESIZING:
-            self.take_action_text()
 
     def actionEvent(self, event: QActionEvent) -> None:
         super().actionEvent(event)
@@ -304,32 +292,17 @@ class FitToolButton(QToolButton):
         action = self.defaultAction()
         if action is not None:
             self._whole = action.iconText()
-            self.setText(self._whole)
-            self._hint = super().sizeHint()
-            self._fit()
-            self.updateGeometry()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setText(_shortened(self, self._whole, self._hint.width()))
+            self._measure()
 
 
-def _smallest(button: QPushButton | QToolButton, hint: QSize, whole: str) -> QSize:
-    metrics = QFontMetrics(button.font())
-    few = min(metrics.averageCharWidth() * _FEWEST_CHARS, metrics.horizontalAdvance(whole))
-    return QSize(hint.width() - metrics.horizontalAdvance(whole) + few, hint.height())
-
-
-def _shortened(button: QPushButton | QToolButton, whole: str, wanted: int) -> str:
-    missing = wanted - button.width()
-    if missing <= 0:
-        return whole
-    metrics = QFontMetrics(button.font())
-    room = max(0, metrics.horizontalAdvance(whole) - missing)
-    return metrics.elidedText(whole, Qt.TextElideMode.ElideRight, room)
+def flat_button(action: QAction) -> QToolButton:
+    """Return a button without a frame that shows `action` and triggers it."""
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setAutoRaise(True)
+    button.setAccessibleName(action.text().replace("&", ""))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
 
 
 _NARROWEST = 80
