@@ -37,9 +37,9 @@ def look_for_homes() -> DiscoveredHomes:
 
 
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
-    """Search the projects that the homes in `found` list for stores; return these, and unreadable places.
+    """Search the projects known to the homes in `found` for agents' homes inside a project, such as `.loki`.
 
-    A store is an agent's home inside a project, such as `.loki`.
+    Returns these homes, and the places that could not be read.
     """
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 

@@ -41,7 +41,7 @@ class UserError(Exception):
 
 
 class PathRuleError(UserError):
-    """Raised for a memory path that no agent would accept (formats/mux.md section 5)."""
+    """Raised for a memory path that no agent would accept, such as one that contains `..`."""
 
     reason = "path"
 

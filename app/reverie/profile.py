@@ -98,9 +98,10 @@ class Profile(Struct, frozen=True):
         return self.data / "runs" / home_id
 
     def edits(self, home_id: str) -> Path:
-        """Return the directory for the journal of an edit by a person in a home.
+        """Return the directory for journals of edits by a person in a home.
 
-        A journal exists only while such an edit is in progress, so that an interrupted one can be recovered.
+        A journal lists the planned writes of one edit of several files. It exists only while the edit is in
+        progress, and serves to finish or undo the edit after a crash.
         """
         return self.data / "edits" / home_id
 
@@ -111,16 +112,16 @@ class Profile(Struct, frozen=True):
     def images(self, home_id: str) -> Path:
         """Return the directory with the contents of files before and after a home's runs, named by hash.
 
-        They are stored apart from the run records, which contain no memory text.
+        The contents are stored apart from the run records, which contain no memory text.
         """
         return self.data / "images" / home_id
 
     def activity(self, home_id: str) -> Path:
-        """Return the path of a home's Activity log."""
+        """Return the path of the log of a home's background activity (see `runs.activity`)."""
         return self.data / "activity" / f"{home_id}.jsonl"
 
     def own_sidecars(self, home_id: str) -> Path:
-        """Return the directory for the sidecars of a home whose agent has none of its own."""
+        """Return the directory for the sidecars (usage and pins) of a home whose agent has no such files."""
         return self.data / "sidecars" / home_id
 
     def ensure(self, directory: Path) -> Path:

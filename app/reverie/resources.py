@@ -72,7 +72,7 @@ def load_table(name: str, build: Callable[[dict[str, Any]], _T]) -> _T:
 
 
 DEMO_FILE = "/memories/project/bike-states.md"
-"""A memory of the demo home; another memory has the same content."""
+"""The memory path of a note in the demo home that has an exact duplicate there."""
 
 
 def copy_demo_home(directory: Path) -> Path:

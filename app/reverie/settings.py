@@ -136,7 +136,7 @@ class System1Settings(_Section):
     """
     time_limit_s: Annotated[float, Field(ge=1, le=600)] = 10
     traces: Literal["never", "failures", "always"] = "failures"
-    """The runs of which a trace is stored in `debug_obj`: none, failed ones, or all."""
+    """The runs whose trace is stored in the agent's folder `debug_obj`: none, failed ones, or all."""
     keep_count: Annotated[int, Field(ge=1, le=100_000)] = 200
     """The largest number of stored traces; only traces that Reverie wrote are ever removed."""
     keep_bytes: Annotated[int, Field(ge=1_000_000, le=100_000_000_000)] = 100_000_000

@@ -68,6 +68,7 @@ def set_observer(observer: Callable[[str], None] | None) -> None:
 
 
 Check = Callable[[bytes | None], None]
+"""A function that gets the present bytes of a file (None: no such file) and may raise to prevent a write."""
 
 ATTEMPTS = 20
 """Maximum number of attempts while other programs keep replacing the file. If a program replaces it this

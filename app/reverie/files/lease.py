@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS leases (
 
 
 class LeaseHeld(Busy):
-    """Raised if the lease belongs to a living owner, `holder`."""
+    """Raised if a living owner holds the lease; `holder` describes the owner."""
 
     holder: LeaseHolder
 
@@ -67,7 +67,10 @@ class LeaseHeld(Busy):
 
 
 class Leases:
-    """All leases of one profile. Nothing is created on disk before the first `acquire`."""
+    """All leases (exclusive rights to a job) of one profile.
+
+    Nothing is created on disk before the first `acquire`.
+    """
 
     def __init__(self, database: Path, *, ttl_s: float = 30.0) -> None:
         """Store the path of the database, and the default lifetime of a lease.
@@ -166,7 +169,10 @@ class _DamagedLeasesError(Unavailable):
 
 
 class Lease:
-    """A held lease; a context manager that releases it. Created by `Leases.acquire`."""
+    """A held lease (an exclusive right to a job), returned by `Leases.acquire`.
+
+    As a context manager it releases itself at the end of the block.
+    """
 
     def __init__(self, leases: Leases, name: str, token: str, ttl_s: float) -> None:
         self.name = name

@@ -60,11 +60,11 @@ def file_lock(lock_dir: Path, target: Path, *, timeout_s: float = 10.0) -> Itera
 def held_lock(
     file: Path, target: Path, *, timeout_s: float = 10.0, mode: int = 0o600, busy: Busy | None = None
 ) -> Iterator[None]:
-    """Hold the kernel's lock on `file` itself for the `with` block.
+    """Hold the kernel's lock on the lock file `file` for the `with` block.
 
-    `file` is created with `mode` if missing; its directory must exist. `target` is the file that it protects,
-    for messages. Raises like `file_lock`, but `busy`, if given, is raised after `timeout_s` seconds: for a
-    lock that an agent may hold.
+    `file` is created with `mode` if missing; its directory must exist. `target` is the file that the lock
+    protects, for messages. Raises Unavailable when `file` cannot be used and, after `timeout_s` seconds, the
+    error `busy`; None: a `Busy` that names another Reverie as the holder.
     """
     if busy is None:
         title, advice = "is locked by another Reverie process or job.", "Wait until the other job is done"
@@ -88,7 +88,7 @@ def held_lock(
 
 
 def _wait(take: Callable[[], _T | None], timeout_s: float, busy: Busy) -> _T:
-    """Call `take` until it returns something other than None; return that.
+    """Call `take` repeatedly until its result is not None; return that result.
 
     Raises `busy` after `timeout_s` seconds.
     """

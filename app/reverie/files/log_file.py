@@ -27,7 +27,7 @@ def wanted_level(env: Mapping[str, str]) -> int | None:
 
 
 def asked_by(env: Mapping[str, str]) -> str:
-    """Return the name of the environment variable that turns on debug logging; empty if none does."""
+    """Return the name of the environment variable in `env` that turns on debug logging; empty: none does."""
     if env.get("REVERIE_DEBUG", "").lower() in ("1", "true", "yes"):
         return "REVERIE_DEBUG"
     return "REVERIE_LOG_LEVEL" if env.get("REVERIE_LOG_LEVEL", "").lower() == "debug" else ""
@@ -47,7 +47,7 @@ def is_debug() -> bool:
 
 
 def level_in_words(env: Mapping[str, str]) -> str:
-    """Return the name of the log level and, for debug, the variable that turned it on."""
+    """Return the name of the current log level; for "debug" also the variable in `env` that turned it on."""
     asked = asked_by(env)
     if asked:
         return f"debug ({asked})"

@@ -212,7 +212,10 @@ def _bad_name(rel: str, done: str, cause: str) -> StoreError:
 
 
 InspectEntry = Callable[[Directory, str], None]
-"""A function that is called with a directory and the hidden name in it of the entry to be removed."""
+"""A function that gets a directory and, in it, the hidden name of an entry that is to be removed.
+
+It may raise to prevent the removal.
+"""
 
 
 def remove_entry(directory: Directory, name: str, inspect: InspectEntry | None) -> None:
@@ -350,7 +353,7 @@ class RootedDirectory:
     def __init__(
         self, root: Path, *, without: str = "", private: bool = False, even_protected: bool = False
     ) -> None:
-        """Store the settings of a directory.
+        """Create access to the files below `root`; the disk is not read yet.
 
         `without`: a regular expression; a walk leaves out paths that match it in full. `private`: only their
         owner can access new files and folders. `even_protected`: whether write-protected files may be written

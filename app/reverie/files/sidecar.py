@@ -47,7 +47,7 @@ MAX_DEPTH = 100
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Return the object that `raw` holds. Raises ValueError with a description of the problem."""
+    """Parse the JSON text `raw` and return its object. Raises ValueError with a description of the fault."""
     try:
         data = _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8"))
     except UnicodeDecodeError:
@@ -189,6 +189,7 @@ LARGEST = 1 << 26
 """The largest sidecar that is read, in bytes: four times the size of one for a hundred thousand memories."""
 
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""A function that gets a copy of a sidecar's object and returns the new object; None: no change."""
 
 
 class SidecarRead(Struct, frozen=True):
@@ -204,10 +205,12 @@ class SidecarRead(Struct, frozen=True):
 
 
 class Sidecar:
-    """One JSON file. If `path` is a symlink, its target is written.
+    """One JSON file, which holds data about memories, such as usage, pins or the last consolidation.
 
-    `require` is called before each change and may raise to refuse it. `ending`: bytes that this class writes
-    after the object and that no other program writes; see `is_ours`.
+    If `path` is a symlink, its target is written. `lock_dir`: the directory for the lock between Reverie's
+    processes; `clock` names the copy of an unreadable file. `require` is called before each change and may
+    raise to refuse the change. `ending`: bytes that this class writes after the object and that no other
+    program writes; see `is_ours`.
     """
 
     def __init__(

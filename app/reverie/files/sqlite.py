@@ -120,9 +120,9 @@ def why(error: sqlite3.Error, cause: str, next_step: str, database: Path | None 
 
 
 def _in_the_way(database: Path) -> UserError | None:
-    """Return the error that the system reports for writing to `database` or changing its folder.
+    """Check whether `database` can be written and entries of its folder can be changed.
 
-    Returns None if both are possible.
+    Returns the error that the system reports for one of them; None if both are possible.
     """
     try:
         os.close(open_regular(database, os.O_RDWR))
@@ -270,9 +270,10 @@ class Database:
 
 
 def stamp(path: Path) -> tuple[tuple[int, int, int], tuple[int, int, int] | None] | None:
-    """Return a value that changes when a database changes; None if it does not exist.
+    """Return a value that changes when the database at `path` changes; None if there is no such file.
 
-    It has the mtime (ns), size and inode of the file and of its write-ahead log (None if there is no log).
+    The value is a pair: (mtime in ns, size, inode) of the file, and the same of its write-ahead log (None if
+    there is no log).
     """
 
     def of(each: Path) -> tuple[int, int, int] | None:

@@ -55,7 +55,7 @@ _STOP_S = 1.0
 
 
 class WatchOptions(Struct, frozen=True):
-    """Settings of the watcher. Times are in seconds; `reconcile_s` None: no timer."""
+    """Settings of the watcher; see `Watcher` for the fields. Times are in seconds."""
 
     quiet_s: float
     cap_s: float
@@ -132,11 +132,11 @@ class WatchSession:
         self._add(given, events, check=not plan.triggers.isdisjoint(routes))
 
     def report_given(self, paths: Sequence[str]) -> None:
-        """Add paths from the poller to the batch; they are already in the spelling of the targets."""
+        """Add paths from the poller to the batch: paths as the targets' owner knows them, not real paths."""
         self._add(paths, len(paths), check=False)
 
     def roots_changed(self) -> None:
-        """Request that the targets are located again; called by a source (`watch_sources.Sink`)."""
+        """Request that the targets are located on the disk again; part of `watch_sources.Sink`."""
         with self._wake:
             self._check_needed = True
             self._wake.notify()
@@ -406,7 +406,14 @@ class WatchState(Struct, frozen=True):
 
 
 class Watcher:
-    """A watch on a set of targets, from `start` to `stop`."""
+    """A watch on a set of targets, from `start` to `stop`.
+
+    `deliver` gets each batch of changed paths, and `notify` each message for the user, both on the watcher's
+    thread. A batch is delivered after `quiet_s` seconds without a change, at the latest `cap_s` seconds after
+    its first change. `reconcile_s`: the seconds between full scans (None: none); `poll_s`: those between
+    snapshots while polling. `polling`: "auto" polls only where there are no events. `source` creates the
+    source of events.
+    """
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class Changes(Struct, frozen=True, dict=True):
     events: int
     """The number of raw events behind the batch."""
     reasons: tuple[str, ...]
-    """The reasons, in a few words, why the batch contains a rescan or a root."""
+    """The reasons, in a few words each, why the batch asks for a full scan or contains a whole target."""
 
     def touches(self, path: Path) -> bool:
         """Return whether something at `path`, below it or above it may have changed."""
@@ -36,7 +36,7 @@ class Changes(Struct, frozen=True, dict=True):
         return any(dirty.is_relative_to(path) for dirty in self.paths)
 
     def merged(self, later: Changes) -> Changes:
-        """Return a combination of these changes and `later` ones."""
+        """Return one batch with these changes and those of `later`."""
         return Changes(
             self.paths | later.paths,
             self.rescan or later.rescan,

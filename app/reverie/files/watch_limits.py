@@ -27,9 +27,10 @@ _LIMITS = Path("/proc/sys/fs/inotify")
 
 
 def refusal_message(error: OSError, *, poll_s: float | None, limits: Path = _LIMITS) -> str:
-    """Return the message for watches that the system refuses: the limit, its value, how to raise it.
+    """Return the message for the user after the system refused to watch more folders, with `error`.
 
-    `poll_s` is the interval of the polling that replaces the watches; None without polling.
+    It names the limit, its value and how to raise it. `poll_s`: the seconds between scans by the polling that
+    replaces the watches; None without polling. `limits`: the directory with the system's limits.
     """
     instead = (
         f"Reverie scans the memory folders every {poll_s:g} s instead, so changes appear a little later."

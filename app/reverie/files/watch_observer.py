@@ -66,7 +66,7 @@ _INODE = re.compile(r"^inotify .*\bino:([0-9a-f]+)", re.MULTILINE)
 
 
 class _Notes(Struct):
-    """The consequences of events for the watches, collected for the next call of `arm`."""
+    """The changes of the watches that events require, collected for the next call of `arm`."""
 
     lost: set[str] = field(default_factory=set)
     """Watched directories that vanished, or out of which a watched directory was moved."""

@@ -40,7 +40,7 @@ class WatchTarget(Struct, frozen=True):
     only: tuple[str, ...] = ()
 
     def named(self) -> tuple[str, ...]:
-        """Return the paths under which the whole target is reported."""
+        """Return the paths to report if the whole target changed: the files in `only`, or else `path`."""
         given = os.path.abspath(self.path)
         return tuple(os.path.join(given, name) for name in self.only) if self.only else (given,)
 
@@ -201,7 +201,7 @@ class WatchPlan:
         return tuple(found)
 
     def relied_on(self, placement: Placement) -> set[str]:
-        """Return the watched directories that deliver this placement's events."""
+        """Return the paths of the watched directories that deliver the events of `placement`."""
         return {
             next((above for above in _upwards(path) if above in self.directories), path)
             for path in placement.directories

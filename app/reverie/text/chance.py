@@ -127,7 +127,7 @@ _REACH = 60
 
 
 def mixed_values(text: str) -> Iterator[SecretSpan]:
-    """Yield the spans of values that look random, whatever text is around them."""
+    """Yield the spans (start, end, kind) of values in `text` that look random, whatever is around them."""
     return _mixed_values(text, 0, len(text), is_near=False)
 
 

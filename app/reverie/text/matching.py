@@ -100,7 +100,10 @@ def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> 
 def differing(
     runs: Sequence[Run], old: Sequence[object], new: Sequence[object]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the stretches between the runs: start and end in the old sequence, then in the new one."""
+    """Return the stretches between `runs` (see `matching`), which differ.
+
+    Each is a tuple: start and end in `old`, start and end in `new`.
+    """
     found: list[tuple[int, int, int, int]] = []
     at = new_at = 0
     for start, new_start, length in [*runs, (len(old), len(new), 0)]:

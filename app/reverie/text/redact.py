@@ -131,7 +131,7 @@ def _secret_word() -> re.Pattern[str]:
 
 
 def prose_secrets(text: str, small: str, lines: list[tuple[int, int]]) -> Iterator[SecretSpan]:
-    """Yield the spans of the secrets in sentences, lists and the like on `lines`.
+    """Yield the spans of the secrets in sentences, lists and the like on `lines` (start and end of each).
 
     On lines with a word for a secret ("password") three rules apply. First: the word is followed by a
     verb or sign that announces a value ("the staging password is ...", "Passwort (Test): ...", "密码是
@@ -254,7 +254,7 @@ def plain(
 
 
 def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the word means the key of a wireless network, which people choose like a password.
+    """Return whether `word` means the key of a wireless network, which people choose like a password.
 
     `small`: the text in lower case; `line`: the start of the word's line in it.
     """
@@ -262,7 +262,7 @@ def _is_key_of_wifi(small: str, word: re.Match[str], line: int) -> bool:
 
 
 def _passes(small: str, word: re.Match[str], line: int) -> bool:
-    """Return whether the word `pass` is a verb, as in "the tests pass", and not short for "password".
+    """Return whether the match `word`, a "pass", is a verb ("the tests pass"), not short for "password".
 
     `small`: the text in lower case; `line`: the start of the word's line in it.
     """

@@ -40,12 +40,13 @@ class Prefixed(Struct, frozen=True):
 
 
 class Shaped(Struct, frozen=True):
-    """A type of secret with a format of its own. Group 1 of `pattern`, or its whole match, is the secret."""
+    """A type of secret that a regular expression finds by its format, without a known prefix."""
 
     service: str
     word: str
     """A string that every match of the pattern contains; texts without the string are not searched."""
     pattern: str
+    """The regular expression; group 1, or the whole match if there is no group, is the secret."""
     source: str
 
     @property
@@ -101,15 +102,15 @@ class SecretWords(Struct, frozen=True):
     password_names: frozenset[str]
     """Last words of names whose value is a password: `db_password`."""
     token_names: frozenset[str]
-    """The same for tokens and keys."""
+    """Last words of names whose value is a token or key: `api_token`."""
     password_endings: tuple[str, ...]
     """Endings of names written in one word: PGPASSWORD, dbpasswd, CLIENTSECRET."""
     token_endings: tuple[str, ...]
-    """The same for tokens and keys."""
+    """Endings of such names for tokens and keys."""
     foreign_passwords: tuple[str, ...]
     """Endings of names for a password in other languages, with an underscore for each space."""
     foreign_tokens: tuple[str, ...]
-    """The same for tokens and keys."""
+    """Endings of names for a token or key in other languages, with an underscore for each space."""
     what_passes: frozenset[str]
     """Words before `pass` that make it a verb: 'If the tests pass: ...'."""
     no_pass: frozenset[str]

@@ -58,17 +58,17 @@ def some(count: int, word: str) -> str:
 
 
 def left_as_before(count: int) -> str:
-    """Return `left as it is` for one thing, `left as they are` for several."""
+    """Return the words `left as it is` if `count` is 1, else `left as they are`."""
     return "left as it is" if count == 1 else "left as they are"
 
 
 def was_left(count: int) -> str:
-    """Return `was left as it is` for one thing, `were left as they are` for several."""
+    """Return the words `was left as it is` if `count` is 1, else `were left as they are`."""
     return f"{'was' if count == 1 else 'were'} {left_as_before(count)}"
 
 
 def with_write_protected(summary: str, paths: Sequence[str]) -> str:
-    """Return the summary of a run with a note on the write-protected files that the run did not change."""
+    """Return `summary` with a note on the write-protected files `paths`, which the run did not change."""
     if not paths:
         return summary
     if summary and summary[-1] not in ".!?":
@@ -78,7 +78,7 @@ def with_write_protected(summary: str, paths: Sequence[str]) -> str:
 
 
 def with_pairs(summary: str, pairs: int) -> str:
-    """Return the summary of a run with a note on how many pairs of memories a person has to decide on."""
+    """Return `summary` of a run with a note that a person has to decide on `pairs` pairs of memories."""
     if not pairs:
         return summary
     end = "" if summary.endswith((".", "!", "?")) else "."
@@ -125,10 +125,7 @@ def between_words(cut: str, text: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return an estimate of the number of tokens in a text: a quarter of its UTF-16 code units, rounded up.
-
-    The rule is from design.md section 5.
-    """
+    """Return an estimate of the tokens in a text: a quarter of its UTF-16 code units, rounded up."""
     return -(-utf16_length(text) // _UNITS_PER_TOKEN)
 
 
@@ -189,12 +186,15 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def phrase(template: str, /, **values: str | int) -> Phrase:
-    """Return a phrase from a literal template with `{name}` for each value."""
+    """Return a translatable phrase: the literal `template`, with `values` inserted for `{name}`."""
     return Phrase(template, _texts(values))
 
 
 def plural(one: str, many: str, number: int, /, **values: str | int) -> Phrase:
-    """Return a phrase for `number` things: `one` if it is 1, else `many`; `%n` in it becomes the number."""
+    """Return a translatable phrase for a count: the template `one` if `number` is 1, else `many`.
+
+    `%n` in the template becomes the number, `{name}` the value of that name.
+    """
     return Phrase(many, _texts(values), number, one)
 
 
@@ -204,7 +204,7 @@ def plain(text: str) -> Phrase:
 
 
 def together(*parts: str) -> Phrase:
-    """Return the sentences joined by spaces; empty ones are left out."""
+    """Return one phrase that joins the sentences `parts` with spaces; empty ones are left out."""
     said = {f"part{number}": part for number, part in enumerate(parts) if part}
     return Phrase(" ".join(f"{{{name}}}" for name in said), said)
 
