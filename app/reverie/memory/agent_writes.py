@@ -27,11 +27,15 @@ _SLACK_MS = 60_000
 _PATTERN = re.compile(r"\$[$&`']")
 
 FileKey = tuple[str, str]
-"""Root key and path below it."""
+"""A file, as the key of its root and its path below the root."""
 
 
 class _ToolWrite(Struct, frozen=True):
-    """A memory tool call with its resolved paths: `place`, and for a rename also `target`."""
+    """One call of the agent's memory tool that changes a file.
+
+    `command` is the name of the command and `fields` are its arguments. `place` is the file that it changes;
+    `target` the new place of a renamed file (None for other commands).
+    """
 
     call: MemoryCall
     command: str
@@ -163,7 +167,7 @@ def _matching(changes: Sequence[SeenChange], writes: Sequence[_ToolWrite]) -> se
 
 
 class _Replay:
-    """A replay of calls on former contents.
+    """A replay of tool calls on the contents that the files had before.
 
     `expand`: expand `$&` and the like in replacement text, as the agent's own JavaScript code does
     (formats/mux.md section 6).

@@ -73,9 +73,9 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
     """Update all rows of a home and mark it as complete; return the number of changed rows.
 
     Every file of every root is examined. The rows of a root or directory that cannot be read are kept,
-    because a disconnected disk must not count as a thousand deletions. Records are indexed as they are shown
-    (`Home.rendered`). `watcher` gets the progress and may stop the update. Runs inside
-    `CatalogueFile.writing`, in one thread; writes nothing into a home.
+    because a disconnected disk must not count as a thousand deletions. A file that is shown to people as
+    another text (`Home.rendered`) is indexed as that text. `watcher` gets the progress and may stop the
+    update. Runs inside `CatalogueFile.writing`, in one thread; writes nothing into a home.
     """
     writer = RowWriter(connection, home_id, home.caps, watcher)
     contents = home.contents()
@@ -113,7 +113,7 @@ def update_dirty(
 
 
 def companions_of(home: Home, contents: HomeContents, roots: Collection[ScopeRoot]) -> dict[Path, Companion]:
-    """Return every companion of the projects in `contents`, by path, once each.
+    """Return every companion (a file loaded beside the memories) of the projects in `contents`, by path.
 
     Left out are companions that are never opened, and files of `roots`, which the index contains as memories
     already.
@@ -310,7 +310,7 @@ class RowWriter:
 
 
 def _as_it_is(_rel: str, _data: bytes) -> None:
-    """Return None, so that the file is indexed as it is; used in place of `Home.rendered`."""
+    """Return None: a replacement for `Home.rendered` by which each file is indexed as it is on disk."""
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
@@ -381,7 +381,7 @@ class FileCatalogue:
         self._words: tuple[tuple[int, ...], WordCounts] = ((), {})
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
-        """Open a connection for queries, as `CatalogueFile.reading` does; None if no catalogue exists yet."""
+        """Return a context manager that yields a connection for queries; None if no catalogue exists yet."""
         return self._file.reading()
 
     def counted_words(self) -> WordCounts:
@@ -440,12 +440,15 @@ class FileCatalogue:
         self._file.remove()
 
     def complete(self, homes: Collection[str]) -> set[str]:
-        """Return the ids in `homes` of the homes of which every file was read since the catalogue exists."""
+        """Return those of the home ids `homes` for which the catalogue has every file, not only some."""
         with self._file.reading() as connection:
             return complete_homes(connection, homes) if connection is not None else set()
 
     def ids(self, home: str, root: str, rels: Collection[str]) -> dict[str, tuple[int, str]]:
-        """Return row id and content hash (hex) of the files `rels` in one root, by path."""
+        """Return (row id, content hash in hex) of each file in `rels` that has a row, by path.
+
+        `home`: the id of the home; `root`: the key of the root to which the paths are relative.
+        """
         with self._file.reading() as connection:
             if connection is None:
                 return {}
@@ -460,7 +463,7 @@ class FileCatalogue:
             return found
 
     def count(self, home_id: str) -> int | None:
-        """Return the number of rows of a home; None if it was not read completely."""
+        """Return the number of files of a home in the catalogue; None if some were never read."""
 
         def ask(connection: sqlite3.Connection) -> int | None:
             rows = connection.execute("SELECT count(*) FROM files WHERE home = ?", (home_id,))
@@ -469,7 +472,10 @@ class FileCatalogue:
         return self._asked(ask, None)
 
     def versions(self, home_id: str, root: str, rel: str = "") -> Mapping[str, KnownVersion]:
-        """Return the known versions of the files below `rel` in a root; empty if unknown."""
+        """Return the state in which each file below `rel` was last read, by path; empty if unknown.
+
+        `root`: the key of the root; `rel`: a directory in it, empty for the whole root.
+        """
         return self._asked(lambda connection: _versions(connection, home_id, root, rel), {})
 
     def findings(self, home_id: str, root: str) -> Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]:
@@ -500,7 +506,7 @@ class FileCatalogue:
 
 
 def complete_homes(connection: sqlite3.Connection, homes: Collection[str]) -> set[str]:
-    """Return the ids in `homes` of the homes of which every file was read."""
+    """Return those of the home ids `homes` for which the catalogue has every file, not only some."""
     rows = connection.execute(
         "SELECT home FROM homes WHERE complete AND home IN (SELECT value FROM json_each(?))",
         (json.dumps(list(homes)),),

@@ -96,7 +96,7 @@ class CatalogueFile:
             yield connection if _version(connection) == VERSION else None
 
     def state(self) -> tuple[int, ...]:
-        """Return a value that differs after each write, by any process."""
+        """Return a value that changes with each write to the database by any process; for comparison."""
         found: list[int] = []
         for name in (self.path.name, f"{self.path.name}-wal"):
             with contextlib.suppress(OSError):  # there is none now, which is a state as well

@@ -9,7 +9,7 @@ from reverie.agents.scopes import ScopeRoot
 
 
 class ChangeListener(Protocol):
-    """Carries out the effects of a change other than on the file itself: locks, author, usage, history.
+    """The effects of a change other than on the file itself: locks, author, usage, history.
 
     `memory.recording` has the implementation for the disk. `rel` is below `root`; the methods are called on
     the store's thread. `will_change` and `will_delete` may refuse; a failure after the change is a warning.
@@ -51,7 +51,7 @@ class ChangeListener(Protocol):
 
 
 class NoChangeListener:
-    """A listener without effects, for overlays, in which only the files change."""
+    """A listener without effects, for the overlay of a run (its copy of the files in memory)."""
 
     def exclusive(self, root: ScopeRoot, rel: str = "") -> AbstractContextManager[None]:
         return nullcontext()

@@ -33,7 +33,7 @@ _NUMBER_FIELDS = {"insert_line": 0, "offset": 1, "limit": 1}
 
 
 def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request with aliases resolved and nulls dropped.
+    """Return the arguments of a command under their proper names (`path` for `filePath`), without nulls.
 
     Raises `StoreError` for a field of the wrong type.
     """
@@ -53,7 +53,7 @@ def normalise(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paths_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the memory paths in a normalised request: the target, then for a rename the destination."""
+    """Return the memory paths in the result of `normalise`: the file, and for a rename also its new path."""
     names = ("old_path", "new_path") if fields.get("command") == "rename" else ("path",)
     return tuple(fields[name] for name in names if isinstance(fields.get(name), str))
 

@@ -1,4 +1,4 @@
-"""The paths at which the history stores companions.
+"""The paths at which the history stores companions, the files that agents load beside their memories.
 
 Pure; any thread.
 """
@@ -40,8 +40,5 @@ def companion_place(home_root: Path, path: Path) -> CompanionPlace:
 
 
 def is_of_companions(key: str) -> bool:
-    """Return whether `key`, the key of a root in the history, belongs to companions.
-
-    They may be in the home or outside.
-    """
+    """Return whether the root `key` in the history holds companions, in the home or outside."""
     return key == COMPANIONS or key.startswith(_OUTSIDE)

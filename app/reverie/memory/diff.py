@@ -33,7 +33,10 @@ _C_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 class ChangedSpan(Struct, frozen=True):
-    """Lines `[old_start, old_end)` became `[new_start, new_end)`; at least one side is not empty."""
+    """A stretch of lines that differs: `[old_start, old_end)` became `[new_start, new_end)`.
+
+    At most one of the two ranges is empty (lines were added or removed).
+    """
 
     old_start: int
     old_end: int

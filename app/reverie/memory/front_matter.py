@@ -535,6 +535,7 @@ class CutDescription(Struct, frozen=True):
     line: int
     """The number of the line in the file, from 1."""
     read: str
+    """The beginning of the description, which the agent reads."""
     whole: str
     sign: Literal["#", "---"]
     start: int

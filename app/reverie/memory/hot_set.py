@@ -58,7 +58,7 @@ class HotCandidate(Struct, frozen=True):
 
 
 class Ranked(Struct, frozen=True):
-    """A candidate and its score at the time of the ranking."""
+    """A candidate and its score: its number of uses, halved for every seven days since the last one."""
 
     candidate: HotCandidate
     score: float
@@ -169,10 +169,11 @@ def fill(
     budgets: Budgets = BUDGETS,
     count: Callable[[str], int] = estimate_tokens,
 ) -> HotSet:
-    """Return the hot set for a known ranking, as `select` does; `rest`: paths that are not in the ranking.
+    """Return the memories of `ranking` that the agent would load in full, and those that it would not.
 
-    `read` returns the beginning of a memory, or None if the memory cannot be read. `budgets`: the limits;
-    `count` returns the number of tokens of a text.
+    `rest`: paths that are not in the ranking, which count as unused. `read` returns the beginning of a
+    memory, or None if the memory cannot be read. `budgets`: the limits; `count` returns the number of tokens
+    of a text.
     """
     filling = _Filling(budgets, count)
     for place, each in enumerate(ranking):
@@ -203,7 +204,7 @@ def loaded_text(data: bytes, limit: int = BUDGETS.item_bytes) -> tuple[str, bool
 
 
 def render(items: Sequence[HotItem]) -> str:
-    """Return the text block with the items; empty without items."""
+    """Return the text block that mux puts into the prompt for these memories; empty without items."""
     if not items:
         return ""
     lines = [*_OPENING]
@@ -228,7 +229,7 @@ def first_lines(items: Iterable[HotItem]) -> Iterator[int]:
 
 
 def escaped(text: str) -> str:
-    """Return text escaped for an attribute or a line of a prompt, so that it cannot close the element."""
+    """Return text with `&`, `<`, `>` and quotes escaped, for an attribute or a line of the prompt."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 

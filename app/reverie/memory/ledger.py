@@ -1,4 +1,6 @@
-"""The rules of the ledger of Reverie's changes to an agent's usage sidecar; they read and write no file.
+"""The rules of the ledger: Reverie's changes to an agent's file of pins and uses (its usage sidecar).
+
+No function here reads or writes a file.
 
 Pure; any thread. No function raises, whatever the content.
 """
@@ -16,10 +18,10 @@ MAX_AGE_MS = 30 * DAY_MS
 
 
 class Delta(Struct, frozen=True):
-    """One change of a usage entry by Reverie, which the agent is not known to have read yet."""
+    """One change by Reverie of a memory's pin or use, which the agent is not known to have read yet."""
 
     before: MemoryUsage | None
-    """The entry without our changes; None: there was no entry."""
+    """The memory's entry without our changes; None: there was no entry."""
     after: MemoryUsage | None
     """The entry with our changes; None: Reverie removed it."""
     at: int
@@ -35,7 +37,7 @@ class Delta(Struct, frozen=True):
 
 
 class Ledger(Struct, frozen=True):
-    """Reverie's changes to the agent's usage sidecar, until the agent is known to have read them.
+    """Reverie's changes to the agent's file of pins and uses, until the agent is known to have read them.
 
     The agent app reads its sidecar once and then writes it whole, from memory, at every use (formats/mux.md
     sections 8 and 20.D1), so a pin set meanwhile is overwritten until the agent restarts. Therefore the

@@ -1,4 +1,4 @@
-"""The file of the ledger of Reverie's changes to an agent's usage sidecar.
+"""The file of the ledger: Reverie's changes to an agent's file of pins and uses (`memory.ledger`).
 
 Threading: any thread but the GUI's. Failure: `UserError`.
 """

@@ -48,11 +48,17 @@ from reverie.text.summaries import JS_SPACE, first_heading
 from reverie.values import Struct, replace
 
 KeyOf = Callable[[str], str | None]
-"""A function that returns the logical key of a relative path; None if the owner is unknown."""
+"""A function that returns the key under which the usage sidecar stores the memory at a relative path.
+
+None if the workspace or project that owns the memory is unknown.
+"""
 UsageOf = Callable[[str], MemoryUsage | None]
 """A function that returns the usage of a relative path; None if it was never used or pinned."""
 RulesOf = Callable[[str], tuple[FileRule | None, FileRole]]
-"""A function that returns a file's rule, None if it is editable without conditions, and its role."""
+"""A function that returns the rule and the role of the file at a relative path.
+
+The rule is None if the file may be edited without conditions.
+"""
 
 _SUSPECT = re.compile(r'[~\\<>"%]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -161,7 +167,10 @@ def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
 
 
 def mark_beyond(files: MutableSequence[MemoryFile], caps: Caps) -> None:
-    """Set `unseen_reason` of files beyond the agent's cap, in place; clear it for files now below the cap."""
+    """Set or clear `unseen_reason` of files by the agent's cap on the number of files in a scope, in place.
+
+    `files` must be in the agent's order.
+    """
     limit = caps.files_per_scope
     reason = f"the file is not among the first {limit:,} files of its scope"
     for index, file in enumerate(files[:limit]):
@@ -261,7 +270,7 @@ _FEW = 1000
 
 
 def apply_changes(before: tuple[MemoryFile, ...], changes: FileChanges) -> tuple[MemoryFile, ...]:
-    """Return the ordered listing that results from applying `changes` to `before`."""
+    """Return the ordered files `before` with `changes` made to them."""
     if not changes.changed and not changes.gone:
         return before
     if len(changes.changed) + len(changes.gone) > _FEW:
@@ -682,7 +691,7 @@ class ListingUpdate:
         return files
 
     def directories(self) -> list[str]:
-        """Return the directories after the update, in the agent's order of names."""
+        """Return the paths of the directories after the update, in the agent's order of names."""
         noted = {rel for rel in self._scanner.directories if not _is_below_any(rel, self._gone)}
         kept = {rel for rel in self._previous.directories if not self._is_replaced(rel)}
         return sorted(kept | noted, key=utf16_key)

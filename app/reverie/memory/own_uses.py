@@ -1,4 +1,4 @@
-"""Reverie's own share of the uses that an agent's usage sidecar counts.
+"""Counts of the uses of memories that were made through Reverie and not by the agent itself.
 
 Threading: any thread but the GUI's. Failure: `UserError`; the tally itself is pure.
 """
@@ -20,12 +20,12 @@ FILE = "own-uses.json"
 
 
 class Tally:
-    """Reverie's own share of the uses, by logical key. Pure.
+    """Counts of the uses of memories through Reverie, by logical key (the key in the agent's sidecar). Pure.
 
     The agent's sidecar counts every use, also the saves and pins of a person and the runs of Reverie
     (formats/mux.md section 8). The tally stores Reverie's own share, so that the uses by Reverie and by the
     agent can be shown separately; it never changes a sidecar. If a memory is moved, its count moves with it;
-    the count of a deleted memory is kept in case the deletion is undone.
+    the count of a deleted memory is kept, in `gone`, in case the deletion is undone.
     """
 
     def __init__(self, uses: Mapping[str, int] | None = None, gone: Mapping[str, int] | None = None) -> None:

@@ -66,7 +66,7 @@ class ShareAssigner:
         self._by_agent: dict[Path, str | None] = {}
 
     def share(self, changes: Sequence[SeenChange], since_ms: int | None) -> list[Share]:
-        """Return the changes by actor in the order of the commits: Reverie's, the agent's, then all others.
+        """Divide `changes` by author, in the order of the commits: Reverie's, the agent's, then all others.
 
         `since_ms`: the time of the last commit (UTC ms); None: there is none. Called by the history, under
         its lock.
@@ -99,7 +99,7 @@ class ShareAssigner:
         return [Share(actor, run_id, groups[actor, run_id]) for actor, run_id in order]
 
     def log(self, at_ms: int) -> None:
-        """Write the assignment to the write log, after the commit.
+        """Write the authors that `share` determined to the write log, after the commit.
 
         Without this, a later change by others to a content that Reverie wrote earlier would be assigned to
         Reverie.
@@ -375,7 +375,7 @@ _log = logging.getLogger("reverie.memory")
 
 
 class DiskChangeListener:
-    """Carries out the effects of one actor's changes in a home on disk: locks, author, usage, history.
+    """The effects of one actor's changes in a home on disk: locks, author, usage, history.
 
     Usage is counted as in formats/mux.md section 8: with the memory commands, a read by an agent and any
     write count as one use; a read by a person does not (the commands do not report it). A write in the window

@@ -166,7 +166,10 @@ class Savepoint(Struct, frozen=True):
 
 
 class OverlayFiles:
-    """A copy-on-write view of `base`. Writes are kept in memory; `changes()` returns their net result."""
+    """A copy-on-write view of `base`, on which a run works without changing the disk.
+
+    Writes are kept in memory; `changes` returns their net result, which a transaction writes to the disk.
+    """
 
     def __init__(self, base: ScopeFiles) -> None:
         self._base = base

@@ -335,7 +335,7 @@ class MemoryStore:
 
     @staticmethod
     def _protected(files: ScopeFiles, rel: str) -> list[str]:
-        """Return a list with `rel` if the file is write-protected (`files.atomic`), else an empty list."""
+        """Return `[rel]` if the file has no write permission bit (`files.atomic`), else an empty list."""
         entry = files.entry(rel)
         return [rel] if entry is not None and is_write_protected(entry.mode) else []
 

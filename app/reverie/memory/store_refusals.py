@@ -15,7 +15,7 @@ from reverie.memory.scope_files import ScopeFiles
 
 
 def refuse_no_text(parsed: MemoryPath, *, valid: bool) -> None:
-    """Raise `StoreError` unless the memory is `valid` UTF-8, because a write would replace invalid bytes."""
+    """Raise `StoreError` unless `valid`: a write would replace the bytes of a memory that are not UTF-8."""
     if not valid:
         raise StoreError(
             f"{parsed} is not a UTF-8 text file and is left as it is.",
@@ -34,9 +34,9 @@ def missing(parsed: MemoryPath) -> StoreError:
 
 
 def changed(parsed: MemoryPath, what: str) -> Conflict:
-    """Return the error for a file that has changed since the caller read it.
+    """Return the error for a memory that has changed since the caller read it.
 
-    `what`: the part of the sentence that describes the change.
+    `what`: the change, as a sentence without a full stop.
     """
     return Conflict(
         f"{parsed} was not written:",

@@ -73,7 +73,10 @@ class UsageRestored(Struct, frozen=True):
 
 
 class UsageLog:
-    """The usage sidecar of one home. Keys are logical keys, as `Home.usage_key` gives them."""
+    """The file with the pins and uses of one home's memories (its usage sidecar).
+
+    A memory is named by its logical key, which `Home.usage_key` returns.
+    """
 
     def __init__(
         self,
@@ -108,7 +111,7 @@ class UsageLog:
         self._ledger = LedgerFile(own_sidecar.with_name(LEDGER)) if in_home else None
 
     def load(self) -> dict[str, MemoryUsage]:
-        """Return every entry of the sidecar that is not empty, by logical key."""
+        """Return the pin and use of each memory that has any, by logical key."""
         self._require_home()
         return usage_rules.usages(self._sidecar.read().data)
 

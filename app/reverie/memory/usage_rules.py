@@ -157,7 +157,7 @@ def merge(
 
 
 def take_rejects(entries: Entries) -> dict[str, Any]:
-    """Remove and return the entries that the agent's loader discards, because they are not objects."""
+    """Remove from `entries` those that the agent would discard because they are no objects; return them."""
     rejects = {key: raw for key, raw in entries.items() if not isinstance(raw, dict)}
     for key in rejects:
         del entries[key]

@@ -134,14 +134,17 @@ class WriteLog:
         return found
 
     def known(self) -> frozenset[str]:
-        """Return every path in the log, as text."""
+        """Return every path in the log, as `path_text` returns it."""
         if not own_is_there(self._database):
             return frozenset()
         with self._connected() as connection:
             return frozenset(path for (path,) in connection.execute("SELECT DISTINCT path FROM writes"))
 
     def newest(self) -> dict[str, tuple[str, str]]:
-        """Return for each path (as text) the last author and the content's SHA-256 (empty: deleted)."""
+        """Return (author, SHA-256 of the content) of the newest write in the log, by path.
+
+        Paths are as `path_text` returns them. The hash is empty if the file was deleted.
+        """
         if not own_is_there(self._database):
             return {}
         with self._connected() as connection:

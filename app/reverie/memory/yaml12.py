@@ -60,8 +60,8 @@ class MalformedError(ValueError):
 class Value(Struct, frozen=True):
     """The value of a node, as far as this program needs it.
 
-    `text` is set if the value is a string. Two mapping keys with the same `identity` are equal; collections
-    are never equal.
+    `text` is the string, None for a value of another type. Two mapping keys with the same `identity` (type
+    and value) are equal; None, for a collection, never equals another.
     """
 
     text: str | None

@@ -82,8 +82,9 @@ class SnapshotSource(Struct, frozen=True, dict=True):
 class Snapshot:
     """A commit under construction, while the commit lock is held.
 
-    Collects one source after the other in `tree`; `notes` has a line for each file whose current bytes were
-    not stored. Nothing is visible in the repository before the sink is flushed and the branch moved.
+    `take` adds the state of one root after the other to `tree`; `notes` has a line for each file whose
+    current bytes were not stored. Nothing is visible in the repository before the sink (the new objects in
+    memory) is flushed and the branch moved.
     """
 
     def __init__(
@@ -208,9 +209,9 @@ def _dirty_rels(source: SnapshotSource, dirty: Collection[Path]) -> set[str]:
 __all__ = ["Commit", "FileVersion", "History", "Merge", "SnapshotSource", "VersionChange"]
 
 KnownBelow = Callable[[str, str], Mapping[str, KnownVersion]]
-"""A function that returns the known versions of files, given the key of a root and a path.
+"""A function that gets the key of a root and a path, and returns the known versions of the files below.
 
-It returns the files below the path (`FileCatalogue.versions`).
+See `FileCatalogue.versions`.
 """
 # Files that distinguish a repository that lost its branch from a new one. The second is the file cache of
 # older versions.

@@ -83,7 +83,7 @@ class LogEntry(Struct, frozen=True):
     blob: str = ""
     """Id of the content after the commit; empty for folders and deletions."""
     other: HistoryPlace | None = None
-    """The earlier place (`renamed`) or the new one (`moved-away`)."""
+    """The earlier place of a `renamed` file, the new one of a `moved-away` file; None for any other entry."""
 
 
 class LogPage(Struct, frozen=True):
@@ -347,6 +347,7 @@ class StepsPage(Struct, frozen=True):
     next: str | None = None
     """The commit at which the next page begins; None at the beginning of the history."""
     head: str = ""
+    """The newest commit when the page was read."""
 
 
 def steps_of(repository: Repository, load: Loader, stored: StoredCommit) -> CommitSteps:
@@ -378,7 +379,10 @@ def _once(repository: Repository) -> Loader:
 
 
 def _deleted(steps: Sequence[FileStep]) -> Iterator[FileStep]:
-    """Yield the steps that deleted a memory, unless the commit also created a file with the same content."""
+    """Yield those of `steps` (changes by one commit) that deleted a memory, and did not only move it.
+
+    A deletion is a move if the commit also created a file with the same content.
+    """
     came = Counter(step.after for step in steps if not step.before)
     for step in steps:
         if not step.after and not is_of_companions(step.place.key):
@@ -446,7 +450,7 @@ class HistoryReader:
             return read_page(repository, start or Cursor(head, place), limit=limit, until=until, head=head)
 
     def steps(self, commits: Sequence[str]) -> tuple[CommitSteps, ...]:
-        """Return the effects of each of these commits, in their order.
+        """Return for each of these commits the files that it changed, in the order of `commits`.
 
         Raises StoreError, Unavailable.
         """
@@ -460,10 +464,10 @@ class HistoryReader:
     def newest_steps(
         self, start: str | None = None, *, limit: int = 100, until: str | None = None
     ) -> StepsPage:
-        """Return the effects of at most `limit` commits, newest first, from `start` back.
+        """Return the files that each of at most `limit` commits changed, newest commit first.
 
         `start`: the `next` of an earlier page; None: the newest commit. The page ends before the commit
-        `until`. Raises StoreError, Unavailable.
+        `until` (None: no limit). Raises StoreError, Unavailable.
         """
         with in_words():
             repository = self._open()

@@ -281,7 +281,9 @@ def sweep(directory: Path, prefix: str = TEMPORARY_PREFIX) -> None:
 
 
 Loader = Callable[[bytes], Iterable[TreeEntry]]
+"""A function that returns the entries of the stored tree with a raw id."""
 Names = tuple[bytes, ...]
+"""A path as the stored (escaped) names of its folders and of the file, outermost first."""
 
 
 class Leaf(Struct, frozen=True):

@@ -78,7 +78,7 @@ class Scan(Struct):
 
 
 class HistoryScanner:
-    """Reads the files of one root from disk and stores their contents in the history.
+    """A reader that stores the contents of one root's files on disk in the history.
 
     The files are the same as for `files.rooted.walk`: regular files in real directories, no symlinks, no
     hidden names. Directories are held open while they are read, so a symlink that is swapped in meanwhile is
@@ -435,7 +435,10 @@ class SeenChange:
 
 
 class Share(Struct, frozen=True):
-    """The changes of one actor, for one commit. Changes of pins and use are part of the first share."""
+    """The part of a snapshot's changes that one actor made; each share becomes a commit of its own.
+
+    Changes of pins and use are part of the first share.
+    """
 
     actor: str
     run_id: str | None

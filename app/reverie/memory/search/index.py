@@ -123,7 +123,7 @@ def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimit
 
 
 class _Finder:
-    """Finds the results of one query, with one connection to the catalogue."""
+    """A search for one query, with one connection to the catalogue."""
 
     def __init__(self, connection: sqlite3.Connection, query: SearchQuery, limits: SearchLimits) -> None:
         self._connection = connection
@@ -154,7 +154,7 @@ class _Finder:
         return self._ranked([*named, *self._matching(every, _CANDIDATES)], relevance)
 
     def find_any(self, groups: Sequence[Group]) -> tuple[Doc, ...]:
-        """Return the rows with the largest total weight of `groups`.
+        """Return the notes whose words from `groups` (words of the query with their forms) weigh most.
 
         Every one of these rows also has all quoted terms of the query.
         """
@@ -201,7 +201,7 @@ class _Finder:
         return finished if term.goes_on and self._is_common(finished) else term.phrase
 
     def _is_common(self, match: str) -> bool:
-        """Return whether more notes match than are worth ranking."""
+        """Return whether so many notes match the FTS5 query `match` that ranking them is too slow."""
         return len(self._newest(match)) > _COMMON
 
     def _newest(self, match: str) -> list[int]:

@@ -84,6 +84,7 @@ class Group(Struct, frozen=True):
     count: int
     """Upper bound for the number of notes with one of the forms."""
     weight: float
+    """The importance for the ranking; rare words weigh more."""
     others: tuple[str, ...] = ()
     """Synonyms, which count less."""
     is_like: bool = False
@@ -147,7 +148,7 @@ def _stop_words(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def _language_of(words: Iterable[str]) -> str:
-    """Return the language that most of the stop words among `words` belong to."""
+    """Return the code, such as "en", of the language to which most stop words among `words` belong."""
     found = set(words)
     counts = {name: len(found & language.stop) for name, language in _languages().items()}
     best = max(counts, key=lambda name: (counts[name], name == "en"))
@@ -156,7 +157,7 @@ def _language_of(words: Iterable[str]) -> str:
 
 @lru_cache(maxsize=16_384)
 def stem(word: str, language: str) -> str:
-    """Return a word without its inflectional ending in this language."""
+    """Return a word without its inflectional ending in a language, given by its code, such as "en"."""
     for ending in _languages()[language].endings:
         if not word.endswith(ending) or len(word) - len(ending) < 3:
             continue
@@ -288,10 +289,12 @@ def _spoken(word: str, language: str) -> tuple[str, ...]:
 
 
 class BestPassage(Struct, frozen=True):
-    """The degree to which a text matches a query, as a whole and in its best passage."""
+    """The degree to which a text matches a query, as a whole and in its best passage (a few lines)."""
 
     anywhere: float
+    """The share (0 to 1) of the groups' total weight that the text contains anywhere."""
     together: float
+    """The share (0 to 1) of that weight in the best passage of at most `_PASSAGE` characters."""
     is_like: bool
     """Whether the text has only words that are spelled similarly to the words of the query."""
     hits: Ranges
@@ -299,7 +302,7 @@ class BestPassage(Struct, frozen=True):
 
 
 def passage(text: str, groups: Sequence[Group], *, called: str = "") -> BestPassage:
-    """Return the degree to which a text matches these groups, with its best passage.
+    """Return the degree to which a text contains the words of `groups`, with its best passage.
 
     `called`: the names of the file and its project, empty for none; words in it count for every passage.
     """
