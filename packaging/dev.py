@@ -50,7 +50,7 @@ OWN_TEXTS = (
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
     *(f"resources/guide/{file.name}" for file in sorted((ROOT / "resources" / "guide").glob("*.md"))),
 )
-"""The texts that this project writes about itself."""
+"""The names of the texts that this project writes about itself: its documents and the pages of the guide."""
 TEST_COUNTS = re.compile(r"^(\d+ passed.*?)(?:, \d+ deselected)?(?: in [\d.]+s.*)?$", re.MULTILINE)
 """Matches the last line of pytest's output: the counts without the time."""
 LOCK_HEADER = "# Exact versions and hashes, without addresses, made by `packaging/dev.py lock`.\n"
@@ -85,7 +85,7 @@ def python_in(venv: Path, *, windows: bool = os.name == "nt") -> Path:
 
 
 def venv_version(venv: Path) -> tuple[int, ...]:
-    """Return the Python version of an environment from its `pyvenv.cfg`; `()` if there is no usable one."""
+    """Return the Python version of the environment `venv` from its `pyvenv.cfg`; `()` if it is unusable."""
     try:
         lines = (venv / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -121,14 +121,20 @@ def stamp_of(files: Iterable[Path], *facts: str) -> str:
 
 
 def step(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> bool:
-    """Run a command; print one line if it succeeds, its whole output if not. Return whether it succeeded."""
+    """Run a command; print one line with `title` if it succeeds, its whole output if not.
+
+    Return True if it succeeded.
+    """
     went_well, sentence = quietly(title, command, cwd=cwd)
     say(sentence)
     return went_well
 
 
 def quietly(title: str, command: Sequence[str | Path], *, cwd: Path = ROOT) -> tuple[bool, str]:
-    """Run a command without printing; return whether it succeeded, and the text to print about it."""
+    """Run a command without printing its output; return True if it succeeded, and a text to print about it.
+
+    `title` names the command in that text.
+    """
     began = time.monotonic()
     done = subprocess.run(
         [str(part) for part in command],
@@ -278,7 +284,8 @@ def has_display(environ: Mapping[str, str], platform: str) -> bool:
 def replace_by(command: Sequence[str | Path], **extra: str) -> int:
     """Replace this process by `command`, in the caller's own directory, and return its exit code.
 
-    On a system that cannot replace a process, start `command` and wait for it.
+    `extra`: environment variables to add. On a system that cannot replace a process, start `command` and wait
+    for it.
     """
     words = [str(part) for part in command]
     environment = {**child_environment(os.environ), **extra}
@@ -346,7 +353,7 @@ def stale_check() -> list[str | Path]:
 
 
 def is_root() -> bool:
-    """Return whether this process is root and can give up its rights."""
+    """Return True if this process is root and can give up its rights."""
     return sys.platform.startswith("linux") and os.geteuid() == 0
 
 
@@ -363,7 +370,7 @@ def current_commit() -> str:
 def user_command(python: Path, seed: str) -> list[str | Path]:
     """Return the command that runs a part of the tests without the rights of root.
 
-    `seed` chooses the part: another seed chooses other tests.
+    `python`: the interpreter. `seed` chooses the part: another text chooses other tests.
     """
     without_rights: list[str | Path] = [python, "-P", ROOT / "tests" / "helpers" / "ordinary_user.py"]
     # The checkout may belong to somebody else: nothing is written there.
@@ -372,7 +379,10 @@ def user_command(python: Path, seed: str) -> list[str | Path]:
 
 
 def test_under(arguments: Sequence[str]) -> int:
-    """Run the whole check under another interpreter, without changing `.venv`."""
+    """Run the whole check with another Python, in an environment of its own; return the exit code.
+
+    `arguments`: the path of that Python, then arguments for pytest.
+    """
     if not arguments:
         raise Stop("--python takes the path of an interpreter.")
     found = shutil.which(arguments[0])

@@ -16,7 +16,7 @@ class TranslationsHook(BuildHookInterface[Any]):
     """The hook; Hatch finds it by the name of this file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile each `.ts`, and list the results as artifacts, because git ignores them."""
+        """Compile each `.ts` file, and list the results in `build_data`, because git ignores them."""
         for file in Path(self.root, "resources", "translations").glob("*.ts"):
             compile_ts(file)
         build_data["artifacts"].append("/resources/translations/*.qm")

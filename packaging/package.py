@@ -72,9 +72,9 @@ def wheel() -> None:
 
 
 def _same_wheel_from(sdist: Path, built: Path, place: Path) -> None:
-    """Check that the unpacked sdist gives the same wheel.
+    """Check that the unpacked `sdist` gives the same wheel as `built`; `place` is a directory for the work.
 
-    It is built like `pip install .` and `pipx install .` build it.
+    It is built as `pip install .` and `pipx install .` build it.
     """
     with tarfile.open(sdist) as archive:
         archive.extractall(place / "source", filter="data")
@@ -207,7 +207,7 @@ def _validate() -> None:
 
 
 def _lay_out(tree: Path) -> None:
-    """Put the files of the package where Debian expects them."""
+    """Put the files of the Debian package below `tree`, where Debian expects them."""
     shutil.copytree(DIST / "reverie", tree / "usr/lib/reverie", symlinks=True)
     (tree / "usr/bin").mkdir(parents=True)
     (tree / "usr/bin/reverie").symlink_to("../lib/reverie/reverie")
@@ -232,7 +232,10 @@ def _lay_out(tree: Path) -> None:
 
 
 def unit_for(command: str, unit: str) -> str:
-    """Return the systemd unit for a program at another path, without the instructions for installing it."""
+    """Return the text of the systemd unit `unit` for a program at the path `command`.
+
+    The instructions for installing the unit are left out.
+    """
     started = re.sub(r"^ExecStart=\S+", f"ExecStart={command}", unit, flags=re.MULTILINE)
     return re.sub(r"^#   mkdir .*\n", "", started, flags=re.MULTILINE).replace(
         "#   systemctl --user daemon-reload && systemctl", "#   systemctl"
@@ -254,7 +257,7 @@ def _control(tree: Path, architecture: str) -> None:
 
 
 def _needed(tree: Path) -> list[str]:
-    """Return the Debian packages of the libraries that the program uses from the system."""
+    """Return the names of the Debian packages with the system libraries that the program in `tree` uses."""
     files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
     binaries = [path for path in files if path.name == "reverie" or ".so" in path.name]
     # As at run time: what lies in the folder comes first, and is nothing the system must have.
@@ -269,7 +272,7 @@ def _needed(tree: Path) -> list[str]:
 
 
 def _owner(library: str) -> str:
-    """Return the package that owns a library.
+    """Return the name of the Debian package that contains a library; `library` is its path.
 
     dpkg may list the path of the library from before or after the merge of /usr.
     """
@@ -293,7 +296,10 @@ def glibc_of(binaries: Iterable[Path]) -> str:
 
 
 def debian_dependencies(packages: set[str], glibc: str) -> list[str]:
-    """Return the entries of the package's `Depends` field."""
+    """Return the entries of the package's `Depends` field.
+
+    `packages`: the names of the packages that are needed. `glibc`: the lowest version of the C library.
+    """
     needed = packages | set(DEB_DATA)
     return [f"{name} (>= {glibc})" if name == "libc6" else name for name in sorted(needed)]
 

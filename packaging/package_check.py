@@ -74,13 +74,16 @@ class Installed:
         return done.stdout
 
     def asked(self, *words: str) -> Any:
-        """Run a command on the copy of the demo home, and return its answer."""
+        """Run a command on the copy of the demo home, and return its output, parsed as JSON."""
         return json.loads(
             self.run("--home", str(self.demo), "--profile", str(self.profile), *words, "--json")
         )
 
     def picture(self, name: str, *words: str) -> int:
-        """Take a screenshot and return its size in bytes."""
+        """Run a command that takes a screenshot into the file `name`; return the file's size in bytes.
+
+        `words`: further arguments of the command.
+        """
         file = self.directory / name
         self.run(*words, "--screenshot", str(file))
         data = file.read_bytes()

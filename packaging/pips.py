@@ -29,7 +29,7 @@ def outer_python() -> str:
 
 
 def reaches(python: str | Path) -> bool:
-    """Return whether the outer pip can install packages for `python`."""
+    """Return True if the pip of the Python that creates environments can install packages for `python`."""
     return _works([*outer(python), "--version"])
 
 
@@ -38,7 +38,11 @@ def outer(python: str | Path) -> list[str]:
 
 
 def pip_for(python: Path) -> list[str]:
-    """Return the pip command for the environment of `python`: its own, the outer one, or a new one."""
+    """Return the command of a pip that installs into the environment of `python`.
+
+    It is the environment's own pip, else the one of the Python that created it, else one that is installed
+    now.
+    """
     own = [str(python), "-m", "pip"]
     if _works([str(python), "-c", "import pip"]):
         return own
@@ -61,10 +65,10 @@ def _works(command: Sequence[str]) -> bool:
 
 
 def portions(locks: Sequence[str], count: int) -> list[str]:
-    """Return the texts of lock files as at most `count` requirement files that share no package.
+    """Return the texts of at most `count` requirement files that share no package, made from `locks`.
 
-    If a package is in several lock files, its entry in the first one is used. The entries of one package stay
-    together.
+    `locks`: the texts of lock files. If a package is in several of them, its entry in the first one is used.
+    The entries of one package stay together.
     """
     packages: dict[str, list[str]] = {}
     for lock in locks:
@@ -79,10 +83,10 @@ def portions(locks: Sequence[str], count: int) -> list[str]:
 
 
 def in_portions(locks: Sequence[Path], install: Callable[[Path], Told]) -> list[Told]:
-    """Call `install` with requirement files that together cover all lock files, and return the results.
+    """Call `install` with requirement files that together cover all lock files; return the results.
 
-    As many calls run at once as there are cores. The lock files list every dependency, so no portion depends
-    on another one.
+    As many calls run at once as there are cores. The lock files list every dependency, so no file depends on
+    another one.
     """
     texts = portions([lock.read_text(encoding="utf-8") for lock in locks], os.cpu_count() or 1)
     with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(len(texts)) as pool:

@@ -59,7 +59,7 @@ def missing_libraries(ldd_output: str) -> tuple[str, ...]:
 
 
 def debian_packages(libraries: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return (packages to install, libraries that are in no known package)."""
+    """Return the packages to install for these libraries, and the libraries that no known package has."""
     known = {**OFFSCREEN_PACKAGES, **WINDOW_PACKAGES}
     packages: dict[str, None] = {}
     unknown = []
@@ -86,7 +86,10 @@ def qt_misses(venv: Path) -> tuple[str, ...]:
 
 
 def libraries_message(libraries: Sequence[str], *, apt: bool, dnf: bool) -> str:
-    """Return a message with the missing libraries and the one command that installs them."""
+    """Return a message with the missing libraries and the one command that installs them.
+
+    `apt`, `dnf`: True if the system has this package manager.
+    """
     packages, unknown = debian_packages(libraries)
     if apt and packages:
         advice = f"Run: sudo apt-get install -y {' '.join(packages)}"

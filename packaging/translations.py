@@ -51,9 +51,10 @@ Forms = tuple[str, ...]
 
 @dataclass
 class Texts:
-    """The texts in the source.
+    """The texts found in the source.
 
-    `counted`: the texts with `%n`. `problems`: sentences about texts that could not be found.
+    `keys`: all texts. `counted`: the texts that contain `%n`, a number. `problems`: sentences about texts
+    that could not be found.
     """
 
     keys: set[Key] = field(default_factory=set)
@@ -78,7 +79,10 @@ def _module(path: Path, sources: Path) -> str:
 
 
 def _context(tree: ast.Module) -> str:
-    """Return the context of a module's own helper: its `_CONTEXT`, or the name that the helper uses."""
+    """Return the translation context that the texts of a module have.
+
+    It is the constant `_CONTEXT` of the module, or the name that the module's own helper passes.
+    """
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -184,7 +188,7 @@ class _Finder(ast.NodeVisitor):
 
 
 def _is_from_table(node: ast.expr) -> bool:
-    """Return whether a text is taken from a module's own table, such as `_REASONS[entry.reason]`."""
+    """Return True if a text is taken from a table of the module itself, such as `_REASONS[entry.reason]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
         if isinstance(node, ast.Name) and node.id.isupper():
@@ -193,7 +197,10 @@ def _is_from_table(node: ast.expr) -> bool:
 
 
 def read_ts(path: Path) -> dict[Key, Forms]:
-    """Return the translations of a file, with empty texts for missing ones; empty if there is no file."""
+    """Return the translations in the `.ts` file at `path`, with empty texts for missing translations.
+
+    Returns no translations if the file does not exist.
+    """
     if not path.exists():
         return {}
     read: dict[Key, Forms] = {}
@@ -208,7 +215,10 @@ def read_ts(path: Path) -> dict[Key, Forms]:
 
 
 def updated(texts: Texts, known: Mapping[Key, Forms]) -> dict[Key, Forms]:
-    """Return a translation for each text: its own in `known`, else that of an equal text elsewhere."""
+    """Return a translation for each text in the source: its own in `known`, else that of an equal text.
+
+    `known`: the translations until now. A text without a translation gets empty forms.
+    """
     elsewhere = {(text, len(forms)): forms for (_context, text), forms in known.items() if all(forms)}
     result: dict[Key, Forms] = {}
     for key in sorted(texts.keys):
@@ -221,7 +231,7 @@ def updated(texts: Texts, known: Mapping[Key, Forms]) -> dict[Key, Forms]:
 
 
 def ts_text(language: str, translations: Mapping[Key, Forms], counted: set[Key]) -> str:
-    """Return the whole text of a `.ts` file."""
+    """Return the content of the `.ts` file for `language`; `counted` are the texts that contain a number."""
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<!DOCTYPE TS>"]
     lines.append(f'<TS version="2.1" language="{language}" sourcelanguage="en">')
     for context in sorted({context for context, _text in translations}):
@@ -251,7 +261,11 @@ def _message(text: str, forms: Forms, *, counted: bool) -> list[str]:
 def filled(
     translations: Mapping[Key, Forms], given: Mapping[str, Mapping[str, str | list[str]]]
 ) -> dict[Key, Forms]:
-    """Return `translations` with the ones in `given` added."""
+    """Return `translations` with the ones in `given` added.
+
+    `given`: context, text and translation, in the format that `--missing` prints; the context `*` stands for
+    any.
+    """
     result = dict(translations)
     for (context, text), forms in translations.items():
         said = given.get(context, {}).get(text) or given.get("*", {}).get(text)
@@ -262,7 +276,7 @@ def filled(
 
 
 def missing_in(translations: Mapping[Key, Forms]) -> dict[str, dict[str, str | list[str]]]:
-    """Return the missing translations in the form that `--missing` prints."""
+    """Return the texts without a translation, by context, in the format that `--missing` prints."""
     missing: dict[str, dict[str, str | list[str]]] = {}
     for (context, text), forms in translations.items():
         if not all(forms):
@@ -299,7 +313,7 @@ def main() -> int:
 
 
 def compile_ts(file: Path) -> None:
-    """Create the `.qm` beside a `.ts`, with the program that comes with PySide6."""
+    """Create the `.qm` file beside the `.ts` file `file`, with a program that comes with PySide6."""
     import PySide6
 
     name = "lrelease.exe" if sys.platform == "win32" else "lrelease"

@@ -41,7 +41,10 @@ def _thread(number: int) -> str:
 
 
 def make_codex_home(root: Path, now_s: int) -> None:
-    """Create a home with the memory of one directory, the global one, three rollouts, and job databases."""
+    """Create a Codex home for the tour in `root`: memories, three conversations and the job databases.
+
+    The memories are the global ones and those of one directory. `now_s`: the present time in seconds.
+    """
     memory = root / "memories" / bucket_of(_CWD) / "memory"
     traces = memory / "trace_summaries"
     traces.mkdir(parents=True)
@@ -157,7 +160,10 @@ _LINES = 206
 
 
 def make_claude_home(root: Path) -> None:
-    """Create a home with one project, whose index exceeds the loaded size, and one session with notes."""
+    """Create a Claude Code home for the tour in `root`.
+
+    It has one project, whose index of memories is longer than the agent loads, and one session with notes.
+    """
     place = root / "projects" / "-projects-shop"
     memory = place / "memory"
     (memory / "topics").mkdir(parents=True)
@@ -245,7 +251,7 @@ def show_claude(camera: Camera, directory: Path) -> None:
 
 
 def _nothing(_not_followed: str) -> None:
-    """Do nothing, because no link changes with this rename."""
+    """Do nothing; passed to a rename as the report of links that it could not update."""
 
 
 # --- loki ---
@@ -262,7 +268,10 @@ _FAILED = (
 
 
 def make_loki_project(project: Path, now_s: int) -> None:
-    """Create a store with recent failures, three similar anti-patterns, and two kinds of crashes."""
+    """Create a loki-mode store in `project`: recent failures, three anti-patterns, and two kinds of crashes.
+
+    The anti-patterns are similar, so that they can be merged. `now_s`: the present time in seconds.
+    """
     store = project / ".loki"
     for number, (hours, kind, message, resolution) in enumerate(_FAILED):
         when = datetime.fromtimestamp(now_s - hours * 3600, UTC)

@@ -41,7 +41,10 @@ class Camera:
         sys.stdout.flush()
 
     def wait(self, what: str, condition: Callable[[], bool], limit_ms: int = WAIT_MS) -> None:
-        """Run the event loop until `condition` holds. Raises `TourFailed`, which names `what`."""
+        """Run the event loop until `condition` returns True.
+
+        Raises `TourFailed` after `limit_ms` milliseconds; its text names `what`, the state that was awaited.
+        """
         arrived = wait_for(lambda: condition() or self.window.opening_failed, limit_ms)
         if self.window.opening_failed:
             raise TourFailed("the home could not be opened")
@@ -50,7 +53,7 @@ class Camera:
 
     @contextmanager
     def narrow(self) -> Iterator[None]:
-        """Context manager: make the window as narrow as a phone, without the list of homes."""
+        """Context manager: make the window as narrow as a phone, without the list of homes, for a while."""
         window = self.window
         size, picker_hidden = window.size(), window.picker.isHidden()
         window.picker.hide()
@@ -67,7 +70,7 @@ class Camera:
 
 @contextmanager
 def dark_colours() -> Iterator[None]:
-    """Context manager: give the whole application the dark palette."""
+    """Context manager: give the whole application the dark palette inside the block."""
     light = QApplication.palette()
     QApplication.setPalette(dark_palette())
     yield

@@ -41,7 +41,11 @@ _READABLE = 20_000
 
 
 def main(arguments: Sequence[str] | None = None, make_camera: type[Camera] = Camera) -> int:
-    """Run the tour and return the exit code; a test passes a camera of its own."""
+    """Run the tour and return the exit code.
+
+    `arguments`: the command line; None: that of the process. `make_camera`: the class of the camera, which a
+    test replaces.
+    """
     parser = argparse.ArgumentParser(prog="pictures.py", description=__doc__)
     parser.add_argument("directory", type=Path, help="where the pictures go")
     parser.add_argument(
@@ -93,7 +97,7 @@ def _tour(directory: Path, home: Path, scratch: Path, make_camera: type[Camera])
 
 
 class Guide:
-    """The guide, which walks through the window of `camera`."""
+    """The guide, which walks through the window of `camera` and has pictures taken."""
 
     def __init__(self, camera: Camera) -> None:
         self._camera = camera
@@ -149,7 +153,7 @@ class Guide:
         return is_loaded(self._window) and session is not None and session.is_recorded
 
     def _consolidate(self) -> None:
-        """Press the Consolidate button; then the rows must update without further action."""
+        """Press the Consolidate button and wait until the rows of the tree have updated by themselves."""
         tab = self._window.tab
         footer = tab.footer
         followed: list[object] = []
@@ -175,7 +179,10 @@ class Guide:
             self._camera.wait("the editor", lambda: shows_the_selected(self._window))
 
     def _open_what_changed(self) -> None:
-        """Open a memory that the consolidation changed; its lines are marked, and a bar names the author."""
+        """Open a memory that the consolidation changed.
+
+        The editor marks the changed lines, and a bar names the author of the change.
+        """
         tab = self._window.tab
         files = tab.model.memory_tree.files.values()
         path = next((node.data.path for node in files if node.data.changed == "changed"), "")
@@ -188,7 +195,7 @@ class Guide:
             self._camera.wait("the window to settle", self._loaded)
 
     def _begin_with_a_sibling(self) -> None:
-        """Select a workspace whose project has another one, so that their shared memory can be shown."""
+        """Select a workspace of a project that has several, so that the memory they share can be shown."""
         session = self._session()
         if self._siblings():
             return
@@ -203,7 +210,7 @@ class Guide:
         return (context.workspace_id or "") if context is not None else ""
 
     def _siblings(self) -> list[str]:
-        """Return the other unarchived workspaces of the project of the shown one."""
+        """Return the ids of the other unarchived workspaces in the project of the workspace that is shown."""
         shown = self._shown_workspace()
         for project in self._session().info.contents.projects:
             living = [each.id for each in project.workspaces if not each.archived and not each.multi_project]
@@ -212,7 +219,7 @@ class Guide:
         return []
 
     def _sibling(self) -> None:
-        """Show another workspace of the project; the project row stays the same."""
+        """Show another workspace of the same project, whose row in the list stays the same."""
         for workspace_id in self._siblings()[:1]:
             self._show(workspace_id, "5-sibling")
 
@@ -223,7 +230,7 @@ class Guide:
                 return
 
     def _pick(self, workspace_id: str) -> bool:
-        """Show a workspace and wait for it; return False if the list of homes lacks it."""
+        """Show a workspace and wait until it is shown; return False if the list of homes lacks it."""
         picked = self._window.picker.pick(self._session().info.id, workspace_id=workspace_id)
         self._camera.wait("the workspace", self._loaded)
         return picked
@@ -245,7 +252,7 @@ class Guide:
             self._camera.picture("8-dark")
 
     def _conflicts(self) -> None:
-        """Open the longest memory that can still be read, and change it from outside."""
+        """Open the longest memory of a usual length, and change its file from outside."""
         tab = self._window.tab
         self._window.show_memory()
         self._pick(self._first)

@@ -35,7 +35,7 @@ from tour.camera import Camera, dark_colours
 
 
 def show_editor(camera: Camera) -> None:
-    """Show the ways to view the open memory, if one is open."""
+    """Take pictures of the ways to view the open memory, if one is open."""
     window = camera.window
     view = window.tab.pane.view
     if window.tab.pane.file is None:
@@ -68,7 +68,7 @@ MODEL = "ollama:qwen3:8b"
 
 
 def show_choices(camera: Camera) -> None:
-    """Show a preview in which a change is left out that another change needs."""
+    """Take a picture of a preview in which a person leaves out a change that another change needs."""
     window = camera.window
     dreams = window.tab.dreams
     dreams.preview()
@@ -91,14 +91,14 @@ def show_choices(camera: Camera) -> None:
 
 
 def show_review(camera: Camera) -> None:
-    """Show the changes of the run."""
+    """Take a picture of the page on which a person reviews the changes of a run."""
     if _opened(camera) is not None:
         camera.picture("4-review")
         camera.window.show_memory()
 
 
 def _opened(camera: Camera) -> ChangeSetPane | None:
-    """Return the review of the last run; None if there is none."""
+    """Return the page with the changes of the last run; None if there is no run."""
     window = camera.window
     result = window.tab.footer.panel.result
     if "review" not in result.keys:
@@ -108,7 +108,7 @@ def _opened(camera: Camera) -> ChangeSetPane | None:
 
 
 def _read(camera: Camera) -> ChangeSetPane:
-    """Wait until the files of the selected change set are shown, and return their pane."""
+    """Wait until the files of the selected run are shown, and return the page with its changes."""
     control = camera.window.lazy_tabs.changes
     files = control.tab.files
     camera.wait("the changes", lambda: control.is_settled and files.choices is not None)
@@ -282,7 +282,10 @@ _LAST = "next-steps.md"
 
 
 def show_orphans(camera: Camera) -> None:
-    """Show the page of orphaned stores, and leave it again."""
+    """Take a picture of the page of orphaned stores, and leave the page again.
+
+    An orphaned store has memories of a workspace or project that the agent no longer lists.
+    """
     window = camera.window
     session, control = window.session, window.tab.orphans
     if session is None:
@@ -312,7 +315,7 @@ def show_orphans(camera: Camera) -> None:
 
 
 def _picked(window: MainWindow) -> bool:
-    """Select the orphaned store of the session; return whether all of it is shown."""
+    """Select the orphaned store that was made for the tour; return True once all of it is shown."""
     page = window.tab.orphans.page
     if page is None:
         return False
@@ -323,9 +326,9 @@ def _picked(window: MainWindow) -> bool:
 
 
 def _leaving(session: HomeSession) -> Callable[[JobControl], None]:
-    """Return a job that writes an orphaned workspace store into the copy.
+    """Return a job that writes an orphaned workspace store into the copy of the home.
 
-    Some of its files are equal to those of the project.
+    Some of the files in that store are equal to those of the project.
     """
     home = open_parts(session.info.root, session.profile, system_clock).home
 
@@ -380,7 +383,10 @@ def _type(window: MainWindow, file: OpenFile, line: int) -> None:
 
 
 def _write(window: MainWindow, file: OpenFile, place: int, other: int) -> None:
-    """Write the other version through the store, like another process of ours."""
+    """Write another version of the open file `file` through the store, as another Reverie process would.
+
+    The lines `place` and `other` are changed.
+    """
     session, base = window.session, file.buffer.base
     if session is None or base is None:
         return

@@ -81,7 +81,10 @@ def local_time(at_ms: int) -> str:
 
 
 def failed(error: UserError, *, as_json: bool) -> int:
-    """Print the error on stderr, and as JSON on stdout if `as_json`; return the exit code for it."""
+    """Print the error on stderr, and as JSON on stdout if `as_json`; return the exit code.
+
+    The exit code is 2 if the call was ambiguous, else 1.
+    """
     if as_json:
         print_json(columns(error, "error=title reason cause next_step"))
     if not isinstance(error, Ambiguous):
@@ -103,7 +106,7 @@ def trouble(line: str) -> None:
 
 
 def with_next_step(summary: str, next_step: str) -> str:
-    """Return `summary` followed by `next_step`, or only `summary` if it contains the next step already."""
+    """Return `summary` followed by `next_step`, or only `summary` if the next step is part of it already."""
     return summary if next_step in summary else f"{summary} {next_step}"
 
 
@@ -121,7 +124,7 @@ class EndedRun(Protocol):
 def ended(*runs: EndedRun) -> int:
     """Print the summary and next step of each failed run on stderr; return the exit code of the command.
 
-    It is 1 if any run failed, else 0.
+    It is 1 if any of the runs did not succeed, else 0.
     """
     failed = [run for run in runs if not run.succeeded]
     for run in failed:
@@ -130,7 +133,7 @@ def ended(*runs: EndedRun) -> int:
 
 
 def run_words(result: RunResult, more: str = "") -> str:
-    """Return the summary of a run and, on a second line, its id and outcome.
+    """Return the text that reports a run: its summary and, on a second line, its id and outcome.
 
     `more`: text to add after the outcome.
     """
@@ -148,7 +151,10 @@ def printable(text: str) -> str:
 
 
 def ops_rows(ops: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Return the table rows that list the operations of a run."""
+    """Return the table rows that list the operations of a run, with a header row first.
+
+    `ops`: the operations as in the run's record.
+    """
     rows: list[tuple[str, ...]] = [("APPLIED", "COMMAND", "PATH", "NOTE")]
     for op in ops:
         path = op["path"] + (f" -> {op['newPath']}" if op.get("newPath") else "")
@@ -162,7 +168,7 @@ def spent_words(engine: str, usage: Mapping[str, int] | None, cost_usd: float | 
     """Return a sentence with the engine, the tokens and the cost of a run.
 
     `usage`: the numbers of `inputTokens` and `outputTokens`; None: the engine did not report them.
-    `cost_usd`: None if the cost is unknown.
+    `cost_usd`: in US dollars; None if the cost is unknown.
     """
     if engine == "rules":
         return "No model was used: 0 tokens, no cost."

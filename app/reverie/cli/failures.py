@@ -131,7 +131,7 @@ def _record(session: Invocation) -> int:
 
 
 def _refuse_unknown(session: Invocation, project: Path) -> None:
-    """Raise `ReadOnlyStore` if the project's store has a layout that Reverie does not know."""
+    """Raise `ReadOnlyStore` if the project's store of failures has a layout that Reverie does not know."""
     from reverie.agents.known_layouts import loki_root, refusals
 
     memory = memory_root(project, os.environ)
@@ -152,10 +152,11 @@ def _refuse_unknown(session: Invocation, project: Path) -> None:
 
 
 def _resolve(session: Invocation) -> int:
-    """Store the text `--text` as the solution of an error in its episode; return the exit code.
+    """Store the value of the option `--text` as the solution of an error, in the record of its episode.
 
-    The episode's file is written under the store's lock, and the history keeps its old content. Raises
-    `StoreError` if there is no such episode or error.
+    An episode is a file of the agent about one attempt, with the errors that occurred. It is written under
+    the store's lock, and the history keeps its old content. Returns the exit code. Raises `StoreError` if
+    there is no such episode or error.
     """
     from reverie.agents.loki.records import episode_files, episode_of, read_object
     from reverie.compose import open_parts

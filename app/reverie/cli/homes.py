@@ -52,7 +52,7 @@ NAME_ONE = "Name one with --home DIR, or try `reverie --demo`."
 
 
 class AskedHomes(Struct, frozen=True):
-    """The homes that a command works on, and the places that could not be read."""
+    """The homes that a command works on, as their roots, and the places that could not be read."""
 
     roots: tuple[Path, ...]
     problems: tuple[UserError, ...] = ()
@@ -76,9 +76,10 @@ Found = TypeVar("Found")
 def from_each(
     session: Invocation, asked: AskedHomes, read: Callable[[HomeContainer], Found]
 ) -> tuple[list[Found], list[UserError]]:
-    """Open each home and call `read` on it; return the results, and the errors of homes that failed.
+    """Open each home in `asked` and call `read` with it; return the results, and the errors.
 
-    The errors include the problems in `asked`. Raises the first error if `read` succeeded for no home.
+    The errors are those of homes that failed and the problems in `asked`. If `read` succeeded for no home,
+    raises the first error.
     """
     found: list[Found] = []
     errors = [*asked.problems]
@@ -149,9 +150,9 @@ _ANSWER_S = 2.0
 
 
 def the_workbench(session: Invocation, parts: HomeContainer) -> Workbench:
-    """Return the workbench of this home: from a running engine of the profile, else from this process.
+    """Return the workbench of a home: the object with the operations on the memories of the home.
 
-    A workbench has the operations on the memories of a home.
+    It is that of a running engine of the profile, or else one in this process.
     """
     if not session.looked_for_engine:
         session.engine, session.looked_for_engine = _find_engine(session, parts), True
@@ -213,8 +214,9 @@ def run_environment(parts: HomeContainer) -> dict[str, str | None]:
 def the_context(session: Invocation, parts: HomeContainer) -> ScopeContext:
     """Return the scope context that `--workspace` and `--project` name.
 
-    Without these options, it is that of the home's only workspace, if it has one. Raises `Ambiguous` if the
-    home has several workspaces and neither option was given.
+    A scope context says whose memories a command works on: those of a workspace, of a project, or only the
+    global ones. Without these options, it is that of the home's only workspace, if it has one. Raises
+    `Ambiguous` if the home has several workspaces and neither option was given.
     """
     home, workspace, project = parts.home, session.arguments.workspace, session.arguments.project
     if workspace is not None:
@@ -254,7 +256,7 @@ def choices(parts: HomeContainer) -> tuple[str, ...]:
 
 
 def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = True) -> None:
-    """Raise `Ambiguous` unless the home lists the workspace.
+    """Raise `Ambiguous` unless the home lists the workspace with the id `workspace`.
 
     With `stores`, a workspace that is no longer listed is accepted if the home still has memories of it.
     """
@@ -271,14 +273,15 @@ def require_workspace(parts: HomeContainer, workspace: str, *, stores: bool = Tr
 
 
 _TITLES = 500
-"""The largest number of unknown titles that one call reads."""
+"""The largest number of titles of workspaces that one run of the command `homes` reads."""
 _TITLE_CHARS = 60
 
 
 def show_homes(session: Invocation) -> int:
     """Print each home with its projects and workspaces; return the exit code, 1 if a home cannot be opened.
 
-    With `--adopt ID`, the home is first registered as the known home of that id, which was moved.
+    With `--adopt ID`, the home that `--home` names is first registered as the known home with that id, which
+    was moved.
     """
     given = session.arguments.home
     if session.arguments.adopt:
@@ -323,7 +326,7 @@ def _rows(project: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _called(workspace: dict[str, Any]) -> tuple[str, str]:
-    """Return the title of a workspace, cut to 60 characters, and the time of its last use.
+    """Return the title of a workspace, cut to 60 characters, and the time of its last use as text.
 
     The time is "" if the home does not know it.
     """

@@ -45,9 +45,9 @@ class Invocation:
         self.as_json: bool = arguments.json
         self.clock: Clock = system_clock if arguments.now is None else fixed_clock(arguments.now)
         self.left_out: frozenset[Path] = frozenset()
-        """Usual places that could not be read, which this command ignores."""
+        """Usual places of homes that could not be read and that this command ignores."""
         self.lost: Sequence[str] = ()
-        """A sentence for each write of a run that another program has overwritten since."""
+        """Sentences, one for each write of a run that another program has overwritten since."""
         self._opened: list[HomeContainer] = []
         self.engine: EngineClient | None = None
         """The engine that this command uses; see `cli.homes`."""
@@ -63,15 +63,15 @@ class Invocation:
         return Profile.under(given) if given else Profile.default()
 
     def leave_out(self, places: Iterable[TroubledPlace]) -> None:
-        """Leave these places out of the check that homes respond, because the command does not use them."""
+        """Exclude these places from the check that homes respond, because the command does not use them."""
         self.left_out |= {place.root for place in places}
 
     def opened(self, container: HomeContainer) -> None:
-        """Register a home that the command may write to, so that `overwritten` checks it."""
+        """Register a home that the command may write to, so that `overwritten` includes its writes."""
         self._opened.append(container)
 
     def overwritten(self) -> list[str]:
-        """Return a sentence for each write of this command that another program has overwritten since."""
+        """Return a sentence for each write of this command that another program has overwritten meanwhile."""
         return [*self.lost, *(lost.sentence() for parts in self._opened for lost in parts.saves.settle())]
 
     def close(self) -> None:
@@ -495,7 +495,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "search": ("memory", "search"),
     "failures": ("failures", "failures"),
 }
-"""Command -> the module in this package and the function that carries it out."""
+"""The name of each command, with the module in this package and the function that carries it out."""
 
 
 def _command(name: str | None) -> Callable[[Invocation], int]:

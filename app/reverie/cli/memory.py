@@ -78,7 +78,8 @@ def memory(session: Invocation) -> int:
 class LineClock:
     """A clock that returns the time given in the current line of input.
 
-    `now` is the time in that line, in UTC ms; if it is None, `fallback` returns the time.
+    `now`: the time in that line, in UTC ms; if it is None, the clock returns the time of the clock
+    `fallback`.
     """
 
     def __init__(self, fallback: Any) -> None:
@@ -91,7 +92,7 @@ class LineClock:
 
 
 class MemoryLines:
-    """Carries out memory commands in one home; each command is a JSON object on one line."""
+    """The interpreter of memory commands in one home; each command is a JSON object on one line."""
 
     def __init__(
         self,
@@ -131,7 +132,7 @@ class MemoryLines:
             self._note_changes()
 
     def _note_changes(self) -> None:
-        """Record the changes of all lines in the history.
+        """Record in the history the changes that all lines made.
 
         If that fails, `warn` gets a sentence; the changes themselves are already made, and the next snapshot
         of the history includes them.
@@ -207,10 +208,10 @@ class MemoryLines:
         return own(store, request, actor)
 
     def _plan(self, context: ScopeContext, request: Mapping[str, Any]) -> RenamePlan | None:
-        """Return the edits in other files that renaming a memory requires, if the agent keeps an index.
+        """Return the edits of the index and of links that the rename in `request` requires.
 
-        They update the index and the links to the memory. None if `request` is another command, or if the
-        agent keeps no index.
+        They can be applied with `_follow`. None if `request` is another command, or if the agent keeps no
+        index.
         """
         fields = normalise(request)
         old, new = fields.get("old_path"), fields.get("new_path")
@@ -227,7 +228,7 @@ class MemoryLines:
             return None  # the rename itself reports the problem
 
     def _follow(self, context: ScopeContext, plan: RenamePlan, actor: str, answer: dict[str, Any]) -> None:
-        """Apply the edits in `plan` after a rename, as changes by `actor`.
+        """Apply the edits in `plan` after a rename, as changes made by `actor`.
 
         For each text that could not be updated, a sentence is added to `answer`, the result of the rename.
         """
@@ -349,9 +350,10 @@ def show_status(session: Invocation) -> int:
 
 
 def tree_lines(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the text of the tree with the root rows `nodes`: one indented line for each row.
+    """Yield the lines that show a tree of memories, indented by depth; `nodes` are its root rows.
 
-    A row is a scope, a directory or a memory. The line of a memory has its pin, usage, size and description.
+    A row is a scope, a directory or a memory, as JSON. The line of a memory has its pin, usage, size and
+    description.
     """
     for node in nodes:
         yield from _lines(node, 0)
@@ -389,9 +391,10 @@ def status_lines(
 ) -> Iterator[str]:
     """Yield one line about the last consolidation of each scope, then the lines of the harvest and the agent.
 
-    `agent`: the lines of the agent's own jobs. `without`: the scopes that this agent does not have, which are
-    left out. "never" appears only for a scope in which a consolidation was possible. `now`: the present time
-    in UTC ms, from which ages are counted.
+    A harvest collects facts from a conversation that the agent compacted. `agent`: the lines of the agent's
+    own jobs. `without`: the scopes that this agent does not have, which are left out. A scope that was never
+    consolidated has the line "never", if it could have been. `now`: the present time in UTC ms, from which
+    ages are counted.
     """
     agent = tuple(agent)
     never = "never by Reverie" if agent else "never"
@@ -414,7 +417,7 @@ def status_lines(
 
 
 def ago(age_ms: float) -> str:
-    """Return an age in ms as text, in the largest unit that fits; a negative age counts as 0."""
+    """Return an age in ms as text such as "3 min ago", in the largest unit that fits; below 0 counts as 0."""
     if age_ms < _MINUTE_MS:
         return "just now"
     for unit, length in (("d", DAY_MS), ("h", HOUR_MS), ("min", _MINUTE_MS)):

@@ -58,11 +58,11 @@ _CHECK_MARKS = {"pass": "ok  ", "off": "off ", "warn": "WARN", "fail": "FAIL"}
 
 
 def doctor(session: Invocation) -> int:
-    """Run the checks of the memory writer and consolidations, or of Reverie itself (`--self`).
+    """Run the checks of the memory writer and of consolidations, or of Reverie itself (`--self`).
 
-    Prints a finding for each. `--fix CHECK` first applies the fix of one check, then all checks are run
-    again. Returns the exit code: 1 if a check failed; stderr then has one line with the first cause and its
-    remedy.
+    Prints one finding for each check. `--fix CHECK` first applies the fix of one check, then all checks are
+    run again. Returns the exit code: 1 if a check failed; stderr then has one line with the first cause and
+    what to do about it.
     """
     from reverie.doctor import first_cause
 
@@ -142,7 +142,7 @@ def _how(finding: Finding, session: Invocation) -> str:
 
 
 def _command(session: Invocation, check: str) -> str:
-    """Return the command line that applies the fix of a check.
+    """Return the command line that applies the fix of the check named `check`.
 
     It repeats the home and workspace of this call, because without them the command might choose others.
     """
@@ -188,11 +188,10 @@ _LOAD_MARKS = {"in": "in  ", "line": "line ", "cut": "cut ", "out": "out "}
 def context(session: Invocation) -> int:
     """Print the texts that the agent of the home would load if it started now; return the exit code.
 
-    Each text comes with the reasons for its parts and with the used share of each budget.
-
-    JSON: `{agent, at, totalBytes, totalTokens, index, hotSet, parts}`. `index` and `hotSet` are those of mux
-    (empty for other agents); `parts` contains everything that is loaded, for any agent, with the text of each
-    part.
+    Each text comes with the reasons for its parts and with the used share of each budget. JSON: `{agent, at,
+    totalBytes, totalTokens, index, hotSet, parts}`. `parts` contains everything that is loaded, for any
+    agent, with the text of each part. `index` (the list of memories) and `hotSet` (the most used memories,
+    loaded in full) are those of mux; they are empty for other agents.
     """
     from reverie.context.gather import gather
     from reverie.context.recipes import AGENTS, assemble
@@ -265,10 +264,10 @@ def _gauge(gauge: Gauge) -> str:
 def _sized(
     part: ContextPart | None, key: str, item: Callable[[ContextEntry], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the JSON of one part of the context: its entries, sizes and text.
+    """Return the JSON of one part of the agent's context: its entries, sizes and text.
 
     The loaded entries are listed under `key`, each converted by `item`; the entries that are not loaded,
-    under `skipped`. `part` None means that the agent has no such part; the lists are then empty.
+    under `skipped`. `part` is None if the agent has no such part; the lists are then empty.
     """
     if part is None:
         return {key: [], "skipped": [], "totalBytes": 0, "totalTokens": 0, "block": ""}
@@ -325,12 +324,12 @@ _Home = tuple[Workbench, "ScopeContext"]
 
 
 def check(session: Invocation) -> int:
-    """Check the statements in a project's memories and instruction files; print the stale ones or fix them.
+    """Check the statements about a project in its memories and instruction files; print the stale ones.
 
-    A claim is a statement about the project that can be checked, such as the path of a file. JSON: a list
-    with one object per claim: `{path, line, kind, token, state, to?, writtenAt?, evidence?}`, with `fixed` if
-    `--fix` replaced it. An import that loads nothing has the kind `import`, the state `not-imported` and a
-    `reason`.
+    A claim is a statement about the project that can be checked, such as the path of a file. `--fix` corrects
+    the stale ones. JSON: a list with one object per claim: `{path, line, kind, token, state, to?, writtenAt?,
+    evidence?}`, with `fixed` if `--fix` replaced it. An import that loads nothing has the kind `import`, the
+    state `not-imported` and a `reason`.
 
     Returns the exit code: 1 if something is stale (gone, moved, changed) or not imported, 0 if not, 2 for
     wrong usage.
@@ -400,9 +399,9 @@ def _as_given(project: Path) -> Any:
 
 
 def _of_homes(session: Invocation, project: Path) -> Iterator[tuple[_Home, ClaimReport]]:
-    """Check the memories about the project in each home; yield the homes that have any, with the report.
+    """Check the memories about `project` in each home; yield the homes that have any, with their report.
 
-    A home is a pair of its workbench and context. Homes that do not list the project are left out.
+    A home is yielded as a pair of its workbench and context. Homes that do not list the project are left out.
     """
     asked = every_home(session)
     for root in asked.roots:
@@ -482,10 +481,10 @@ def findings(session: Invocation) -> int:
     """Print findings: places in the memories of a project, or of all homes, that may need attention.
 
     JSON: a list, most useful first, with one object per finding: `{kind, paths, lines, evidence, score, id,
-    matter}`, and `why` if a model noticed it. Findings that share a line form one matter: they follow the
-    best of them and have the same `matter`. With `--project`, the notes in the project are checked, and the
-    memories about it in the agents' homes. `--dismiss` hides findings for good. The number of findings does
-    not affect the exit code.
+    matter}`, and `why` if a model noticed it. Findings about the same line belong together: they follow the
+    best of them and have the same number `matter`. With `--project`, the notes in the project are checked,
+    and the memories about it in the agents' homes. `--dismiss` hides findings for good. Returns the exit
+    code, which does not depend on the number of findings.
     """
     given = getattr(session.arguments, "project", None)
     project = Path(os.path.abspath(given)) if given else None  # noqa: PTH100 - as typed: a link stays one

@@ -1,7 +1,8 @@
 """The commands that run jobs or show runs.
 
 They are `consolidate`, `sweep`, `harvest`, `write`, `notes`, `extract`, `runs`, `traces`, `diff`, `revert`
-and `watch`. A run that a person starts ignores the switch for background runs and the daily budget, but keeps
+and `watch`. A sweep consolidates idle workspaces; a harvest collects facts from a conversation that the agent
+compacted. A run that a person starts ignores the switch for background runs and the daily budget, but keeps
 the other rules of sweeps and harvests.
 
 Late imports: each command imports its own job. Engines load pydantic and asyncio (0.2 s), which `runs` and
@@ -96,7 +97,10 @@ def sweep(session: Invocation) -> int:
 
 
 def harvest(session: Invocation) -> int:
-    """Harvest the newest compaction of a workspace, then consolidate; return 1 unless both succeeded."""
+    """Collect facts from a workspace's newest compacted conversation, then consolidate; return the exit code.
+
+    It is 1 unless both succeeded.
+    """
     parts = the_home(session)
     context = the_context(session, parts)
     by_hand = the_workbench(session, parts).by_hand
@@ -282,7 +286,10 @@ def show_diff(session: Invocation) -> int:
 
 
 def revert(session: Invocation) -> int:
-    """Undo a run, or a part of it; return 1 if a file was not restored because it was changed since."""
+    """Undo a run, or a part of it; return the exit code.
+
+    It is 1 if a file was not restored, because it was changed since the run.
+    """
     parts, arguments = the_home(session), session.arguments
     paths, hunks = arguments.path or [], arguments.hunk or []
     if hunks and len(set(paths)) != 1:
@@ -316,7 +323,7 @@ def revert(session: Invocation) -> int:
 
 
 def write(session: Invocation) -> int:
-    """Run the memory writer once on the latest turns; return 1 if nothing ran, or if the run failed.
+    """Run the memory writer once on the latest turns; return 1 if nothing ran or the run failed, else 0.
 
     It runs even if the writer is switched off or another program writes the same memory.
     """
@@ -341,7 +348,7 @@ UNREAD = "Current Claude Code does not read session notes, and deletes them with
 
 
 def notes(session: Invocation) -> int:
-    """Update the notes of a session; return 1 if that failed.
+    """Update the notes of a session; return the exit code, 1 if that failed.
 
     The switch for session notes and their thresholds are ignored. With `--force`, the notes are updated even
     if there are no new messages.
@@ -383,9 +390,10 @@ def _only_session(parts: HomeContainer) -> str:
 
 
 def extract(session: Invocation) -> int:
-    """Run both stages of the extraction on the new rollouts of a Codex home; return 1 if anything failed.
+    """Run both stages of the extraction on the new rollouts of a Codex home; return the exit code.
 
-    With `--dry-run`, only print the threads that would be extracted.
+    A rollout is the file of one conversation. The exit code is 1 if anything failed. With `--dry-run`, only
+    print the threads (conversations) that would be extracted.
     """
     arguments = session.arguments
     by_hand = the_workbench(session, the_home(session)).by_hand
@@ -436,7 +444,7 @@ def _candidate_json(candidate: ExtractCandidate) -> dict[str, object]:
 
 
 def _progress(progress: ExtractProgress) -> None:
-    """Print a line on stderr about `progress`, a part of the extraction that ended; only on a terminal."""
+    """Print a line on stderr about one part of the extraction that has ended, if stderr is a terminal."""
     if progress.ended and sys.stderr.isatty():
         answers.trouble(f"{progress.done}/{progress.total} {progress.title or progress.id}: {progress.stage}")
 
@@ -445,7 +453,10 @@ _QUOTED_CHARS = 2_000
 
 
 def traces(session: Invocation) -> int:
-    """Print the list of traces of all homes, newest first, or one trace in full; return the exit code."""
+    """Print the list of traces of all homes, newest first, or one trace in full; return the exit code.
+
+    A trace is the recorded conversation of a run with its model.
+    """
     wanted = session.arguments.trace
     return _list(session) if wanted is None else _one(session, wanted)
 

@@ -20,12 +20,13 @@ class Check(Struct, frozen=True):
     """One check of a workspace: a function that judges facts, and the titles for its two results."""
 
     name: str
-    """The name for scripts."""
+    """The name that scripts use, such as `clock`."""
     holds: str
-    """The title for people if nothing is wrong; a template of a phrase."""
+    """The title shown to people if the check passes; a template of a phrase."""
     fails: str
-    """The title if something is wrong."""
+    """The title shown to people if the check does not pass."""
     judge: Callable[[WorkspaceFacts, Fixes], Verdict]
+    """The function that judges the facts; a fix that it returns is one of those that `Fixes` makes."""
 
     def finding(self, facts: WorkspaceFacts, fixes: Fixes) -> Finding:
         """Run the check on these facts; return the finding, which may offer one of the repairs in `fixes`."""
@@ -44,9 +45,10 @@ class Check(Struct, frozen=True):
 
 
 def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
-    """Judge the newest entry of the Activity log that is about this workspace and from one of `sources`.
+    """Judge the newest entry of the Activity log about this workspace with one of the event names `sources`.
 
-    An entry that is a warning or an error gives a warning; otherwise, and without an entry, the check passes.
+    A name also matches the names below it: `writer` matches `writer.failed`. An entry that is a warning or an
+    error gives a warning; otherwise, and without an entry, the check passes.
     """
     last = facts.last(*sources)
     if last is None:
@@ -59,9 +61,10 @@ def last_activity(facts: WorkspaceFacts, *sources: str) -> Verdict:
 
 
 def no_model(found: ModelFacts | None, fix: Fix) -> Verdict:
-    """Return the verdict if no model can be used, or if it is unknown which one would be.
+    """Return the verdict of a check if no model can be used, or if it is unknown which one would be.
 
-    `found` is None if it is unknown; otherwise it has a problem that `fix` solves.
+    `found` is None if the model is unknown; then the check passes. Otherwise `found` has a problem that `fix`
+    solves, and the check fails.
     """
     if found is None:
         return "pass", phrase("The model was not checked: models are unknown here.")
@@ -73,12 +76,15 @@ _KEY = re.compile(r"\bkey\b|\b40[13]\b|unauthori[sz]ed|authenticat", re.IGNORECA
 
 
 def remedy_of(problem: str) -> Remedy:
-    """Return which setting a person should change to solve the problem of a model: its key, or the model."""
+    """Return the setting that a person should change to solve `problem`: `key`, or else `model`.
+
+    `problem`: a sentence about the model; it is searched for words about keys and access.
+    """
     return "key" if _KEY.search(problem) else "model"
 
 
 def engine_in_words(found: ModelFacts) -> Phrase:
-    """Return sentences with the name of the engine (a model, or the rules) and the reason for its choice."""
+    """Return two sentences: which engine a run would use (a model, or the rules), and why."""
     if found.engine == RULES:
         return together(phrase("It works by rules, without a model."), found.reason)
     return together(phrase("{model}.", model=found.engine), found.reason)

@@ -143,10 +143,10 @@ def gather(
 
 
 def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the file of the project memory, and "".
+    """Return the path of the file of the project memory, and an empty reason.
 
     The settings can make the memory writer write this file instead of the agent's own single file. If the
-    context has no such file, returns None and the reason.
+    context has no such file, returns None and the reason as a sentence.
     """
     directory, gap = scope_directory(home, context)
     return (None if directory is None else directory / PROJECT_MEMORY), gap
@@ -155,7 +155,8 @@ def project_memory_file(home: Home, context: ScopeContext) -> tuple[Path | None,
 def _tested(hooks: DoctorHooks, model: ModelFacts | None) -> tuple[ProbeFacts, ...] | None:
     """Test the model by a real request; return the steps of the test.
 
-    Returns None if there is no usable model to test, and no steps if the run works by rules, without a model.
+    Returns None if there is no usable model to test. Returns an empty tuple if the run works by rules,
+    without a model.
     """
     if hooks.probe is None or model is None or model.problem:
         return None
@@ -193,9 +194,9 @@ def _activity(parts: DoctorHome) -> tuple[tuple[ActivityEntry, ...], str]:
 
 
 def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, tuple[str, ...]]:
-    """Return the time of the workspace's last consolidation, in UTC ms, and the problems of the records.
+    """Return the time of a workspace's last consolidation, and the problems of the records.
 
-    The time is None if there was no consolidation, or if the records cannot be read.
+    The time is in UTC ms; it is None if there was no consolidation, or if the records cannot be read.
     """
     try:
         coverage = parts.coverage.load()
@@ -208,10 +209,10 @@ def _coverage(parts: DoctorHome, workspace_id: str | None) -> tuple[int | None, 
 def _memory(
     home: Home, context: ScopeContext, settings: Settings, place: WriterPlace | None
 ) -> tuple[FileFacts | None, str]:
-    """Return the facts about the file that the memory writer writes, and "".
+    """Return the facts about the file that the memory writer writes, and an empty reason.
 
-    If the context has no such file, returns None and the reason. `place`: the paths of the files of the
-    agent's own writer; None if the agent has none.
+    If the context has no such file, returns None and the reason as a sentence. `place`: the paths of the
+    files of the agent's own writer; None if the agent has none.
     """
     if settings.system1.target == "project-memory":
         path, gap = project_memory_file(home, context)
@@ -222,7 +223,7 @@ def _memory(
 
 
 def _nearest_directory(path: Path) -> FileFacts:
-    """Return the facts about the directory `path`; if it does not exist, about the nearest one above it."""
+    """Return the facts about `path` or, if it is missing, about the nearest existing directory above it."""
     for place in (path, *path.parents):
         found = look_at(place)
         if found.kind != "missing":
@@ -231,7 +232,7 @@ def _nearest_directory(path: Path) -> FileFacts:
 
 
 def _spent(parts: DoctorHome, now: int) -> tuple[int, int]:
-    """Return the number of background runs in the day before `now`, and their tokens.
+    """Return the number of background runs in the 24 hours before `now` (UTC ms), and the tokens they used.
 
     Only the runs that count towards the daily budget are counted (`triggers.counts`).
     """

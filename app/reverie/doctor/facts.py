@@ -52,7 +52,7 @@ _STATE_BYTES = 1 << 20
 
 
 Maker = Literal["reverie", "nobody", "others"]
-"""The writer of the files in a directory; `nobody` if there are none."""
+"""The program that wrote the files in a directory; `nobody` if there are none."""
 
 
 class DoctorHome(Protocol):
@@ -102,7 +102,9 @@ class DoctorHooks(Struct, frozen=True):
     """
 
     model: Callable[[], ModelFacts] | None = None
+    """A function that returns the model that the memory writer would use."""
     dream_model: Callable[[], ModelFacts] | None = None
+    """A function that returns the model that a consolidation would use."""
     probe: Callable[[str], tuple[ProbeFacts, ...]] | None = None
     """A function that sends a real request to the named model and returns the steps of the test.
 
@@ -111,10 +113,11 @@ class DoctorHooks(Struct, frozen=True):
     run_writer: Callable[[], None] | None = None
     """A function that runs the memory writer now."""
     watch: Callable[[], WatchState | None] | None = None
-    """A function that returns the state of this window's watcher of the home."""
+    """A function that returns the state of the window's watcher of the home; None if it does not watch."""
     set_debug: Callable[[], None] | None = None
+    """A function that turns debug logging on."""
     log_level: str = ""
-    """The log level of the calling process (see `files.log_file`); empty for that of this process."""
+    """The log level of the client, in words (see `files.log_file`); empty for the level of this process."""
 
 
 class FileFacts(Struct, frozen=True):
@@ -126,16 +129,18 @@ class FileFacts(Struct, frozen=True):
     changed_at: int = 0
     """The modification time, UTC ms."""
     writable: bool = False
-    """Whether both the mode bits and the system allow writing."""
+    """True if both the mode bits and the system allow writing."""
     problem: Phrase | None = None
+    """The reason why the path cannot be examined; None if it can be, or if nothing exists there."""
 
 
 class StateFacts(Struct, frozen=True):
-    """The content of the writer's state file, converted as described in formats/mux.md section 14.
+    """The content of the state file of the agent's memory writer, converted as in formats/mux.md section 14.
 
     `turns`: the turns counted since the last run. `started_at`, `completed_at`: when the last run started and
-    when one last completed, in UTC ms; None if unknown. `message_id`: the last message that the last run
-    read.
+    when one last completed, in UTC ms; None if unknown. `message_id`: the id of the last message that the
+    last run read; None if unknown. `problem`: why the file cannot be read; None if it can be, or does not
+    exist.
     """
 
     file: FileFacts
@@ -147,7 +152,7 @@ class StateFacts(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a run started and has not completed since: it is still running, or a crash ended it."""
+        """True if a run started and has not completed since: it is still running, or a crash ended it."""
         return self.started_at is not None and (
             self.completed_at is None or self.completed_at < self.started_at
         )
@@ -157,13 +162,14 @@ class TracedRun(Struct, frozen=True):
     """One run of a memory writer that left a trace."""
 
     started_at: int
+    """In UTC ms."""
     verdict: RunVerdict
     by_agent: bool
-    """Whether the agent's own writer made the run; a trace by Reverie's writer contains a run id."""
+    """True if the agent's own writer made the run; a trace by Reverie's writer contains a run id."""
 
     @property
     def wrote(self) -> bool:
-        """Whether the run wrote memory, or reported that there is nothing to write."""
+        """True if the run wrote memory, or reported that there is nothing to write."""
         return self.verdict.name in ("wrote", "nothing-to-write")
 
 
@@ -179,42 +185,78 @@ class WorkspaceFacts(Struct, frozen=True):
     settings: Settings
     settings_problems: tuple[str, ...]
     workspace: Workspace | None
+    """The workspace of `context`; None if the context has none, or if the agent does not list it."""
     interval: Interval
+    """After how many turns the memory writer runs."""
     agent_switched_off: bool
+    """True if the agent's own settings switch its memory writer off."""
     transcript: FileFacts | None
+    """The newest file with the conversation of the workspace; None if there is none."""
     turns: tuple[Turn, ...]
+    """The newest turns of the conversation."""
     partial: FileFacts | None
+    """The file in which the agent keeps an unfinished response; None if there is no transcript."""
     transcript_problem: str
+    """The reason why the turns cannot be read; empty if they can."""
     state: StateFacts | None
     memory: FileFacts | None
+    """The file that the memory writer writes; None if the context has no such file."""
     memory_directory: FileFacts | None
+    """The directory of `memory` or, if that does not exist, the nearest one above it."""
     memory_problem: str
+    """The reason why `memory` is None; empty if it is not."""
     kinds: MemoryKinds
+    """The kinds of memory files that this version of the agent loads."""
     dumps: tuple[Path, ...]
+    """The newest trace files of the memory writers, newest first."""
     runs: tuple[TracedRun, ...]
+    """The runs of the memory writers read from `dumps`, newest first."""
     activity: tuple[ActivityEntry, ...]
+    """The newest entries of the Activity log, which records what background runs did."""
     activity_damage: str
+    """A sentence about damage to the Activity log; empty if there is none."""
     lease_problem: str
+    """The reason why the leases cannot be read; empty if they can."""
     host: LeaseHolder | None
+    """The process that runs the background services of the home; None if none does."""
     writer: LeaseHolder | None
+    """The process that runs the memory writer for this workspace now; None if none does."""
     dream: LeaseHolder | None
+    """The process that consolidates this home now; None if none does."""
     watch: WatchState | None
+    """The state of the window's watcher of the home; None if unknown, or if it does not watch."""
     free_bytes: int | None
+    """The free bytes on the disk of the home; None if unknown."""
     own_free_bytes: int | None
+    """The free bytes on the disk of Reverie's own data; None if unknown."""
     recent_runs: int
+    """The number of background runs in the last 24 hours that count towards the daily budget."""
     recent_tokens: int
+    """The tokens that those runs used."""
     coverage_at: int | None
+    """The time of the last consolidation of the workspace; None if there was none, or if it is unknown."""
     coverage_problems: tuple[str, ...] = ()
+    """Sentences about records of consolidations that cannot be read."""
     log_level: str = ""
     model: ModelFacts | None = None
+    """The model that the memory writer would use; None if unknown."""
     dream_model: ModelFacts | None = None
+    """The model that a consolidation would use; None if unknown."""
     probe: tuple[ProbeFacts, ...] | None = None
+    """The steps of a test of `model` by a real request; None if it was not tested."""
     has_writer: bool = True
-    """Whether this agent has a memory writer."""
+    """True if this agent has a memory writer."""
     refusals: tuple[tuple[Refusal, bool], ...] = ()
-    """Layouts and versions that Reverie does not know, each with whether a person permitted writing."""
+    """Why Reverie does not write to some stores: their layout or version is unknown to it.
+
+    Each reason comes with True if a person has permitted writing nevertheless.
+    """
     agent_checks: tuple[tuple[AgentCheck, Maker | None], ...] = ()
-    """The results of the agent's own checks, each with the writer of the directory that it concerns."""
+    """The results of the agent's own conditions for writing memories.
+
+    Each comes with the program that wrote the files in the directory that the check suspects; None if it
+    suspects no directory.
+    """
 
     @property
     def verdict(self) -> Phrase:
@@ -246,7 +288,7 @@ class WorkspaceFacts(Struct, frozen=True):
 
 
 def look_at(path: Path) -> FileFacts:
-    """Return the facts about the file or directory at `path`, or at the target of a symbolic link there."""
+    """Return the facts about the file or directory at `path`; a symbolic link is followed."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -265,9 +307,10 @@ def look_at(path: Path) -> FileFacts:
 
 
 def read_state(path: Path) -> StateFacts:
-    """Return the content of the writer's state file.
+    """Return the content of the state file of the agent's memory writer.
 
-    If the file is missing or damaged, the state has no turns, and `problem` has the reason of the damage.
+    If the file does not exist, the result has no turns and no problem. If it cannot be read, the result has
+    no turns, and `problem` is the reason.
     """
     file = look_at(path)
     if file.kind != "file":
@@ -298,10 +341,10 @@ def free_bytes(path: Path) -> int | None:
 
 
 def holder(leases: Leases, name: str) -> LeaseHolder | None:
-    """Return the process that holds the lease `name`; None if none does, or if it cannot be read.
+    """Return the process that holds the lease `name`; None if none does, or if leases cannot be read.
 
-    A lease is a row in a database of Reverie that names the process that runs a job. Call `lease_problem` to
-    know whether leases can be read.
+    A lease is a row in a database of Reverie that names the process that runs a job. `lease_problem` returns
+    whether leases can be read.
     """
     try:
         return leases.holder(name)
@@ -319,9 +362,9 @@ def lease_problem(leases: Leases) -> str:
 
 
 def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
-    """Return the newest trace files in a directory, newest first by the time in their names.
+    """Return the paths of the newest trace files in a directory, newest first by the time in their names.
 
-    `limit`: the largest number of files.
+    `limit`: the largest number of files. Returns no paths if the directory cannot be read.
     """
     try:
         with os.scandir(directory) as entries:
@@ -334,7 +377,7 @@ def newest_dumps(directory: Path, limit: int = 200) -> tuple[Path, ...]:
 
 
 _RUNS = 5
-"""The number of newest runs to read, and the number of them that must be runs of the agent's own writer."""
+"""The number of runs of the agent's own writer after which `newest_runs` stops reading."""
 
 
 MOST_DUMPS = 60
@@ -365,15 +408,18 @@ def newest_runs(dumps: Sequence[Path]) -> tuple[TracedRun, ...]:
 
 
 def dump_time(path: Path) -> int:
-    """Return the start of a run from the name of its trace file, in UTC ms; 0 if the name contains none."""
+    """Return the time at which a run started, taken from the name of its trace file, in UTC ms.
+
+    Returns 0 if the name contains no time.
+    """
     head = path.name.partition("_")[0]
     return int(head) if head.isascii() and head.isdigit() and len(head) <= 16 else 0
 
 
 def scope_directory(home: Home, context: ScopeContext) -> tuple[Path | None, str]:
-    """Return the directory of the project memories, and "".
+    """Return the directory of the project memories, and an empty reason.
 
-    If the context has no such directory, returns None and the reason.
+    If the context has no such directory, returns None and the reason as a sentence.
     """
     try:
         return home.scope_root(context, Scope.PROJECT).directory, ""

@@ -13,11 +13,14 @@ from reverie.text.summaries import Phrase
 from reverie.values import Struct
 
 State = Literal["pass", "off", "warn", "fail"]
-"""The result of a check: passed, an optional feature that is off (no problem), a warning, or a failure."""
+"""The result of a check: passed, a feature that is switched off (no problem), a warning, or a failure."""
 
 
 class ProbeFacts(Struct, frozen=True):
-    """One step of a test of the model by a real request: its name, its result, and a sentence about it."""
+    """One step of a test of the model by a real request.
+
+    `name`: the name of the step. `state`: its result, a `State`. `sentence`: what was observed.
+    """
 
     name: str
     state: str
@@ -61,7 +64,7 @@ class Fix(Struct, frozen=True):
 
 
 Remedy = Literal["", "model", "key"]
-"""The setting that a person can change: the model, or a key for it."""
+"""The setting that a person should change to solve a problem: the model, its key, or neither ("")."""
 
 Verdict = (
     tuple[State, Phrase]
@@ -76,18 +79,19 @@ class Finding(Struct, frozen=True):
     """The result of one check of the Doctor."""
 
     check: str
-    """The name for scripts."""
+    """The name of the check, for scripts."""
     title: Phrase
     """The observed fact, as a phrase."""
     state: State
     evidence: Phrase
     """Observations as sentences, with advice if no fix can help."""
     fix: Fix | None = None
+    """The repair that one click applies; None if there is none."""
     remedy: Remedy = ""
 
     @property
     def view(self) -> FindingView:
-        """The same finding without the function that applies its fix."""
+        """The same finding without the function that applies its fix, so that it can be sent to a client."""
         fix = None if self.fix is None else FixOffer(self.fix.label, self.fix.evidence)
         return FindingView(self.check, self.title, self.state, self.evidence, fix, self.remedy)
 

@@ -51,7 +51,8 @@ class Fixes:
     def set_target(self, target: str) -> Fix:
         """Return the fix that sets which file the memory writer writes.
 
-        `target` is `project-file` (the agent's single file) or `project-memory`.
+        `target` is `project-file` (the agent's single file of the project) or `project-memory` (a file in the
+        directory of project memories).
         """
         labels = {
             "project-file": phrase("Write to the project's single file"),
@@ -60,7 +61,7 @@ class Fixes:
         return Fix(labels[target], lambda: self._system1(target=target))
 
     def use_rules(self) -> Fix:
-        """Return the fix that makes the writer work without a model."""
+        """Return the fix that makes the memory writer work by rules, without a model."""
         return Fix(phrase("Write without a model"), lambda: self._system1(model=RULES))
 
     def keep_traces_of_failures(self) -> Fix:
@@ -88,7 +89,7 @@ class Fixes:
         return Fix(phrase("Double the daily budget of this home"), apply)
 
     def dream_by_rules(self) -> Fix:
-        """Return the fix that makes consolidations work without a model."""
+        """Return the fix that makes consolidations work by rules, without a model."""
 
         def change(settings: Settings) -> Settings:
             return settings.model_copy(update={"dream": settings.dream.model_copy(update={"engine": RULES})})
@@ -123,9 +124,9 @@ class Fixes:
         return Fix(phrase("Make {name} writable", name=path.name), apply)
 
     def set_aside(self, path: Path) -> Fix:
-        """Return the fix that renames an unreadable file, so that no program reads it.
+        """Return the fix that renames an unreadable file of the memory writer, so that no program reads it.
 
-        The file is never deleted.
+        The file stays in its directory and is never deleted.
         """
 
         def apply() -> None:
@@ -152,9 +153,9 @@ class Fixes:
         return Fix(phrase("Write anyway"), lambda: self._parts.write_guard.permit(refusals), evidence)
 
     def take_away(self, directory: Path, *, empty: bool) -> Fix:
-        """Return the fix that removes a directory made by Reverie, which switches the agent's memory off.
+        """Return the fix that removes `directory`, made by Reverie, which switches the agent's memory off.
 
-        Its files are moved out of the home. `empty`: it has no files, so it is only removed.
+        The files in the directory are moved out of the home. `empty`: True if there are none.
         """
         name = directory.name
         title = phrase("Move {name}/ out of the home", name=name)

@@ -23,7 +23,7 @@ _MOST_FILES = 10_000
 
 
 def maker_of(actors: WriteLog, directory: Path) -> Maker:
-    """Return which program wrote the files in a directory; `actors` records the writes of Reverie.
+    """Return which program wrote the files in a directory, according to `actors`, a log of Reverie's writes.
 
     `reverie`: all files are as Reverie wrote them. `nobody`: there are no files. `others`: anything else,
     including files that cannot be read.
@@ -38,7 +38,7 @@ def maker_of(actors: WriteLog, directory: Path) -> Maker:
 
 
 def take_away(parts: DoctorHome, directory: Path) -> None:
-    """Move the files in a directory made by Reverie into Reverie's own directory, and remove the directory.
+    """Move the files in `directory`, made by Reverie, into Reverie's own directory, and remove `directory`.
 
     This is done under the agent's own lock. Raises `Busy` while the agent holds that lock, and `StoreError`
     if the directory has files of other programs.
@@ -75,10 +75,10 @@ def _take_away(parts: DoctorHome, directory: Path) -> None:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yield the path of every file below a directory.
+    """Yield the path of every file below `directory`.
 
-    Raises `OSError` for a link or a device, which cannot be a file of Reverie, and if there are more files
-    than a person could have written.
+    Raises `OSError` for a link or a device, because it cannot be a file that Reverie wrote, and if there are
+    more than 10,000 files.
     """
     if directory.is_symlink():
         raise OSError(f"{directory} is a symbolic link")

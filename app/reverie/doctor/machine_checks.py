@@ -111,7 +111,7 @@ def space_state(free: int) -> State:
 
 
 def clock(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    """Judge whether the clock of this machine is behind, compared with the times in its files.
+    """Judge whether the clock of this machine is slow: earlier than times that its files contain.
 
     A wrong clock makes every age wrong, and with it the waiting times, the retention and the order of runs.
     """

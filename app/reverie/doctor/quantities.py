@@ -12,7 +12,7 @@ _MIB = 1 << 20
 
 
 def ago(now: int, then: int) -> Phrase:
-    """Return how long before `now` the time `then` was, as text in the largest unit that fits.
+    """Return how long before `now` the time `then` was, such as "3 minutes ago", in the largest fitting unit.
 
     Both times are in UTC ms.
     """

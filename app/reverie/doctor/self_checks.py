@@ -38,7 +38,7 @@ _FEW_WATCHES = 65_536
 _PRIVATE = 0o700
 
 _Seen = tuple[State, str] | tuple[State, str, Fix]
-"""The result of a check: state, evidence and fix."""
+"""What a check observed: its state, the evidence as a sentence, and a fix if there is one."""
 
 
 def examine_self(
@@ -76,10 +76,10 @@ def examine_self(
 
 
 def _found(check: str, holds: str, fails: str, seen: _Seen) -> Finding:
-    """Return the finding of a check, with the title `holds` if it passes and `fails` if not.
+    """Return the finding of a check, with the title `holds` if the check passes and `fails` if not.
 
-    `seen`: its state, evidence and fix. The finding is only printed by a command, so its texts are not
-    translated.
+    `check`: its name for scripts. `seen`: its state, evidence and fix. The finding is only printed by a
+    command, so its texts are not translated.
     """
     state, evidence, fix = seen if len(seen) == 3 else (*seen, None)
     return Finding(check, plain(holds if state == "pass" else fails), state, plain(evidence), fix)

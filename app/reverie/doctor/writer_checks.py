@@ -54,7 +54,7 @@ _OTHER_MODEL = frozenset({"prose", "never-called", "no-tool-support", "bad-json"
 
 
 def agent_writer(facts: WorkspaceFacts, fixes: Fixes) -> Verdict:
-    """Judge the last runs of the memory writer that is part of the agent.
+    """Judge the last runs of the memory writer that the agent itself has.
 
     A run that failed leaves a trace. A run that succeeded leaves none; only the state file shows that it
     started.
@@ -163,7 +163,10 @@ def transcript(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 def last_turn(facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
-    """Judge the last responses of the agent; a response that was cut off or failed is not a turn."""
+    """Judge whether the agent's last responses were complete.
+
+    The memory writer counts only complete responses as turns, not those that were cut off or that failed.
+    """
     answers = _answers(facts)
     if not answers:
         evidence = phrase("Send a message in the workspace while the background services are running.")
@@ -292,7 +295,10 @@ def _state_damage(state: StateFacts, fixes: Fixes) -> Verdict | None:
 
 
 def _state_result(facts: WorkspaceFacts, state: StateFacts, fixes: Fixes) -> Verdict:
-    """Judge `state`, the content of a state file that could be read, in the order of the steps of a run."""
+    """Judge the content of a state file that could be read; return the first problem in the order of a run.
+
+    If there is none, the verdict describes the last run.
+    """
     missed = _uncounted(facts, state)
     on = facts.settings.system1.enabled and facts.host is not None
     if state.file.kind == "missing":
@@ -452,7 +458,8 @@ WRITER_CHECKS = (
     Check("memory-file", "The memory file can be written", "The memory file cannot be written", memory_file),
     Check("traces", "Failures leave a trace", "Failures leave no trace", traces),
 )  # fmt: skip
-"""The check of the agent's own writer, then those of Reverie's writer in the order of its gates."""
+"""The check of the agent's own writer, then those of Reverie's writer in the order in which a run tests
+them."""
 
 
 def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
@@ -464,4 +471,4 @@ def no_writer(_facts: WorkspaceFacts, _fixes: Fixes) -> Verdict:
 
 
 NO_WRITER = Check("feature", "This agent has no memory writer", "This agent has no memory writer", no_writer)
-"""The only writer check for an agent without a memory writer."""
+"""The only check about the memory writer that is made for an agent without one."""

@@ -1,8 +1,9 @@
 """Calls of an engine that a job awaits instead of blocking a thread.
 
-`ask` makes a `Request`: a call of a remote method that is not sent yet. A job awaits the request. The driver,
-which is the code that runs the job, then sends the call with `Request.post` and resumes the job with the
-result. This module imports nothing of the connection, so that a window starts quickly.
+A job is a coroutine that the window runs. `ask` makes a `Request`: a call of a remote method that is not sent
+yet. A job awaits the request. The driver, which is the code that runs the job, then sends the call with
+`Request.post` and resumes the job with the result. This module imports nothing of the connection, so that a
+window starts quickly.
 
 Threading: the request is sent on the thread of its job; the result arrives on another thread. Failure: an
 error of the call is raised in the job, at its `await`; a cancelled call raises `CallCancelled` there.
@@ -17,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 Ended = Callable[[Any, BaseException | None], None]
-"""A callback that gets the result of a call, or its error."""
+"""A callback for the end of a call: it gets the result and None, or None and the error."""
 
 
 class CallCancelled(Exception):
@@ -45,7 +46,7 @@ def may_wait() -> bool:
 
 
 def never_wait() -> None:
-    """Forbid the current thread to wait for results of calls, because that would hold up its other work."""
+    """Forbid the current thread to wait for results of calls, for example because it draws the window."""
     _thread.never_waits = True
 
 
@@ -58,10 +59,11 @@ class Request(Awaitable[T]):
         self._named = named
 
     def post(self, ended: Callable[[Any, BaseException | None], None]) -> Callable[[], None]:
-        """Send the call, as `Askable.post` does, and return a function that cancels it.
+        """Send the call, and return a function that cancels it.
 
-        A method of this process is called at once, on this thread; `ended` is then called before this
-        returns.
+        `ended` is called once, with the result and None, or with None and the error: on another thread for a
+        remote method. A method of this process is called at once, on this thread; `ended` is then called
+        before this returns.
         """
         method = self._method
         if isinstance(method, Askable):

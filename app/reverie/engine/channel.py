@@ -65,20 +65,23 @@ class CallMessage(Struct, frozen=True, tag=True):
     """A request to call one method of a home, or of the engine."""
 
     id: int
+    """The number of the call, chosen by the client; every reply repeats it."""
     home: Path
+    """The root of the home; empty for a call to the engine itself."""
     home_id: str
     """The identity of the home at that path; empty for a call to the engine itself."""
     method: str
     """The method by its dotted name in the interface: `save`, `timeline.page`."""
     arguments: bytes = encode({})
+    """The encoded arguments, by name."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """For a run: the values of these environment variables in its process, including keys.
+    """For a run: environment variables for the process that carries it out, including keys of model services.
 
-    None means that the process has no such variable.
+    None as a value means that the process must not have the variable. Empty for calls that start no run.
     """
 
     def __repr__(self) -> str:
-        """Return the text for logs, which leaves out the environment because it contains keys."""
+        """Return a text for logs, without the environment, because that contains keys."""
         return f"CallMessage(id={self.id}, home={self.home}, method={self.method!r})"
 
 
@@ -116,7 +119,7 @@ class Failed(Struct, frozen=True, tag=True):
 
 
 Answer = ProgressMessage | Done | Failed
-"""Progress of a call, or its end, which comes exactly once."""
+"""A message of the engine about one call: progress any number of times, then the end exactly once."""
 
 
 class HomeEvent(Struct, frozen=True):
@@ -135,17 +138,20 @@ class HomeChanged(HomeEvent, frozen=True, tag=True):
 
 
 class Recorded(HomeEvent, frozen=True, tag=True):
-    """The event that changes which the watcher reported earlier were now added to the home's history."""
+    """The event that changes on disk, reported earlier by `HomeChanged`, are now in the home's history."""
 
     pins_kept: int
-    """The number of pins and use counts that the agent overwrote and that were restored.
+    """The number of changes of pins and use counts that the agent overwrote, if not reported before; else 0.
 
-    0 if they were reported before.
+    Reverie restores such changes.
     """
 
 
 class Overwritten(HomeEvent, frozen=True, tag=True):
-    """The event that another program overwrote saves in a home; their texts are kept as drafts."""
+    """The event that another program overwrote texts that Reverie had saved in a home.
+
+    The overwritten texts are kept as drafts, and `saves` lists them.
+    """
 
     saves: tuple[LostSave, ...]
 
@@ -165,6 +171,7 @@ class IndexChanged(HomeEvent, frozen=True, tag=True):
     files_read: int
     """The number of new and changed files that this update has read so far."""
     is_ready: bool
+    """True if the update has ended, even if it failed; False while it is running."""
 
 
 class HostChanged(HomeEvent, frozen=True, tag=True):
@@ -191,10 +198,10 @@ _MERGED: Mapping[type[HomeEvent], Callable[[Any, Any], HomeEvent]] = {
 
 
 def merged(event: Event, later: Event) -> Event:
-    """Merge two waiting events of the same kind and home into one, and return it.
+    """Merge two events of the same kind and home that wait to be sent, and return the merged event.
 
-    The engine does this for a client that reads more slowly than events occur. For the kinds without a rule
-    in `_MERGED`, `later` replaces `event`.
+    `event` is the older one. The engine does this for a client that reads more slowly than events occur. For
+    the kinds without a rule in `_MERGED`, `later` replaces `event`.
     """
     rule = _MERGED.get(type(event))
     return later if rule is None else cast(Event, rule(event, later))

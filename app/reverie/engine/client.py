@@ -55,15 +55,16 @@ log = logging.getLogger("reverie.engine")
 
 _CHECK_S = 0.05
 _SIGNAL_S = 0.5
-"""The interval, in seconds, at which a waiting thread wakes up to handle signals.
+"""The seconds after which a waiting main thread wakes up to handle signals such as Ctrl+C.
 
-The system may have delivered a signal to another thread.
+The system may have delivered a signal to another thread, which does not wake the main thread.
 """
 # Pauses before the next try to reach an engine.
 _AGAIN_S = (0.0, 0.05, 0.2, 0.5)
 _PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _AFTER_BUG_S = 5.0
-"""The seconds before a new connection after a bug, which the next call may trigger again."""
+"""The pause in seconds before connecting again after a callback of this client failed, as it may fail
+again."""
 
 
 class EngineBug(Exception):
@@ -193,7 +194,7 @@ class EngineClient:
         return True
 
     def end(self, call: RemoteCall, answer: Answer | None) -> None:
-        """Cancel a call that has been sent.
+        """Cancel `call`, which has been sent.
 
         With `answer`, the call ends at once with that answer. With None, it ends when the engine reports its
         end.
@@ -209,7 +210,7 @@ class EngineClient:
                 channel.send(Cancel(call.id))
 
     def leave(self, failure: WireError) -> UserError:
-        """Close the connection to an engine that sent invalid data; return the error for the call.
+        """Close the connection to an engine that sent invalid data; return the error to raise from the call.
 
         `failure` describes the invalid data, for the log.
         """
@@ -394,8 +395,8 @@ class RemoteCall:
     ) -> bytes:
         """Wait for the end of the call; return the encoded result.
 
-        Raises the error of the call. `report` is called with each encoded progress, `check` every few
-        milliseconds; either may raise, which cancels the call.
+        Raises the error of the call. `report` is called with each encoded progress value. `check`, if given,
+        is called several times a second. Either may raise, which cancels the call.
         """
         try:
             while True:
@@ -548,7 +549,7 @@ class RemoteService(Askable):
 
 
 def result_of(answer: Done | Failed) -> bytes:
-    """Return the encoded result of a call that has ended, or raise its error."""
+    """Return the encoded result of a call, given the last message about it, or raise the call's error."""
     if isinstance(answer, Done):
         return answer.value
     if answer.trace:

@@ -88,7 +88,7 @@ def _outgoing(value: Any) -> Any:
 
 
 def _incoming(kind: Any, value: Any) -> Any:
-    """Create a value of the class `kind` from the translation that `_outgoing` made of it."""
+    """Create a value of the class `kind` from `value`, which `_outgoing` returned at the other end."""
     if issubclass(kind, Path) and isinstance(value, bytes):
         return Path(os.fsdecode(value))
     if issubclass(kind, Phrase) and isinstance(value, str):
@@ -194,7 +194,7 @@ def _kinds_of(kind: type[UserError]) -> list[type[UserError]]:
 
 
 def require_wirable(hint: Any) -> None:
-    """Raise `TypeError` if values of a type hint cannot be sent.
+    """Raise `TypeError` if values of the type `hint` cannot be sent; otherwise do nothing.
 
     If the hint is a class, the types of its fields are not checked.
     """

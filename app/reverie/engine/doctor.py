@@ -32,11 +32,11 @@ class Examination(Struct, frozen=True):
     findings: tuple[FindingView, ...]
     """In the order in which a run checks its conditions."""
     probe: tuple[ProbeFacts, ...] | None
-    """The results of a real test of the model; None if there was none."""
+    """The steps of a test of the model by a real request; None if no test was made."""
 
 
 class HomeDoctor:
-    """The checks and fixes of one home.
+    """The service of one home that checks why runs do not start, and applies fixes.
 
     In `examine` and `fix`, `log_level` is the level of the client's log, in words (`files.log_file`).
     """
@@ -80,9 +80,9 @@ class HomeDoctor:
     ) -> bool:
         """Apply the fix of the finding `shown`; return False if the checks no longer offer this fix.
 
-        `probe`: the results of the earlier test of the model on which the finding may be based; None if there
-        was no test. The fix of the log level changes only the level of the engine; the client changes its
-        own.
+        `log_level`: the level of the client's log. `probe`: the steps of the earlier test of the model on
+        which the finding may be based; None if there was no test. The fix of the log level changes only the
+        level of the engine; the client changes its own.
         """
         hooks = replace(self._hooks(context, log_level), probe=lambda _model: probe or ())
         for finding in self._findings(context, hooks, with_probe=probe is not None):

@@ -106,10 +106,10 @@ class HomeWatch:
             return self._watcher.state()
 
     def look_at(self, client: ClientConnection, context: ScopeContext) -> None:
-        """Watch the files of `context` too, because this client now shows it.
+        """Watch the files of `context` instead of the context that this client showed before.
 
-        Called again when the places of that context have changed. Does nothing for a client that does not
-        watch.
+        Called again when the directories of that context have changed. Does nothing for a client that does
+        not watch the home.
         """
         with self._lock:
             if client in self._contexts and self._watcher is not None:
@@ -133,14 +133,14 @@ class HomeWatch:
             recorder.stop()
 
     def state(self) -> WatchState | None:
-        """Return the state of the watcher; None if there is none."""
+        """Return the state of the watcher; None if no client watches the home."""
         watcher = self._watcher
         return None if watcher is None else watcher.state()
 
     def rescan(self, reason: str) -> None:
-        """Compare all watched files with the disk.
+        """Compare all watched files with the disk, because events may have been missed.
 
-        `reason` is for the log.
+        `reason` is for the log. Does nothing if no client watches the home.
         """
         watcher = self._watcher
         if watcher is not None:
@@ -224,7 +224,10 @@ class HomeEngine(Workbench, HomeCalls):
         self._hosting.forget(client)
 
     def follow_settings(self) -> None:
-        """Read the settings again, and soon after start or stop the background services as they require."""
+        """Read the settings of the profile again.
+
+        Soon after this returns, the background services are started or stopped as the settings require.
+        """
         self.parts.forget_settings()
         self._hosting.apply_settings()
 
@@ -233,8 +236,9 @@ class HomeEngine(Workbench, HomeCalls):
     ) -> None:
         """Run the background services until `cancel` is set, even those that the settings do not enable.
 
-        `progress` gets each new state. This call runs in a process of its own, with the caller's keys;
-        `purpose` tells other processes why. Windows do not call this: they share one host (see `host`).
+        `progress` gets each new state. `purpose` is stored in the lease of the home, to tell other processes
+        which program runs the services. This call runs in a process of its own, with the caller's keys.
+        Windows do not call it: they share one host (see `host`).
         """
         Host(self.parts, purpose=purpose).run(progress, cancel)
 
@@ -273,7 +277,10 @@ class HomeEngine(Workbench, HomeCalls):
             raise CallStopped from None
 
     def names(self, context: ScopeContext) -> MemoryView:
-        """Return the trees of the three scopes, made without opening a file (`HomeCalls.names`)."""
+        """Return the three trees of memories of a context, made without opening a file (`HomeCalls.names`).
+
+        There is one tree for each scope: the global, the project's and the workspace's memories.
+        """
         return self.view(context, names_only=True)
 
     def refresh(
@@ -310,11 +317,11 @@ class HomeEngine(Workbench, HomeCalls):
         dirty: Collection[Path] | None = None,
         client: ClientConnection = NOBODY,
     ) -> TreesUpdate:
-        """Return the trees of the three scopes of a context.
+        """Return the three trees of memories of a context, one for each scope, or what has changed in them.
 
         `known`: the serial of the trees that the client already has; if they are the latest ones that it got,
         only the differences are returned. `dirty`: the changed paths; if given, only these are read again,
-        provided that trees of this context were sent to the client before.
+        provided that trees of this context were sent to the client before. None: everything is read.
         """
         with self._sending:
             had, before = self._sent.get(client, (0, None))
@@ -335,7 +342,7 @@ class HomeEngine(Workbench, HomeCalls):
         check: Callable[[], None] = no_check,
         client: ClientConnection = NOBODY,
     ) -> LintResult:
-        """Return the findings of `lint`, which checks memories for problems.
+        """Return the problems that `lint` finds in the memories of a context.
 
         For the arguments see `HomeCalls.findings`.
         """
@@ -356,7 +363,7 @@ class HomeEngine(Workbench, HomeCalls):
     def gather_context(
         self, context: ScopeContext, times: tuple[int, ...], *, client: ClientConnection = NOBODY
     ) -> GatheredContext:
-        """Gather the facts from which the agent's context can be computed for any time in `times`.
+        """Gather the facts from which the agent's context can be computed for any time in `times` (UTC ms).
 
         The agent's context is the text that it would load if it started at that time. The context for
         `times[0]` is stored as the one that the person saw last; the result also contains the one that was
@@ -389,9 +396,9 @@ class HomeEngine(Workbench, HomeCalls):
     def _gather(
         self, context: ScopeContext, times: tuple[int, ...], client: ClientConnection
     ) -> ContextFacts:
-        """Return the facts about the agent's context at `times`, reusing those gathered before.
+        """Return the facts about the agent's context at `times` (UTC ms), reusing those gathered before.
 
-        The caller must hold the lock `_gathering`.
+        They are based on the trees last sent to `client`. The caller must hold the lock `_gathering`.
         """
         from reverie.context.gather import gather  # late, as above
 
@@ -457,13 +464,16 @@ class ProfileEngine:
             return True
 
     def begin_to_end(self) -> bool:
-        """Stop accepting new clients, unless one is connected; return whether the engine can end."""
+        """Stop accepting new clients, provided that none is connected; return False if one is connected."""
         with self._lock:
             self._ends = not self._clients
             return self._ends
 
     def leave(self, client: ClientConnection) -> None:
-        """Remove a client; release everything that its homes, the search and the log hold for it."""
+        """Remove a client that has left.
+
+        Releases everything that its homes, the search and the log hold for it.
+        """
         try:
             # All at the same time, because the services of a home may take a while to end.
             threads = [
@@ -555,7 +565,7 @@ class ProfileEngine:
             self._workers.close()
 
     def open(self, path: Path) -> HomeEngine:
-        """Return the home at `path`, opening it if necessary."""
+        """Return the home at `path`, opening it if necessary. Raises `UserError`."""
         # A lock for each home: the disk of one may hang, and must not block the others.
         with self._lock:
             opening = self._opening.setdefault(path, threading.Lock())
@@ -617,7 +627,10 @@ class EngineServices(EngineCalls):
         return look_for_homes()
 
     def find_stores(self, found: DiscoveredHomes) -> DiscoveredHomes:
-        """Return the stores in the projects that the homes in `found` list (`EngineCalls.find_stores`)."""
+        """Return the agents' homes in the projects that the homes in `found` list.
+
+        See `EngineCalls.find_stores`.
+        """
         return look_for_stores(found, self._engine.profile)
 
     def adopt(self, path: Path, known_id: str, *, client: ClientConnection = NOBODY) -> Opened:

@@ -53,7 +53,7 @@ class HomeHost:
         self._status = HostStatus("stopped")
 
     def ask(self, client: ClientConnection, *, paused: bool) -> HostStatus:
-        """Request the background services for this client, or pause them if `paused`.
+        """Request the background services for this client, or a pause of them if `paused`.
 
         Returns the state as this client sees it (`_seen_by`).
         """

@@ -47,19 +47,16 @@ if TYPE_CHECKING:
 
 
 class HomeUpdate(Struct, frozen=True):
-    """The parts of one context's views that have changed.
-
-    `info`, `trees` and `status` are None if they have not changed.
-    """
+    """The parts of one context's views that have changed, sent to a client that shows this context."""
 
     info: HomeInfo | None
-    """The home with its projects and workspaces."""
+    """The home with its projects and workspaces; None if they have not changed."""
     trees: TreesUpdate | None
-    """The trees of the three scopes, or their changes."""
+    """The trees of memories of the three scopes, or the differences; None if they have not changed."""
     status: StatusView | None
-    """The data of the footer: the last consolidations, and whether one is in progress."""
+    """The data of the footer: the last consolidations, and whether one is in progress; None if unchanged."""
     touched: Relevance | None
-    """The views that the changes affect; None if everything was requested."""
+    """Which views the changes affect; None if the client requested all parts."""
     watch: WatchState | None
     """The state of the watcher; None if the home is not watched."""
 
@@ -92,7 +89,10 @@ class HomeCalls(HomeServices):
         """
 
     def names(self, context: ScopeContext) -> MemoryView:
-        """Return the trees of the three scopes, made without opening a file."""
+        """Return the three trees of memories (one for each scope), made without opening a file.
+
+        They have no descriptions or usage, so they can be shown before `refresh` returns the full trees.
+        """
 
     def refresh(
         self,
@@ -105,15 +105,16 @@ class HomeCalls(HomeServices):
     ) -> HomeUpdate:
         """Return the parts of a context's views that `changes` affect; all of them if `changes` is None.
 
-        `known`: the serial of the trees that the client already has; if they are the latest, only the
-        differences are sent. `everything`: read all parts again from disk. `marks`: include the trees even if
-        no change affects them, because the marks of seen memories in them may have changed.
+        `known`: the serial of the trees of memories that the client already has; if they are the latest, only
+        the differences are sent. `everything`: read all parts again from disk. `marks`: include the trees
+        even if no change affects them, because the marks of unseen memories in them may have changed.
         """
 
     def status(self, context: ScopeContext) -> StatusView:
         """Return the data that the footer shows: consolidations, harvests and problems (`Workbench.status`).
 
-        It marks the running consolidation as `ours` only if the calling client started it.
+        A harvest collects facts from a conversation that the agent compacted. In the running consolidation,
+        `ours` is True only if the calling client started it.
         """
 
     def watch_for(self, context: ScopeContext | None) -> WatchState:
@@ -152,7 +153,7 @@ class HomeCalls(HomeServices):
     def findings(
         self, context: ScopeContext, dirty: frozenset[Path], *, check: Callable[[], None] = no_check
     ) -> LintResult:
-        """Return the findings of `lint`, which checks memories for problems, for a context.
+        """Return the problems that `lint` finds in the memories of a context.
 
         It checks the trees that were last sent to the client. `dirty`: the paths that have changed since the
         last check; only these files are read again. `check` may raise to stop.
@@ -168,23 +169,26 @@ class HomeCalls(HomeServices):
         """Mark all present memories of a context as seen; see `Workbench.mark_opened`."""
 
     def permit_writing(self, refusal: Refusal) -> None:
-        """Permit writing to the directory of notes that `refusal` makes read-only, as a person decided.
+        """Permit writing to a directory of notes that was read-only, because a person decided so.
 
-        See `Workbench.permit_writing`.
+        `refusal` names the directory and the reason why it was read-only. See `Workbench.permit_writing`.
         """
 
     def read(self, context: ScopeContext, path: str) -> FileText:
         """Read one memory for the editor; see `Workbench.read`."""
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
-        """Return the actor who wrote this content of a memory or companion; "" if unknown.
+        """Return the name of the program or person who wrote this content of a file; "" if unknown.
 
-        `sha256`: the hash of the content. `companion`: a file beside the memories, used instead of `path`;
-        None: the memory at `path`.
+        `path`: the memory. `sha256`: the hash of the content. `companion`: a file beside the memories, such
+        as an index, used instead of `path`; None: the memory at `path`.
         """
 
     def save(self, context: ScopeContext, path: str, content: str, expected_sha256: str | None) -> FileText:
-        """Write a memory if its hash is `expected_sha256` (None: it must not exist); see `Workbench.save`."""
+        """Write a memory, provided that its file still has the hash `expected_sha256`; see `Workbench.save`.
+
+        None as the hash means that the file must not exist.
+        """
 
     def templates(self) -> tuple[Template, ...]:
         """Return the templates for new memories; see `Workbench.templates`."""
@@ -289,4 +293,4 @@ class EngineCalls:
 _OF_SERVICES = ("reviews.apply", "extracting.run", "noting.update", "replays.run")
 _BY_HAND = ("consolidate", "sweep", "harvest", "write", "notes", "extract", "revert")
 RUNS = {"run_host", "start_dream", "revert", *_OF_SERVICES, *(f"by_hand.{each}" for each in _BY_HAND)}
-"""The calls that run in a process of their own."""
+"""The dotted names of the calls that start a run, and so are carried out in a process of their own."""

@@ -35,12 +35,13 @@ class Method(Struct, frozen=True):
 
     name: str
     arguments: type[Struct]
-    """The arguments that are sent, by name; one with a default may be absent."""
+    """The Struct of the arguments that are sent, by name; one with a default may be absent."""
     local: frozenset[str]
-    """The parameters that are not sent, of those in `LOCAL`."""
+    """The parameters of this method that are not sent: those with a name in `LOCAL`, such as `cancel`."""
     order: tuple[str, ...]
     """The names of all parameters, including `local`, in the order of their declaration."""
     result: Any
+    """The type hint of the result."""
     progress: Any
     """The type hint of the values of progress; None if the method reports no progress."""
     is_property: bool = False

@@ -59,9 +59,10 @@ LOOK_S = 0.1
 _READY = "ready"
 _POLL_S = 0.01
 _SWITCH_S = 0.0005
-"""The thread switch interval in seconds.
+"""The thread switch interval of the engine in seconds, for `sys.setswitchinterval`.
 
-A search releases the GIL hundreds of times, and during a scan waits up to this long to get it back each time.
+A search releases Python's global lock hundreds of times, and while other threads compute it waits up to this
+long to get the lock back each time.
 """
 LOOK_AGAIN_S = 1.5
 """How long a worker that ends waits for the thread that checks the coverage record, in seconds.
@@ -143,7 +144,7 @@ def serve_detached(profile: Profile, *, linger_s: float = LINGER_S, nobody_s: fl
 
 
 def serve_streams(profile: Profile) -> None:
-    """Run an engine for one client, over standard input and output, until the client has left."""
+    """Run an engine for one client over standard input and output; return once the client has left."""
     _serve_one(_engine_of(profile))
 
 
@@ -260,7 +261,7 @@ def _stays_idle(engine: ProfileEngine, linger_s: float) -> bool:
 
 
 def _accept(listening: socket.socket, engine: ProfileEngine, ended: threading.Event) -> None:
-    """Serve each client that connects, until `ended` is set.
+    """Accept connections on the socket `listening` and serve each client in a thread, until `ended` is set.
 
     If the system refuses resources (descriptors, memory, threads), accepting is tried again, because an
     engine that stopped listening would hold its lock without being reachable.
@@ -301,7 +302,7 @@ def inline_channel(engine: ProfileEngine) -> Channel:
 
 
 def _log_dead_thread(of: threading.ExceptHookArgs) -> None:
-    """Log the exception that ended a thread, because the standard error of an engine is not read."""
+    """Log the exception that ended a thread, because nobody reads the standard error of an engine."""
     if of.exc_value is not None and not isinstance(of.exc_value, SystemExit):
         name = of.thread.name if of.thread is not None else "unknown"
         log.error("the thread %s ended", name, exc_info=of.exc_value)

@@ -39,7 +39,7 @@ _LONGEST_PATH = 100
 Systems allow 104 to 108.
 """
 _OF_MODELS = ("_API_KEY", "_API_TOKEN", "_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
-"""The endings of the variables that determine how a model service is reached.
+"""The endings of the names of environment variables with which model services are reached.
 
 Variables that only the settings name are not included.
 """
@@ -105,7 +105,7 @@ def socket_places(profile: Profile) -> list[Path]:
 
 
 def make_ours(path: Path) -> None:
-    """Create the folder of the socket `path`, or check that it belongs to this user and is not a link.
+    """Create the folder that will hold the socket `path`, or check that it is this user's and no link.
 
     Raises `UserError` if it cannot be used.
     """
@@ -203,7 +203,7 @@ def process_channel(process: ChildProcess, end_s: float, level: int) -> Channel:
 def socket_channel(connection: socket.socket, incoming: object) -> Channel:
     """Return a channel over the connected socket `connection`.
 
-    `incoming`: the union of the types of messages that may be received.
+    `incoming`: the union of the message types that this end may receive.
     """
 
     reader, writer = connection.makefile("rb"), connection.makefile("wb")

@@ -24,9 +24,9 @@ from reverie.files.child import ChildProcess
 from reverie.services.machines import MachineAddress
 
 REFUSED = "machine-refused"
-"""The reason of an error that a person has to fix; see `RemoteMachine.hurry`."""
+"""The `reason` of an error that only a person can fix; see `RemoteMachine.hurry`."""
 LOST = "machine-lost"
-"""The reason of an error that may be temporary."""
+"""The `reason` of an error that may be temporary, so that connecting is tried again."""
 INSTALL = "pipx install reverie"
 AGAIN_S = 60.0
 SSH_END_S = 1.0
@@ -61,7 +61,7 @@ class RemoteMachine:
     def __init__(self, address: MachineAddress, program: Sequence[str] = ("ssh",)) -> None:
         self.address = address
         self.pid = 0
-        """The process of `ssh` that was started last."""
+        """The process id of the `ssh` that was started last; 0 if none was."""
         self._program = tuple(program)
         self._process: ChildProcess | None = None
         self._last: UserError | None = None
@@ -94,7 +94,7 @@ class RemoteMachine:
         self._not_before = 0.0
 
     def explain(self, failure: Refused | WireError | ConnectionLost | None) -> UserError:
-        """Return the error that tells why the channel that `connect` last returned has failed.
+        """Return the error that explains why the channel that `connect` last returned has failed.
 
         The channel must be closed. `failure`: the failure of the first messages (`Hello` and its reply); None
         if the connection was lost later.
@@ -192,7 +192,7 @@ _SAID_BY_SSH = (
         "Check the name and the network.",
     ),
 )
-"""Output of `ssh` and the sentences for it; the first entry that matches is used."""
+"""Pieces of the output of `ssh`, with the sentences that explain each; the first one found is used."""
 
 
 def _refused(title: str, cause: str, step: str) -> UserError:

@@ -33,12 +33,12 @@ from reverie.services.views import SearchAnswer, SearchPlace
 log = logging.getLogger("reverie.engine")
 
 FIRST_S = 2.0
-"""The seconds from opening a home to indexing it, unless it is searched before.
+"""The seconds after opening a home until it is indexed, unless it is searched before.
 
-The views come first.
+The views are read first.
 """
 FEW = 100
-"""The number of changed files, or of files in a home, up to which the engine itself reads them."""
+"""The most files that the engine itself reads for one update; more are read by a separate process."""
 _STOP_S = 2.0
 
 
@@ -56,7 +56,7 @@ class EngineSearch:
         self._thread: threading.Thread | None = None
         self._condition = threading.Condition()
         self._due: float | None = None
-        """When the next update begins; None if none is needed."""
+        """The time of `time.monotonic` at which the next update begins; None if none is needed."""
         self._updating = False
         self._stopping = False
         self._feeding: CallControl | None = None
@@ -72,7 +72,7 @@ class EngineSearch:
         self._service.remove(home_id)
 
     def note(self, home_id: str, changes: Changes) -> None:
-        """Schedule an update of the index for changes of a home."""
+        """Schedule an update of the index, because the watcher reported these changes of a home."""
         self._service.note(home_id, changes)
         # A home that was not read yet is read completely, which need not start early.
         self._update_in(FIRST_S if home_id in self._service.unread() else 0)
@@ -122,7 +122,10 @@ class EngineSearch:
             thread.join(_STOP_S)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until no update of the index is due or running; return False after `timeout_s` seconds."""
+        """Wait until no update of the index is due or running; return False if the time runs out first.
+
+        The time is `timeout_s` seconds. Returns True at once if the engine is ending.
+        """
         with self._condition:
             return self._condition.wait_for(
                 lambda: self._stopping or (self._due is None and not self._updating), timeout_s
@@ -153,7 +156,7 @@ class EngineSearch:
                 self._condition.notify_all()
 
     def _wait_until_due(self) -> bool:
-        """Wait until the next update is due; return False if the engine is ending."""
+        """Wait until the next update is due, and return True; return False if the engine is ending."""
         with self._condition:
             while not self._stopping:
                 left = None if self._due is None else self._due - time.monotonic()
@@ -182,7 +185,7 @@ class EngineSearch:
             self._tell(IndexChanged(root, read, is_ready=True))
 
     def _feed(self, parts: HomeContainer, dirty: Collection[Path] | None, watcher: UpdateObserver) -> None:
-        """Read a home into the catalogue, in a separate process if there are many files.
+        """Read a home into the catalogue (the search index), in a separate process if there are many files.
 
         `dirty`: the paths that may have changed; None: unknown, so the whole home is read. A changed
         directory counts as one file. `watcher` gets the progress and may stop the reading.

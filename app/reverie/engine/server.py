@@ -56,7 +56,7 @@ class Nonsense(Exception):
 
 
 class CallStopped(Exception):
-    """Raised in a call whose result the caller no longer wants, to end it."""
+    """Raised inside a call to end it, because the caller no longer wants its result."""
 
 
 class CallControl:
@@ -84,14 +84,17 @@ class CallControl:
             raise CallStopped
 
     def stop(self) -> None:
-        """Stop the call, because its result is no longer wanted."""
+        """Stop the call, because its result is no longer wanted.
+
+        Sets `cancel` and calls the function registered with `when_stopped`.
+        """
         self.cancel.set()
         self._act()
 
     def when_stopped(self, act: Callable[[], None]) -> None:
-        """Call `act` once the call is stopped; at once if it is stopped already.
+        """Register `act` to be called when the call is stopped; if it is stopped already, call `act` at once.
 
-        `act` may be called more than once, on any thread. Only the last registered function is called.
+        `act` may be called more than once, on any thread. A later registration replaces this one.
         """
         self._act = act
         if self.cancel.is_set():
@@ -168,10 +171,7 @@ class ClientConnection:
         """The homes that are kept open for this client; the engine itself holds them weakly."""
 
     def serve(self) -> None:
-        """Carry out the client's calls and send it events, until it has left.
-
-        Blocks for as long as that takes.
-        """
+        """Carry out the client's calls and send it events; return once it has left."""
         try:
             # An engine that is ending sends no welcome, so that the client tries the next engine.
             if self._is_understood() and self._server.join(self):
@@ -315,9 +315,9 @@ class ClientConnection:
 
 
 NOBODY = cast(ClientConnection, None)
-"""The default of a method's parameter `client`.
+"""The default of the parameter `client` of methods: None, for calls made inside the engine's process.
 
-For a call through a connection, the connection is passed instead.
+For a call through a connection, that connection is passed instead.
 """
 
 

@@ -70,7 +70,7 @@ class Workers:
         self._closed = False
 
     def warm_up(self, after_s: float = WARM_S) -> None:
-        """Start an idle worker in `after_s` seconds, unless one is ready or none is wanted.
+        """Start an idle worker in `after_s` seconds, unless one is ready or `spare` is False.
 
         Returns at once.
         """
@@ -175,7 +175,7 @@ class _RunProcess(ChildProcess):
         count_as_ours(self.pid)
 
     def run(self, control: CallControl, cancel_s: float) -> bytes:
-        """Carry out the run of a call; return its encoded result.
+        """Carry out the run of a call in this process; return its encoded result.
 
         Raises the run's error, `CallCancelled`, `EngineGone` if the process died, and `RunEnded` if the run
         has not ended `cancel_s` seconds after it was cancelled.
