@@ -156,8 +156,8 @@ class Home(ABC):
     ) -> ScopeContext:
         """Return the scope context for a workspace, a project, both or neither.
 
-        None for a workspace or project means none. But without `project_path` the project is that of the
-        workspace, unless `project_given`: then None or "" means no project. Raises `Unavailable` for a
+        `workspace_id`: None for no workspace. `project_path`: the path of the project; None for the
+        workspace's own project or, with `project_given`, for no project. Raises `Unavailable` for a
         workspace id that cannot be a directory name.
         """
 
@@ -428,7 +428,7 @@ class Orphan(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The properties that distinguish one repository from another.
+    """The properties by which two checkouts of one repository are recognised.
 
     `roots`: hex ids of commits without parents, empty if unknown; `remotes`: addresses in the form of
     `claims.identity.remote_key`. Both are sorted.
@@ -610,25 +610,28 @@ class AgentWriter(Protocol):
         """Return the settings with which the agent itself would write memories in this workspace."""
 
     def dump_places(self) -> DumpPlaces:
-        """Return the existing directories of trace dumps, of listed and unlisted workspaces."""
+        """Return the existing directories in which the agent stores traces of its memory writer.
+
+        Includes those of workspaces that the home no longer lists.
+        """
 
 
 class AgentNotes(Protocol):
     """Access to the notes that the agent keeps of each session."""
 
     def notes_place(self, session_id: str) -> NotesPlace | None:
-        """Return the place of a session's notes; None if there is no such session.
+        """Return the files of a session's notes, which need not exist; None if there is no such session.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
 
     def keeps_no_notes(self, session_id: str) -> Literal["", "remote", "no-compaction"]:
-        """Return the reason why the agent itself would write no notes about a session; empty for none."""
+        """Return the reason why the agent itself would write no notes about a session; empty if it would."""
 
     def session_scan(self, place: NotesPlace) -> SessionMeter:
-        """Return a meter of the transcript of the session at `place`.
+        """Return a counter of the messages, tokens and tool calls in the session's transcript.
 
-        Each update of the meter reads only the lines that were added since the last one.
+        Each update of the counter reads only the lines that were added since the last one.
         """
 
     def session_title(self, place: NotesPlace) -> str:
@@ -708,8 +711,9 @@ class Extraction(Protocol):
         """Return every thread, including those of sub-agents."""
 
     def extracted_at(self) -> Mapping[str, int]:
-        """Return each thread's last change (UTC ms) as of its last extraction by the agent, by thread id.
+        """Return the threads from which the agent has extracted memories, by thread id.
 
+        The values are the times (UTC ms) of the last change that a thread had when the agent extracted it.
         Includes threads in which the agent found nothing to remember.
         """
 
@@ -793,8 +797,8 @@ def nothing_chosen(
 ) -> ScopeUnavailable:
     """Return the error for a context in which no project or session was selected.
 
-    `what`: the word for the missing selection; `gap`: the reason why there is no project scope. `permanent`:
-    the agent has no such scope in any context.
+    `what`: the word for the missing selection, such as "workspace"; `gap`: the reason why there is no project
+    scope, None if there is one. `permanent`: the agent has no such scope in any context.
     """
     return ScopeUnavailable(
         scope,

@@ -160,13 +160,17 @@ class WriterPlace(Struct, frozen=True):
     """
 
     state_file: Path
+    """The file in which the writer stores the progress of its runs."""
     dump_directory: Path
+    """The directory for the traces of the writer's runs."""
     memory_file: Path | None
     """The memory file of the project; None unless there is exactly one project."""
     memory_id: str
     """The id of the memory file; empty unless there is exactly one project."""
     instructions: tuple[Path, ...]
+    """The files that may contain instructions for the writer in this home."""
     context_instructions: tuple[Path, ...]
+    """The files that may contain the project's own instructions, such as its `AGENTS.md`."""
 
 
 class NotesPlace(Struct, frozen=True):
@@ -188,7 +192,7 @@ class NotesPlace(Struct, frozen=True):
 
 
 class SessionMeasure(Protocol):
-    """The figures that decide whether an update of session notes is due."""
+    """The counts of one session that decide whether an update of its notes is due."""
 
     @property
     def messages(self) -> int:
@@ -291,7 +295,8 @@ class Thread(Struct, frozen=True):
     """One thread (conversation) of the agent. Times are UTC ms.
 
     `path` is None for a thread that is only in the database. `source`: the kind of program that ran the
-    thread, from the database; empty if unknown.
+    thread, from the database; empty if unknown. `memory_mode`: "enabled" or empty if memories may be made
+    from the thread; any other value is the agent's reason against it.
     """
 
     id: str

@@ -161,7 +161,7 @@ def cut_of(text: str) -> Cut:
 
 
 def falls_off(cut: Cut, line: int) -> bool:
-    """Return whether a line of the index is not loaded, or not completely; `cut` is the loaded part."""
+    """Return whether line `line` (from 1) of the index is not completely in its loaded part `cut`."""
     return cut.line is not None and line >= cut.line
 
 
@@ -576,13 +576,13 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def follow(change: RootChange) -> Mapping[str, str]:
-    """Return `rel` -> new text for the texts that must change so that indexes and links match a change.
+    """Return path -> new text for each text that must change so that indexes and links match `change`.
 
-    The line and the links of a renamed memory are updated. Links to a merged memory are changed to the memory
-    into which it was merged. So is its line, but if that memory has a line already, the line is removed. The
-    line of a deleted memory is removed; a line for a new memory is added. Only list items are removed,
-    because prose that names a memory must be reworded by a person. Nothing is added if there is no index;
-    each folder with an index of its own is handled separately.
+    The line and the links of a renamed memory are updated. Links to a merged memory, and its line in the
+    index, are changed to the memory into which it was merged; if that memory has a line already, the line is
+    removed. The line of a deleted memory is removed; a line for a new memory is added. Only list items are
+    removed, because prose that names a memory must be reworded by a person. Nothing is added if there is no
+    index; each folder with an index of its own is handled separately.
     """
     folders = {posixpath.dirname(rel) for rel in change.files if _is_index(rel)}
     return {

@@ -20,12 +20,15 @@ PAGE_CHARS = 150_000
 _LINE_CHARS = 60
 
 Check = Callable[[], object]
+"""A function that is called repeatedly during long work and may raise to stop it."""
 Wanted = Callable[[Message], bool]
+"""A function that returns whether a search should find a message."""
 Stamp = tuple[tuple[str, int, int], ...]
+"""The name, size and modification time (ns) of each file of a transcript; for comparison only."""
 
 
 class TranscriptStatistics(Struct, frozen=True):
-    """Counts of the lines read so far, as an immutable value."""
+    """Counts of the lines read so far, as an immutable value; for the fields see `ReadStatistics`."""
 
     lines: int = 0
     unknown: int = 0

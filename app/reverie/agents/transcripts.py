@@ -79,13 +79,17 @@ class Message(Struct, frozen=True):
 
 
 class ReadStatistics(Struct):
-    """Counts of the lines read so far, updated while messages are read."""
+    """Counts of the lines of a transcript read so far, updated while messages are read."""
 
     lines: int = 0
     unknown: int = 0
+    """The number of records of a kind that Reverie does not know."""
     broken: int = 0
+    """The number of lines that are damaged or too long."""
     half_written: bool = False
+    """Whether the last line is incomplete, because the agent is still writing it."""
     problems: list[str] = field(default_factory=list)
+    """Sentences about parts that could not be read."""
 
 
 _ESCAPE = re.compile(
@@ -129,7 +133,8 @@ class Turn(Struct, frozen=True):
 
     `kind` separates the messages of people and the model (`message`) from rows that the agent added:
     `synthetic` rows, the `request` for a compaction, the `boundary` row with its summary and a context
-    `reset`. `timestamp` is UTC ms; `finished` is False for an answer that was cut off or ended with an error.
+    `reset`. `sequence` is the agent's number of the row, which grows. `timestamp` is UTC ms; `finished` is
+    False for an answer that was cut off or ended with an error.
     """
 
     id: str
@@ -146,6 +151,7 @@ class Boundary(Struct, frozen=True):
 
     Everything after `previous_sequence` (None: from the start) and before `sequence` was summarised by the
     row `summary_message_id`. `request_message_id`: the row that asked for it, None for an automatic one.
+    `epoch`: the agent's number of the compaction in its session.
     """
 
     summary_message_id: str

@@ -212,7 +212,7 @@ class _ReaderProcess:
         check: Callable[[], None] = lambda: None,
         times: Callable[[str], Mapping[str, int]] = lambda _path: {},
     ) -> T:
-        """Ask a question about the project `of` and return the answer, converted to `kind`.
+        """Send `question`, about the project `of`, to the process; return the answer, converted to `kind`.
 
         `check` is called while waiting and may raise to stop; the process then continues, and the next
         question waits for it. `times` gets the path of a note and returns, by the text of each line, when
@@ -412,7 +412,7 @@ class ProjectClaims:
 
 
 class RepositoryIdentities:
-    """Identifies the repositories at paths; a repository that did not respond is not tried again."""
+    """A reader of the identities of repositories; one that did not respond is not tried again."""
 
     def __init__(self, silent_s: float = SILENT_S) -> None:
         self._process = _ReaderProcess(silent_s)
@@ -450,7 +450,7 @@ class _Stopped(Exception):
 
 
 class _Responder:
-    """The side of the connection in the process, which answers one question after another."""
+    """The child process's end of the connection: answers the parent's questions, one after another."""
 
     def __init__(self, silent_s: float) -> None:
         self._silent_s = silent_s

@@ -41,7 +41,11 @@ _MOST_NAMESAKES = 3
 
 
 class ClaimState(StrEnum):
-    """The result of checking a claim."""
+    """The result of checking a claim (a statement of a note that a repository can confirm).
+
+    `GONE`: the thing that the claim names no longer exists. `MOVED`: it has another path or line. `CHANGED`:
+    it has another value, such as a version. `UNKNOWN`: the claim never held, or must not be judged.
+    """
 
     HOLDS = "holds"
     GONE = "gone"
@@ -84,7 +88,7 @@ class Evidence(Struct, frozen=True):
 
 
 class CheckedClaim(Struct, frozen=True):
-    """A claim of a note and the result of its check."""
+    """A claim (a statement of a note that a repository can confirm) and the result of its check."""
 
     path: str
     line: int
@@ -154,7 +158,7 @@ def fixed(text: str, checked: Iterable[CheckedClaim]) -> str:
 
 
 def in_one_line(claim: CheckedClaim) -> str:
-    """Return a stale claim on one line: `src/a.py moved to src/b.py (1a2b3c4d5e, 2026-01-02: Rename)`."""
+    """Return a claim that is no longer true on one line: `src/a.py moved to src/b.py (1a2b3c4d5e, ...)`."""
     what = "no longer exists" if claim.state is ClaimState.GONE else claim.state.value
     text = f"{claim.token} {what}" + (f" to {claim.to}" if claim.to else "")
     if claim.evidence is not None:

@@ -94,7 +94,7 @@ class RepositoryWords:
         return frozenset(found) if found else _NONE
 
     def look_for(self, words: Iterable[str], since: int) -> None:
-        """Find the files that lost these words after the commit at position `since`; see `places`.
+        """Find and store the files that lost these words after the commit at position `since`; see `places`.
 
         The words must be absent from the present files. One pass over the texts that were changed or deleted,
         newest first, finds the files for all words.

@@ -36,7 +36,11 @@ class Change(Struct, frozen=True):
 
 
 class Since(Struct, frozen=True):
-    """The changes of a context since a person saw it at `at` (UTC ms): files, and the number of tokens."""
+    """The changes of a context since a person saw it at `at` (UTC ms).
+
+    `changes` has the files; `tokens` is the difference in the total number of tokens, negative for a
+    decrease.
+    """
 
     at: int
     changes: tuple[Change, ...]
@@ -49,7 +53,7 @@ def glance_key(context: ScopeContext) -> str:
 
 
 def glance_of(view: ContextView) -> dict[str, Any]:
-    """Return the record of a view that is stored: the path, state and size of each loaded file, by part."""
+    """Return the record to store for `view`: the path, state and size of each loaded file, by part."""
     return {
         "at": view.at,
         "tokens": view.tokens,

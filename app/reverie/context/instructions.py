@@ -15,7 +15,7 @@ Judge = Callable[[Companion, str], tuple[State, Reason]]
 
 
 def loaded_always(_companion: Companion, text: str) -> tuple[State, Reason]:
-    """Return the state and reason of a companion that is loaded unless `text` is blank."""
+    """Return ("in", "loaded") for a companion, or ("out", "empty") if its text is blank."""
     return ("in", "loaded") if text.strip() else ("out", "empty")
 
 

@@ -46,9 +46,9 @@ def assemble(facts: ContextFacts, at: int, drafts: Mapping[str, str] | None = No
 
 
 def loaded(facts: ContextFacts, at: int) -> dict[str, LoadState]:
-    """Return path -> load state for each file that a session started at `at` (UTC ms) may load.
+    """Return the degree to which a session started at `at` (UTC ms) loads each file, by path.
 
-    See `context.view.load_states`.
+    Files that are never loaded are left out; see `context.view.load_states`.
     """
     if facts.agent == "mux":
         # The agent never looks beyond its cap, and there may be a hundred times as many files.

@@ -75,7 +75,7 @@ def scrubbed(raw: object, places: PrivatePlaces) -> dict[str, Any]:
 
 
 def minimal() -> dict[str, Any]:
-    """Return the record of a crash that could not be scrubbed."""
+    """Return the record of a crash from which private parts could not be removed: it has no facts."""
     return {"error_class": "ScrubError", "redactions_count": 0, "rules_version": RULES_VERSION}
 
 
@@ -206,7 +206,9 @@ class Crash:
     """A crash record on disk.
 
     `at`: when it was captured (µs UTC), from its content or its name; None if unknown. `mtime_ns` decides
-    which record is the newest.
+    which record is the newest. `friction`: loki-mode's word for the kind of obstacle, such as `retry_loop`;
+    empty if none. `signature`: the names of the first functions in the stack. `fingerprint` is the same for
+    all crashes of one kind.
     """
 
     path: Path

@@ -328,7 +328,7 @@ MOST_READ = 3000
 
 
 class Lesson(Struct, frozen=True):
-    """One error of a failed episode.
+    """One error of a failed episode (one run of a task), which a later iteration may get as a lesson.
 
     `at`: the episode's start in µs UTC, None if unknown; `index`: its position among the episode's errors;
     `injected`: whether it is in the block; `seen`: number of lessons with its fingerprint.
@@ -382,7 +382,10 @@ def is_on(env: Mapping[str, str]) -> bool:
 
 
 def error_entry(crash: Mapping[str, Any] | None, phase: str, exit_code: int) -> dict[str, str]:
-    """Return the entry to store for a failure; `crash` is a scrubbed record, None if none can be read."""
+    """Return the error (type, message, resolution) to store in the episode of a failed iteration.
+
+    `crash`: the redacted crash record from which it is made; None: it only has `phase` and `exit_code`.
+    """
     if crash is None:
         return {"type": DEFAULT_TYPE, "message": f"phase={phase}; exit={exit_code}", "resolution": ""}
     kind = text_of(crash.get("error_class")) or text_of(crash.get("friction_kind")) or DEFAULT_TYPE

@@ -139,10 +139,10 @@ def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: i
 
 
 def no_end(outcome: str, max_steps: int, otherwise: str = "The model did not finish.") -> ModelRunFailed:
-    """Return the error for a run of the loop that ended with neither a result nor an error.
+    """Return the error for a run of the agent loop that `outcome` ended with neither a result nor an error.
 
-    `max_steps`: the limit of steps, for the message; `otherwise`: the title for outcomes other than the step
-    and output limits.
+    `max_steps`: the limit of steps, for the message; `otherwise`: the title of the error unless the step
+    limit or the output limit was reached.
     """
     why = {
         "step-limit": f"The model did not finish within {max_steps} steps.",

@@ -101,9 +101,9 @@ class JsonNode(Struct, frozen=True):
 
 
 def layout(source: JsonSource) -> JsonNode | None:
-    """Return the root of a document that is an object indented with two spaces a level.
+    """Return the root of a document if it is a JSON object that is indented with two spaces a level.
 
-    None for any other document.
+    Such a document can be read in parts; None for any other document.
     """
     head = source.read(0, CHUNK)
     if not re.match(rb'(?:\xef\xbb\xbf)?\{\r?\n  "', head):
@@ -275,7 +275,7 @@ def value_of(source: JsonSource, node: JsonNode) -> Excerpt:
 def places_of(
     source: JsonSource, root: JsonNode, needle: str, check: Callable[[], None]
 ) -> tuple[DocumentHit, ...]:
-    """Return the matches of `needle` in names and values, in the order of the document.
+    """Return the matches of the text `needle` in names and values, in the order of the document.
 
     `check` is called for each chunk and may raise to stop.
     """

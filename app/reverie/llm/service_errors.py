@@ -42,6 +42,7 @@ class Service:
     model: str
     host: str
     key_hint: str
+    """A sentence about where to store the service's key."""
     local: bool
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     """The values sent as the service's key, in each form."""

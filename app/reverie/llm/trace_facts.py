@@ -119,6 +119,7 @@ class TraceFacts(Struct, frozen=True):
     timed_out: bool
     wrote: bool
     satisfied: bool | None
+    """Whether a memory was written or the model said that there is nothing to write; None if not recorded."""
     system_prompt: str
     user_message: str
     existing_memory: str

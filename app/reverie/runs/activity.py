@@ -37,7 +37,7 @@ _NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger("reverie.activity")
 
 Gate = tuple[str, str]
-"""The event and workspace id of an entry."""
+"""The event and workspace id of an entry; entries that have both in common can repeat each other."""
 
 
 class ActivityEntry(Struct, frozen=True):
@@ -46,7 +46,9 @@ class ActivityEntry(Struct, frozen=True):
     at: int
     """The time of the decision, UTC ms."""
     event: str
+    """The name of the decision, such as `consolidation.started`."""
     level: str
+    """`info` or `warning`."""
     text: str
     home: str = ""
     workspace_id: str | None = None

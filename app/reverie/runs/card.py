@@ -80,7 +80,7 @@ class BeforeAfter(Struct, frozen=True):
 
 
 class CardCounts(Struct, frozen=True):
-    """The figures of a card that are shown in one line."""
+    """The figures of a consolidation's report card that are shown in one line."""
 
     facts: int = 0
     kept: int = 0
@@ -119,7 +119,7 @@ class ReportCard(Struct, frozen=True):
 
     @property
     def counts(self) -> CardCounts:
-        """The counts of the report that are shown in one line."""
+        """The figures of this card that are shown in one line."""
         return CardCounts(
             self.facts,
             self.kept,
@@ -165,7 +165,7 @@ def _listed(found: Sequence[PlacedFact | BrokenLink]) -> list[dict[str, Any]]:
 
 
 def card_from_json(data: object) -> ReportCard | None:
-    """Return the card that `ReportCard.as_json` has written; None if `data` is not such a card."""
+    """Return the report card in `data`, which `ReportCard.as_json` made; None for anything else."""
     if not isinstance(data, Mapping):
         return None
     try:
@@ -210,7 +210,7 @@ def _pair(each: Mapping[str, Any]) -> BeforeAfter:
 
 
 def sentence(counts: CardCounts) -> str:
-    """Return a summary of the counts, for commands and records.
+    """Return the counts of a report card in one line, for commands and records.
 
     Example: `kept 212 of 212 facts, 1 changed, 3 contradictions fewer, -840 tokens`.
     """

@@ -49,7 +49,10 @@ class Rails(Struct, frozen=True):
 
 
 class JournalEntry(Struct, frozen=True):
-    """One mutating request and its outcome, in the format of an op of a coverage record."""
+    """One request to change a memory, and its outcome.
+
+    The fields are those of an operation in the agent's record of a consolidation (a coverage record).
+    """
 
     command: str
     path: str
@@ -62,7 +65,7 @@ class JournalEntry(Struct, frozen=True):
     """The engine's reason for the request. This field is Reverie's own, not part of the agent's record."""
 
     def as_op(self) -> dict[str, Any]:
-        """Return the entry in the format of coverage records and `reverie runs`."""
+        """Return the entry as JSON data, as in coverage records and in the output of `reverie runs`."""
         op: dict[str, Any] = {"command": self.command, "path": self.path}
         if self.new_path is not None:
             op["newPath"] = self.new_path
@@ -89,7 +92,7 @@ class Guard:
 
     @property
     def ops(self) -> tuple[dict[str, Any], ...]:
-        """The journal so far, in the order of the requests."""
+        """Each request so far with its outcome, in order, as `JournalEntry.as_op` formats it."""
         return tuple(entry.as_op() for entry in self._journal)
 
     @property
@@ -131,9 +134,10 @@ class Guard:
         return answer
 
     def withdraw(self, since: int, note: str) -> None:
-        """Mark the journal entries from index `since` on as not applied.
+        """Mark the requests from index `since` of `ops` on as not applied.
 
-        Call this after the overlay was rolled back to that point. `note` is added to each entry.
+        Call this after the run's copy of the files was rolled back to that point. `note`: the reason, which
+        is added to each entry.
         """
         for position in range(since, len(self._journal)):
             if self._journal[position].applied or self._journal[position].note == DRY_RUN_NOTE:

@@ -36,6 +36,7 @@ class FileIntent(Struct, frozen=True):
     """
 
     key: str
+    """The key of the file's root in the home."""
     scope: Scope
     directory: str
     """The directory of the file's root, relative to the home."""
@@ -68,6 +69,7 @@ class Journal(Struct, frozen=True):
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
     coverage: Mapping[str, Any] | None = None
+    """The agent's record of the consolidation (coverage record) to write; None if the run has none."""
     for_review: bool = False
     """Whether the journal is only shown and never applied: a dry run, or a run that waits for a review."""
     ops: tuple[Mapping[str, Any], ...] = ()
@@ -152,7 +154,7 @@ def load_journal(run_directory: Path) -> Journal | None:
 
 
 def ops_of(journal: Journal | None) -> tuple[Mapping[str, Any], ...]:
-    """Return the commands of a journal in the format of a coverage record's ops, as if all were applied.
+    """Return the commands that a journal plans, in the format of a run's record, each marked as applied.
 
     Empty if there is no journal (None).
     """

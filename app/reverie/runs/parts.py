@@ -44,7 +44,10 @@ def hunk_count(before: bytes | None, after: bytes | None) -> int:
 
 
 def joined(first: Parts, second: Parts) -> dict[str, frozenset[int] | None]:
-    """Return the union of two sets of parts; a file that either of them has as a whole (None) stays whole."""
+    """Return the parts (files, or hunks of files) that are in `first` or in `second`.
+
+    A file that one of them has as a whole (None) is in the result as a whole.
+    """
     found = dict(first)
     for path, hunks in second.items():
         known = found.get(path, frozenset())

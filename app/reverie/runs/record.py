@@ -114,7 +114,9 @@ class RunRecord(Struct, frozen=True):
     project_path: str | None
     """The project of the run; None if it has none."""
     trigger: str
+    """The occasion of the run, such as "manual" or "launch"."""
     engine: str
+    """The name of the engine: `rules`, or a model as `provider:model`."""
     started_at: int
     ended_at: int | None = None
     """The end of the run; None while it is in progress."""
@@ -240,7 +242,7 @@ class RunStore:
         return record
 
     def note(self, record: RunRecord) -> None:
-        """Save the record of a run that ended without any effect; the run is never marked as open."""
+        """Save the record of a run that ended without any effect, so that recovery ignores the run."""
         ensure_private(self.directory_of(record.id))
         self.save(record)
 
@@ -380,7 +382,7 @@ class RunStore:
         return tuple(records)
 
     def unsettled(self) -> tuple[RunRecord, ...]:
-        """Return the runs that have not ended or still need recovery, oldest first.
+        """Return the records of the runs that have not ended or still need recovery, oldest first.
 
         While the caller holds the home's consolidation lease, no run is in progress, so all of them need
         recovery.

@@ -29,7 +29,7 @@ from reverie.values import replace
 
 
 class Recovery:
-    """Finishes or undoes the killed runs of one home."""
+    """The recovery of one home, which finishes or undoes the runs of killed processes."""
 
     def __init__(
         self,

@@ -90,9 +90,10 @@ def lines_kept(texts: Mapping[str, str], others: Iterable[str]) -> frozenset[str
 
 
 def lines_by_scope(texts: Mapping[str, str]) -> dict[str, int]:
-    """Return scope name -> the number of its lines that have words and are not `is_inbox_noise`.
+    """Return the number of lines that count in the retention check, by name of the scope.
 
-    `texts`: memory path -> text.
+    Such lines have words and are not the text of a harvest inbox around its candidates. `texts`: memory path
+    -> text.
     """
     total: dict[str, int] = {}
     for path, text in texts.items():
@@ -129,14 +130,17 @@ def line_key(line: str) -> str:
 
 
 def is_inbox_noise(path: str, line: str) -> bool:
-    """Return whether the line belongs to a harvest inbox but not to one of its candidates."""
+    """Return whether `line` is text of a harvest inbox (found memory candidates) outside of the candidates.
+
+    `path`: the memory path of the file that contains the line.
+    """
     return path.startswith(INBOX) and _INBOX_NOISE.match(line) is not None
 
 
 def counted_lines(path: str, text: str, *, but: Container[str] = ()) -> list[tuple[int, str]]:
-    """Return (number, folded words) of each line that has words and is not `is_inbox_noise`.
+    """Return (number from 1, folded words) of each line that counts in the retention check.
 
-    Lines that are in `but` are left out.
+    Such lines have words, are not the text of a harvest inbox around its candidates, and are not in `but`.
     """
     counted = []
     for number, line in enumerate(text.splitlines(), start=1):

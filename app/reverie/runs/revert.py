@@ -124,7 +124,9 @@ class RevertPlan(Struct):
     part: Parts | None
     """The part to undo; None for everything that is left of the run."""
     taken: Parts
+    """The parts that were undone before."""
     counts: dict[str, int]
+    """Path -> the number of hunks that can be undone one by one."""
     changes: list[FileChange] = field(default_factory=list)
     conflicts: list[FileIntent] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
@@ -133,13 +135,13 @@ class RevertPlan(Struct):
 
     @property
     def completed(self) -> frozenset[str]:
-        """The paths of files of which nothing is left to undo after this revert."""
+        """The paths of the files that are completely undone after this revert."""
         both = whole_where_complete(joined(self.taken, self.part or {}), self.counts)
         return frozenset(path for path, hunks in both.items() if hunks is None)
 
 
 def taken_back(transaction: Transaction, journal: Journal) -> RevertPlan:
-    """Return the plan that reverts a change by hand.
+    """Return the plan that undoes a change that a person made by hand.
 
     `transaction`: the transaction of the change; `journal`: its journal. Nothing is merged: a file that was
     changed since stays as it is, so that a person can decide. Raises `StoreError` if the previous contents
@@ -270,7 +272,7 @@ REFUSED = ("agent-refuses", "read-only")
 
 
 class Reverter:
-    """Reverts runs of one home."""
+    """The reverts of one home: undoes runs, or parts of them."""
 
     def __init__(self, parts: RunDependencies) -> None:
         self._parts = parts

@@ -57,7 +57,11 @@ from reverie.values import Struct, field, replace
 
 
 class RunDependencies(Struct, frozen=True):
-    """The services of one home that a run needs; `lease_name` names the lease of its consolidations."""
+    """The services of one home that a run needs.
+
+    `lease_name`: the name of the lease of the home's consolidations. `transaction_for` returns the
+    transaction of a run, given its id and its actor; `save_trace` stores the trace of a run, given its id.
+    """
 
     home: Home
     home_id: str
@@ -164,8 +168,11 @@ class Plan(Struct, frozen=True):
     usage_before: UsageDelta = field(default_factory=dict)
     usage_after: UsageDelta = field(default_factory=dict)
     emptied: Sequence[tuple[ScopeRoot, str]] = ()
+    """Directories (root, path) to delete if they are empty."""
     removed: Sequence[tuple[str, str]] = ()
+    """Directories that an earlier run made (`Journal.made`), to delete if they are empty."""
     restores: bool = False
+    """Whether hidden files may come back, because the plan restores an earlier state."""
     for_review: bool = False
     """Whether the plan is only journaled and not applied: a dry run, or a run that waits for a review."""
     even_empty: bool = False
@@ -212,6 +219,7 @@ class RunEnd(Struct, frozen=True):
     why: str = ""
     """The reason why the run was stopped, as the beginning of a sentence."""
     undone: Recovered = field(default_factory=lambda: Recovered(False))
+    """The files that were restored, or could not be, because the run did not complete."""
 
 
 class Job(ABC, Generic[Thought]):
@@ -225,7 +233,9 @@ class Job(ABC, Generic[Thought]):
     before: ClassVar[str]
     """The history's label for the snapshot before the run, such as "before a dream"."""
     lease: ClassVar[Literal["whole", "write"]] = "write"
+    """When the run holds the home's lease: throughout, or only while it writes."""
     begins: ClassVar[Literal["before thinking", "before writing"]] = "before writing"
+    """When the run's record is written, so that the run is visible."""
     attempts: ClassVar[int] = 1
     """The number of attempts at planning if another program changes the files meanwhile."""
     raises: ClassVar[bool] = False
@@ -298,7 +308,7 @@ class Job(ABC, Generic[Thought]):
         return ()
 
     def found(self) -> Mapping[str, Any]:
-        """Return details for the record that are known only at the end, whatever the outcome."""
+        """Return the details for the record that are only known at the end; called whatever the outcome."""
         return {}
 
     def waits(self, held: Busy) -> None:
@@ -376,10 +386,11 @@ class Run(Generic[Thought]):
         limits: StopCheck | RunLimits | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> None:
-        """Prepare the run.
+        """Prepare the run of `job`.
 
-        `limits`: given for a job that thinks while it holds a lease of its own; None: the run stops if
-        `cancel` is set or the job's time limit is over.
+        `parts`: the services that it needs. `cancel`: set it to cancel the run. `limits`: given for a job
+        that thinks while it holds a lease of its own; None: the run stops if `cancel` is set or the job's
+        time limit is over. `progress` is called with each step.
         """
         self._parts = parts
         self._job = job

@@ -116,6 +116,7 @@ class Stop(Struct, frozen=True):
     why: str
     """The beginning of a sentence, without a full stop."""
     reason: str
+    """A word for programs, such as "timeout"."""
     next_step: str = ""
 
 

@@ -70,7 +70,7 @@ class Recalled(Struct, frozen=True):
 
 
 class LoadedContext(Struct):
-    """The recorded context of one session, at the end of its transcript."""
+    """The instruction files and memories that one session has loaded, by the end of its transcript."""
 
     files: dict[str, LoadedFile] = field(default_factory=dict)
     """The files that the session has loaded, in order, by path."""

@@ -81,7 +81,7 @@ It takes the id of the process that began it, its start, and the current time (b
 
 
 class Ended(Struct, frozen=True):
-    """A check of whether a consolidation is over although its process is alive.
+    """A callable check of whether a consolidation is over although the process that ran it is alive.
 
     `directory`: the memory. `transcript_of`: returns the transcript of the session that runs in a process;
     None if unknown.

@@ -317,7 +317,7 @@ class ClaudeHome(Home):
         return self._stores.settings_of(self._cwd(context)).off
 
     def loads_nothing(self, context: ScopeContext) -> str:
-        """Return the environment variable that keeps the agent from loading anything; empty if none does."""
+        """Return the name of an environment variable that keeps the agent from loading any file, or ""."""
         return loads_nothing(self._root, self._cwd(context), self._machine)
 
     def moved_by_project(self, context: ScopeContext) -> bool:
@@ -326,9 +326,9 @@ class ClaudeHome(Home):
         return settings.by_project and settings.directory is not None
 
     def memory_outside(self, context: ScopeContext) -> str:
-        """Return the sentence about a memory directory in project settings that Reverie does not use.
+        """Return a sentence about a memory directory in the project's settings that Reverie does not use.
 
-        Empty if there is none.
+        Empty if there is no such directory.
         """
         settings = self._stores.settings_of(self._cwd(context))
         return settings.refused if settings.by_project else ""

@@ -157,7 +157,7 @@ _NOTHING = _SessionSummary()
 
 
 class _CacheContents(Struct):
-    """Working directories by directory name, and the known facts of each session."""
+    """The content of the cache: working directories by directory name, and the facts about each session."""
 
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sessions: dict[str, _SessionSummary] = field(default_factory=dict)
@@ -179,7 +179,7 @@ def _kept_in(data: Any) -> _CacheContents:
 
 
 class ProjectCache:
-    """A cache of facts that were read before: working directories of directories and sessions, and titles."""
+    """A cache of the working directories of project directories and sessions, and of session titles."""
 
     def __init__(self, config: Path, cache: Path | None) -> None:
         self._config = config

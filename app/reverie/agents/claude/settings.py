@@ -324,7 +324,7 @@ def keeps_no_notes(config: Path, cwd: str | None, machine: Machine) -> Literal["
 
 
 def loads_nothing(config: Path, cwd: str | None, machine: Machine) -> str:
-    """Return the environment variable that turns off loading of all instructions; empty if none does.
+    """Return the name of an environment variable that turns off loading of all instructions, or "".
 
     `config`: the agent's home. `cwd`: the working directory; None: only the settings of the administrator and
     the user are read.

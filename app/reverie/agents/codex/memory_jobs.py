@@ -168,11 +168,12 @@ State = Literal["waiting", "running", "done", "failed", "stale"]
 
 
 class MemoryBooks(Struct):
-    """Rows of the memory tables.
+    """The rows of Codex's database tables about memory jobs.
 
-    `outputs`: the last change (UTC ms) of the transcript from which each thread's memory was made, by thread
-    id; `empty`: the same for threads in which the agent found nothing to remember; `locks`: rows of locked
-    working directories.
+    `jobs`: the rows of the jobs. `outputs`: thread id -> the last change (UTC ms) of the transcript from
+    which the thread's memory was made; `empty`: the same for threads in which the agent found nothing to
+    remember. `locks`: the rows of locked working directories. `there`: whether any of the tables exists.
+    `problems`: sentences about tables that could not be read.
     """
 
     jobs: tuple[Row, ...] = ()

@@ -42,7 +42,7 @@ _MOST_PROJECTS = 10_000
 
 
 class Books(Struct):
-    """The rows of Codex's databases that are about threads, projects and sections."""
+    """The rows of Codex's databases about threads (by thread id), projects and sections of its list."""
 
     threads: Mapping[str, Row] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)

@@ -78,7 +78,7 @@ def count_of(value: object) -> int:
 
 
 class ErrorEntry(Struct, frozen=True):
-    """One error in an episode, which is one run of a task.
+    """One error in an episode (one run of a task by loki-mode).
 
     `index`: the position of the error in the list `errors_encountered` of the stored record.
     """
@@ -90,7 +90,7 @@ class ErrorEntry(Struct, frozen=True):
 
 
 class Action(Struct, frozen=True):
-    """One step of an episode. `at_s`: seconds after its start."""
+    """One step of an episode (one run of a task). `at_s`: the time in seconds after the episode's start."""
 
     tool: str
     target: str

@@ -29,7 +29,7 @@ _COPIES = "debug_obj/memories"
 
 
 def writer_in_use(root: Path) -> bool:
-    """Return whether the agent of this home is of a version that loads one file per project.
+    """Return whether this home's mux is of a version that loads one memory file per project, not stores.
 
     The version is not stored, so it is detected by data that only one version writes (formats/mux.md sections
     14 and 17): the version with the memory writer names the writer in `config.json` and copies each written
