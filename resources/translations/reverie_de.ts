@@ -3324,45 +3324,6 @@
     </message>
 </context>
 <context>
-    <name>StalePage</name>
-    <message>
-        <source>&amp;Fix</source>
-        <translation>&amp;Beheben</translation>
-    </message>
-    <message>
-        <source>&amp;Open</source>
-        <translation>Ö&amp;ffnen</translation>
-    </message>
-    <message>
-        <source>Fix &amp;all</source>
-        <translation>&amp;Alle beheben</translation>
-    </message>
-    <message>
-        <source>No stale statements found</source>
-        <translation>Nichts Veraltetes bekannt</translation>
-    </message>
-    <message>
-        <source>Not checked</source>
-        <translation>Nicht geprüft</translation>
-    </message>
-    <message>
-        <source>Replace the outdated part of this statement</source>
-        <translation>Die Wörter dieser Aussage ersetzen</translation>
-    </message>
-    <message>
-        <source>Show the line in the editor</source>
-        <translation>Die Zeile im Editor zeigen</translation>
-    </message>
-    <message>
-        <source>Stale statements</source>
-        <translation>Was nicht mehr stimmt</translation>
-    </message>
-    <message>
-        <source>Update all statements whose new value is known</source>
-        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
-    </message>
-</context>
-<context>
     <name>StartPage</name>
     <message>
         <source>A home is the directory where an agent stores its memories, such as ~/.claude, ~/.codex or ~/.mux. No home was found in the usual locations.</source>
@@ -4040,6 +4001,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
         <translation>Was einen Blick wert ist</translation>
     </message>
     <message>
+        <source>Fix &amp;all</source>
+        <translation>&amp;Alle beheben</translation>
+    </message>
+    <message>
         <source>Keep &amp;both</source>
         <translation>&amp;Beide behalten</translation>
     </message>
@@ -4094,6 +4059,10 @@ Ein Betrachter für das Gedächtnis von Coding-Agenten.</translation>
     <message>
         <source>The memories are checked again whenever one of them changes.</source>
         <translation>Bei jeder Änderung einer Notiz wird neu geprüft.</translation>
+    </message>
+    <message>
+        <source>Update all statements whose new value is known</source>
+        <translation>Alle ersetzen, die einen neuen Wert haben</translation>
     </message>
     <message>
         <source>Worth a look</source>

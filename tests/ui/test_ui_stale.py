@@ -93,20 +93,75 @@ def test_the_page_lists_all_opens_the_line_and_fixes_what_has_a_new_value(world:
     world.project.commit({"src/keep.py": None}, "Drop it")
     driver.until(lambda: world.tokens == {"src/a.py": "src/b.py", "src/keep.py": ""})
     driver.do("view.stale")
-    page = tab.stale.page
+    page = tab.worth.page
     assert tab.beside is page
     assert driver.window.actions_["view.stale"].isChecked()
-    assert page.title.text() == "2 stale statements in 1 memory"
-    assert [claim.token for claim in page.list.values] == ["src/a.py", "src/keep.py"]
+    driver.until(lambda: page.title.text() == "2 stale statements in 1 memory")
+    assert [matter[0].claim.token for matter in page.list.values] == ["src/a.py", "src/keep.py"]
     page.list.setCurrentIndex(page.list.rows.index(1, 0))
     assert not page.fix.isEnabled(), "nothing took its place"
     page.open.click()
     driver.until(lambda: tab.beside is None and tab.pane.file is not None)
     driver.until(lambda: "src/keep.py" in tab.pane.text.textCursor().block().text())
     driver.do("view.stale")
+    driver.until(lambda: tab.worth.is_settled)
     page.fix_all.click()
     driver.until(lambda: world.tokens == {"src/keep.py": ""})
     assert "src/b.py" in world.memory.read_text()
+
+
+def test_a_statement_in_two_lines_is_two_rows_each_with_its_commit(world: World) -> None:
+    driver, tab = world.driver, world.driver.tab
+    world.memory.write_text(topic("entry", body="Start at `src/a.py`.\n\nThen `src/a.py`.\n"))
+    os.utime(world.memory, (START + DAY * 1.5, START + DAY * 1.5))
+    world.project.move("src/a.py", "src/b.py", "Rename it")
+    driver.until(lambda: len(tab.stale.claims) == 2)
+    driver.do("view.stale")
+    page = tab.worth.page
+    driver.until(lambda: page.title.text() == "2 stale statements in 1 memory")
+    looks = [page.list.rows.look(matter) for matter in page.list.values]
+    assert [look.title for look in looks] == ["src/a.py moved to src/b.py"] * 2
+    lines = [claim.line for claim in tab.stale.claims]
+    for look, line in zip(looks, lines, strict=True):
+        assert look.below.startswith(f"project/entry.md, line {line} · ")
+        assert look.below.endswith(" · Rename it")
+    page.list.setCurrentIndex(page.list.rows.index(1, 0))
+    page.fix.click()
+    driver.until(lambda: [claim.line for claim in tab.stale.claims] == lines[:1])
+    driver.until(lambda: page.title.text() == "1 stale statement in 1 memory")
+
+
+def test_the_mark_of_the_action_follows_the_filter(world: World) -> None:
+    driver, tab = world.driver, world.driver.tab
+    mark = driver.window.actions_["view.stale"]
+    driver.do("view.worth")
+    driver.until(lambda: tab.worth.is_settled)
+    assert not mark.isChecked()
+    chips = tab.worth.page.chips.chips
+    for kind in ("stale", "all"):
+        chips[kind].click()
+        driver.until(lambda kind=kind: mark.isChecked() == (kind == "stale"))
+    driver.do("view.stale")
+    driver.until(mark.isChecked)
+    assert tab.beside is tab.worth.page
+    driver.do("view.stale")
+    assert tab.beside is None
+
+
+def test_the_page_says_why_a_project_is_not_checked(windows: Windows, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    home = ClaudeHomeMaker(tmp_path)
+    home.session(project, 1)
+    home.file(f"projects/{home.directory(project).name}/memory/entry.md", topic("entry", body=TEXT))
+    driver = windows.begin(home.root, "", project=str(project))
+    driver.settle()
+    driver.do("view.stale")
+    page = driver.tab.worth.page
+    driver.until(lambda: page.note.isVisible() and "repository" in page.note.text())
+    assert page.again.isHidden()
+    page.chips.chips["all"].click()
+    driver.until(page.note.isHidden)
 
 
 def test_escape_and_the_cross_lead_from_a_page_back_to_the_editor(world: World) -> None:

@@ -451,7 +451,7 @@ def test_the_page_looks_when_its_tab_comes_to_the_front_again(windows: Windows, 
 
 @pytest.mark.parametrize(
     ("action", "page"),
-    [("view.worth", "worth"), ("view.stale", "stale"), ("memory.duplicates", "worth")],
+    [("view.worth", "worth"), ("view.stale", "worth"), ("memory.duplicates", "worth")],
 )
 def test_a_page_beside_the_trees_is_seen_from_every_tab(
     windows: Windows, home: Path, action: str, page: str

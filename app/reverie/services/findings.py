@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.agents.scopes import Caps, Scope, ScopeContext
+from reverie.claims.checking import CheckedClaim
 from reverie.errors import StoreError
 from reverie.files.directory import read_regular
 from reverie.jobs.consolidate.findings import RelatedNote, related_notes
@@ -32,7 +33,6 @@ from reverie.text.redact import redact
 from reverie.values import Struct, replace
 
 if TYPE_CHECKING:
-    from reverie.claims.checking import CheckedClaim
     from reverie.files.sidecar import Sidecar
     from reverie.jobs.consolidate.overlay import NoticedPair
     from reverie.services.claims import ClaimService
@@ -101,6 +101,8 @@ class MemoryFinding(Struct, frozen=True):
 
     This is the `id` of the most useful finding that it shares a line with, or its own `id`.
     """
+    claim: CheckedClaim | None = None
+    """The statement that is no longer true, if the kind is "stale"; not redacted."""
 
     @property
     def id(self) -> str:
@@ -119,6 +121,8 @@ class FindingReport(Struct, frozen=True):
     notes: int = 0
     dismissed: int = 0
     """The number of matters that a person has dismissed; they are not in `findings`."""
+    limits: tuple[str, ...] = ()
+    """Sentences about data that the search for stale statements did not examine."""
 
     def matters(self, kinds: Collection[FindingKind] = ()) -> list[tuple[MemoryFinding, ...]]:
         """Return the findings of these kinds as groups; without `kinds`, all of them.
@@ -149,10 +153,13 @@ def findings_of(
 
 
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
-    """Group the findings by their `matter`, in the order in which the matters first occur."""
-    found: dict[str, list[MemoryFinding]] = defaultdict(list)
+    """Group the findings by their `matter`, in the order in which the matters first occur.
+
+    A statement that is stale in several lines of a memory is fixed in each of them, so each is a group.
+    """
+    found: dict[tuple[str, int], list[MemoryFinding]] = defaultdict(list)
     for each in findings:
-        found[each.matter or each.id].append(each)
+        found[each.matter or each.id, each.claim.line if each.claim is not None else 0].append(each)
     return list(map(tuple, found.values()))
 
 
@@ -226,7 +233,7 @@ def _stale(claim: CheckedClaim) -> MemoryFinding:
     evidence = (
         (redact(said), redact(claim.evidence.subject)) if claim.evidence is not None else (redact(said),)
     )
-    return MemoryFinding("stale", (claim.path,), (claim.line,), evidence, _STALE)
+    return MemoryFinding("stale", (claim.path,), (claim.line,), evidence, _STALE, claim=claim)
 
 
 class FindingService:
@@ -260,11 +267,12 @@ class FindingService:
         """
         with self._lock:
             notes = list(self._notes(context))
-            stale = self._claims().stale(context, check=check).claims
-            found = findings_of(notes, stale, self._noticed(context), caps=self._caps, check=check)
+            checked = self._claims().stale(context, check=check)
+            found = findings_of(notes, checked.claims, self._noticed(context), caps=self._caps, check=check)
             kept = self.without_dismissed(found)
         dismissed = {each.matter for each in found}.difference(each.matter for each in kept)
-        return FindingReport(tuple(kept), len(notes), len(dismissed))
+        limits = tuple(filter(None, (checked.problem, *checked.limits)))
+        return FindingReport(tuple(kept), len(notes), len(dismissed), limits)
 
     def texts(self, context: ScopeContext, paths: Sequence[str]) -> tuple[str, ...]:
         """Read the current texts of memories, and of files that the agent reads beside them.

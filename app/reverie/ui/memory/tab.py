@@ -504,14 +504,14 @@ class MemoryTab(QWidget):
         self.hand = HandControl(self._shown, edits, tree, editor, self.undo_bar, self.index_care.rename, self)
         self.extraction = ExtractControl(self.footer, lanes, icons, now, self)
         self.lint = LintControl(self.model, editor, pane, icons, self)
-        self.stale = StaleControl(self._shown, self.model, self.lint, pane, self.hand, icons, self)
+        self.stale = StaleControl(self._shown, self.lint, pane, self.hand, self)
         self.notes = NotesControl(tree, editor, pane, lanes, now, self)
         self.inspector = InspectorControl(self._shown, self.model, editor, pane, now, self)
         self.unseen = UnseenControl(self._shown, editor, pane, self.hand, now, self)
         for aging in (self.inspector.update_ages, self.unseen.update_ages):
             self.footer.aged.connect(aging)
         self.telling = TellControl(self.undo_bar, icons, self)
-        self.worth = WorthControl(self._shown, edits, self.stale, icons, self)
+        self.worth = WorthControl(self._shown, edits, self.stale, self.model, icons, self)
         self.orphans = OrphansControl(edits, icons, self)
 
     def _lay_out(self, icons: Icons) -> None:
@@ -561,11 +561,9 @@ class MemoryTab(QWidget):
         self.index_care.moved.connect(self.hand.offer_moved)
         self.extraction.review_wanted.connect(self.dreams.review)
         self.orphans.page_wanted.connect(self.show_other)
-        self.stale.page_wanted.connect(self.show_beside)
         self.worth.page_wanted.connect(self.show_beside)
         self.worth.open_wanted.connect(self.open_line)
         self.worth.decided.connect(self.hand.offer_undo)
-        self.stale.open_wanted.connect(self.tree.reveal)
 
     def set_actions(self, actions: Actions) -> None:
         """Add the window's actions to the menus, buttons and views of this tab."""

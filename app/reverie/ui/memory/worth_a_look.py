@@ -12,7 +12,7 @@ Threading: GUI thread; the engine is called in jobs on a lane of their own. Fail
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -29,6 +29,7 @@ from reverie.ui.jobs import JobControl, Lane, single_shot
 from reverie.ui.memory.edits import TakeBack
 from reverie.ui.memory.merge_dialog import MergeMemoriesDialog
 from reverie.ui.memory.side_by_side import AlignedRow, AlignedSide, SideBySide, aligned
+from reverie.ui.memory.stale import claim_words, count_words, evidence_words
 from reverie.ui.metrics import scaled
 from reverie.ui.widgets.chips import FilterChips
 from reverie.ui.widgets.controls import FitPushButton, WrapLabel, embolden
@@ -38,13 +39,16 @@ from reverie.ui.widgets.messages import Toast
 from reverie.ui.widgets.pages import EmptyPage, TabPage
 
 if TYPE_CHECKING:
+    from reverie.agents.base import LoadState
     from reverie.agents.scopes import ScopeContext
+    from reverie.claims.checking import CheckedClaim
     from reverie.services.findings import FindingKind, FindingReport, MemoryFinding
     from reverie.services.merges import FileToMerge
     from reverie.services.views import Undo
     from reverie.ui.memory.edits import Edits, ShownPlace
     from reverie.ui.memory.stale import StaleControl
     from reverie.ui.session import HomeSession, TreeUpdate
+    from reverie.ui.tree.model import MemoryTreeModel
 
 Side = Literal["left", "right"]
 Matter = tuple["MemoryFinding", ...]
@@ -83,6 +87,8 @@ _FILTERS: Mapping[str, tuple[FindingKind, ...]] = {
     "warnings": ("secret", "instruction", "hidden", "conflict", "placeholder", "cut"),
 }
 """Filter of the page -> the kinds of findings that it shows; all kinds if it names none."""
+_MOST_LOADED: Mapping[LoadState | str, int] = {"full": 0, "part": 1, "line": 2, "listed": 2}
+"""How much of a memory the agent loads -> the rank of its stale statements."""
 
 
 def _filters() -> dict[str, tuple[str, str]]:
@@ -114,6 +120,12 @@ class FindingModel(LineModel):
 
     def look(self, value: Matter) -> TwoLines:
         first = value[0]
+        if first.claim is not None:
+            place = tr("{path}, line {line}").format(
+                path=visible(short_path(first.claim.path)), line=f"{first.claim.line:,}"
+            )
+            below = " · ".join(filter(None, (place, evidence_words(first.claim))))
+            return TwoLines(claim_words(first.claim), below, sign="warning", cut="end", cut_below="end")
         paths = dict.fromkeys(path for each in value for path in each.paths)
         names = " · ".join(visible(short_path(path)) for path in paths)
         lines = (visible(each.lstrip("-*+# >|").replace("**", ""))[:_LONGEST] for each in first.evidence)
@@ -130,6 +142,8 @@ class FindingModel(LineModel):
 
     def tooltip(self, value: Matter) -> str:
         first = value[0]
+        if first.claim is not None:
+            return as_tooltip(claim_words(first.claim), evidence_words(first.claim), first.claim.path)
         lines = zip(first.paths, first.lines, first.evidence, strict=False)
         said = (f"{path}:{line}  {text}" if line else f"{path}  {text}" for path, line, text in lines)
         return as_tooltip(kind_words(first), *said, *([first.why] if first.why else []))
@@ -228,14 +242,16 @@ class WorthPage(TabPage):
     merge_wanted = Signal(object)
     """Emitted with the paths of the memories that the user wants to merge; the one to keep is first."""
     fix_wanted = Signal(object)
-    """Emitted with the stale finding that the user wants to fix."""
+    """Emitted with the stale statements that the user wants to fix."""
     dismiss_wanted = Signal(object)
     """Emitted with the findings that the user dismisses."""
     compare_wanted = Signal(object)
     """Emitted with a finding of two memories, to be answered with `show_sides`."""
 
-    def __init__(self, icons: Icons, parent: QWidget | None = None) -> None:
+    def __init__(self, icons: Icons, model: MemoryTreeModel, parent: QWidget | None = None) -> None:
+        """Create the page; `model` knows how much of each memory the agent loads."""
         super().__init__(parent)
+        self._loaded_at = model.loaded_at
         self.setAccessibleName(self.tr("Worth a look"))
         self.title = WrapLabel()
         embolden(self.title, 1.15)
@@ -255,6 +271,9 @@ class WorthPage(TabPage):
         self._report: FindingReport | None = None
         self.merge = FitPushButton(self.tr("&Merge…"), self.tr("Merge the memories into one by hand"))
         self.fix = FitPushButton(self.tr("&Fix"), self.tr("Replace the outdated part of this statement"))
+        self.fix_all = FitPushButton(
+            self.tr("Fix &all"), self.tr("Update all statements whose new value is known")
+        )
         self.both = FitPushButton(
             self.tr("Keep &both"), self.tr("Leave both memories unchanged and do not show this pair again")
         )
@@ -262,6 +281,7 @@ class WorthPage(TabPage):
         self._decisions = (self.pair.left.keep, self.pair.right.keep, self.both, self.dismiss)
         self._pause = single_shot(self, QApplication.doubleClickInterval(), self._follow)
         self.chips.chosen.connect(self._fill)
+        model.loaded_changed.connect(self._fill)
         self.list.opened.connect(self._on_open)
         self.list.picked.connect(self._on_picked)
         for button, slot in (
@@ -269,13 +289,17 @@ class WorthPage(TabPage):
             (self.open_other, self._on_open_other),
             (self.merge, self._on_merge),
             (self.fix, self._on_fix),
+            (self.fix_all, self._on_fix_all),
             (self.next, self._on_next),
             (self.both, self._on_both),
             (self.dismiss, self._on_dismiss),
         ):
             button.clicked.connect(slot)
         self.pair.keep_wanted.connect(self._on_keep)
-        row = FlowLayout(self.next, self.open, self.open_other, self.merge, self.fix, self.both, self.dismiss)
+        row = FlowLayout(
+            *(self.next, self.open, self.open_other, self.merge, self.fix, self.fix_all, self.both),
+            self.dismiss,
+        )
         parts = split(self.list, self.pair, sizes=(140, 340), upright=True, grows=self.pair)
         # The parts shrink with the page, which scrolls only if not even their least sizes fit.
         parts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
@@ -335,7 +359,11 @@ class WorthPage(TabPage):
         """
         report, chosen = self._report, self.chips.current
         matters = report.matters(_FILTERS[chosen]) if report is not None else []
-        if matters:
+        if chosen == "stale":
+            matters.sort(key=lambda matter: _MOST_LOADED.get(self._loaded_at(matter[0].paths[0]), 3))
+        if matters and chosen == "stale":
+            self.title.say(count_words(_claims_in(matters)))
+        elif matters:
             self.title.say(counted("1 thing worth a look", "%n things worth a look", len(matters)))
         elif report is not None and chosen == "all":
             self.title.say(self.tr("Nothing is worth a look"))
@@ -345,16 +373,16 @@ class WorthPage(TabPage):
             {key: len(report.matters(kinds)) for key, kinds in _FILTERS.items()} if report is not None else {}
         )
         hidden = report.dismissed if report is not None else 0
-        self.note.say(
-            counted("1 dismissed finding is hidden", "%n dismissed findings are hidden", hidden)
-            if hidden
-            else ""
-        )
-        for shown in (self.note, self.again):
-            shown.setVisible(bool(hidden))
+        notes = [*report.limits] if report is not None and chosen == "stale" else []
+        if hidden:
+            notes.append(counted("1 dismissed finding is hidden", "%n dismissed findings are hidden", hidden))
+        self.note.say(visible(" ".join(notes)))
+        self.note.setVisible(bool(notes))
+        self.again.setVisible(bool(hidden))
         was, known = self.current, {each.id for each in self.matter}
         self._pages.setCurrentIndex(int(report is not None and not matters))
-        self.list.set_values((matter[0].matter, matter) for matter in matters)
+        # Two lines of a memory can have the same stale statement.
+        self.list.set_values((f"{m[0].matter} {m[0].lines if m[0].claim else ''}", m) for m in matters)
         if matters and not self.list.currentIndex().isValid():
             self.list.setCurrentIndex(self.list.rows.index(0, 0))
         ids = [each.id for each in self.matter]
@@ -399,7 +427,11 @@ class WorthPage(TabPage):
         self.open.setVisible(current is not None)
         self.open_other.setVisible(are_two)
         self.merge.setVisible(may_keep_one)
-        self.fix.setVisible(current is not None and current.kind == "stale")
+        claim = current.claim if current is not None else None
+        self.fix.setVisible(claim is not None)
+        self.fix.setEnabled(claim is not None and bool(claim.replacement))
+        self.fix_all.setVisible(current is not None and self.chips.current == "stale")
+        self.fix_all.setEnabled(any(each.replacement for each in _claims_in(self.list.values)))
         self.both.setVisible(may_keep_one)
         self.dismiss.setVisible(current is not None and not may_keep_one)
         for button in self._decisions:
@@ -445,7 +477,11 @@ class WorthPage(TabPage):
 
     @Slot()
     def _on_fix(self) -> None:
-        self.fix_wanted.emit(self.current)
+        self.fix_wanted.emit(_claims_in([self.matter]))
+
+    @Slot()
+    def _on_fix_all(self) -> None:
+        self.fix_wanted.emit(tuple(each for each in _claims_in(self.list.values) if each.replacement))
 
     @Slot()
     def _on_both(self) -> None:
@@ -460,6 +496,11 @@ class WorthPage(TabPage):
             self._decided()
 
 
+def _claims_in(matters: Iterable[Matter]) -> tuple[CheckedClaim, ...]:
+    """Return the stale statements that these matters are about."""
+    return tuple(each.claim for matter in matters for each in matter if each.claim is not None)
+
+
 def _may_keep_one(finding: MemoryFinding) -> bool:
     """Return whether the finding is about two memories of the store with much of the same content."""
     alike = finding.kind in ("near-duplicate", "successor", "differing")
@@ -470,7 +511,7 @@ class WorthControl(QObject):
     """Controller of the page: checks for findings while it is shown, and carries out the user's decisions."""
 
     changed = Signal()
-    """Emitted after memories were merged or deleted."""
+    """Emitted after memories were merged or deleted, or another filter was chosen."""
     decided = Signal(object, str)
     """Emitted with `Undo` and a sentence after that, if the page is hidden and cannot report it."""
     open_wanted = Signal(str, int)
@@ -483,6 +524,7 @@ class WorthControl(QObject):
         shown: ShownPlace,
         edits: Edits,
         stale: StaleControl,
+        model: MemoryTreeModel,
         icons: Icons,
         parent: QWidget,
     ) -> None:
@@ -493,6 +535,7 @@ class WorthControl(QObject):
         self.dialog: MergeMemoriesDialog | None = None
         """The dialog for merging memories; None if it is closed."""
         self._stale = stale
+        self._model = model
         self._icons = icons
         self._page: WorthPage | None = None
         self._back: TakeBack | None = None
@@ -509,12 +552,13 @@ class WorthControl(QObject):
     def page(self) -> WorthPage:
         """The page, created on first use."""
         if self._page is None:
-            self._page = WorthPage(self._icons)
+            self._page = WorthPage(self._icons, self._model)
             self._page.shown.connect(self._look)
+            self._page.chips.chosen.connect(self.changed)
             self._page.open_wanted.connect(self._open)
             self._page.keep_wanted.connect(self._keep)
             self._page.merge_wanted.connect(self._merge)
-            self._page.fix_wanted.connect(self._fix)
+            self._page.fix_wanted.connect(self._stale.fix)
             self._page.dismiss_wanted.connect(self._dismiss)
             self._page.again.clicked.connect(self._restore_all)
             self._page.compare_wanted.connect(self._compare)
@@ -525,6 +569,11 @@ class WorthControl(QObject):
     @property
     def is_page_shown(self) -> bool:
         return self._page is not None and self._page.isVisible()
+
+    @property
+    def is_stale_shown(self) -> bool:
+        """Whether the page is shown with the stale statements only."""
+        return self.is_page_shown and self.page.chips.current == "stale"
 
     @property
     def is_settled(self) -> bool:
@@ -570,6 +619,14 @@ class WorthControl(QObject):
             self._close()
         else:
             self.show_page()
+
+    @Slot()
+    def toggle_stale(self) -> None:
+        """Show the page with the stale statements only or, if it shows them, the editor."""
+        if self.is_stale_shown:
+            self._close()
+        else:
+            self.show_page("stale")
 
     @Slot()
     def show_duplicates(self) -> None:
@@ -720,12 +777,6 @@ class WorthControl(QObject):
         if self.dialog is not None:
             self.dialog.deleteLater()
         self.dialog = None
-
-    def _fix(self, finding: MemoryFinding) -> None:
-        """Fix the stale statements on the line of a finding."""
-        wanted = (finding.paths[0], finding.lines[0])
-        claims = (claim for claim in self._stale.claims if (claim.path, claim.line) == wanted)
-        self._stale.fix(tuple(claim for claim in claims if claim.replacement))
 
     def _dismiss(self, findings: Matter) -> None:
         """Dismiss findings, and offer Undo."""

@@ -283,7 +283,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                ("Ctrl+Shift+A",), "agent",
                _("Show exactly what the agent loads now, and why each memory is included or not"),
                checkable=True),
-    ActionSpec("view.stale", "view", _("Still &true?"), "tab.stale.toggle_page", ("Ctrl+Shift+Y",), "check",
+    ActionSpec("view.stale", "view", _("Still &true?"), "tab.worth.toggle_stale", ("Ctrl+Shift+Y",), "check",
                _("Show statements about the project that are no longer true, and since which commit"),
                lambda now: now.context, checkable=True),
     ActionSpec("view.worth", "view", _("&Worth a look"), "tab.worth.toggle_page", ("Ctrl+Shift+W",),

@@ -480,7 +480,7 @@ class MainWindow(QMainWindow):
         self.actions_["view.picker"].setChecked(not self.picker.isHidden())
         self.actions_["view.context"].setChecked(state.beside == "context")
         self.actions_["view.inspector"].setChecked(self.tab.inspector.is_shown)
-        self.actions_["view.stale"].setChecked(self.tab.stale.is_page_shown)
+        self.actions_["view.stale"].setChecked(self.tab.worth.is_stale_shown)
         self.actions_["view.worth"].setChecked(self.tab.worth.is_page_shown)
         self.actions_["view.failures"].setChecked(state.beside == "failures")
         self.actions_["services.pause"].setChecked(self.lazy_tabs.paused)
