@@ -71,13 +71,16 @@ class LazyService(Generic[T]):
 def service(load: Callable[[], type[T]]) -> LazyService[T]:
     """Turn `load`, a function that imports and returns a class, into a lazy attribute of a home.
 
-    The attribute is an instance of that class, built by `class(home.parts)` on first use.
+    Reading the attribute returns an instance of that class, built by `class(home.parts)` on first use.
     """
     return LazyService(load)
 
 
 def service_made_by(make: Callable[[Any, Any], Any]) -> Callable[[Callable[[], type[T]]], LazyService[T]]:
-    """Return a decorator like `service` for a service that is built by `make(home, class)`."""
+    """Return a decorator that turns a function into a lazy attribute of a home, as `service` does.
+
+    The instance is built by `make(home, class)` instead of `class(home.parts)`.
+    """
     return lambda load: LazyService(load, make)
 
 
@@ -100,28 +103,34 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.parts, home.timeline))
     def change_log() -> type[ChangeLogService]:
-        """Return the class of the service that lists every change set of this home."""
+        """Return the class of the service that lists every change set of this home, that is, every commit."""
         from reverie.services import change_log as module
 
         return module.ChangeLogService
 
     @service
     def activity() -> type[ActivityService]:
-        """Return the class of the service that lists decisions of background services, and present runs."""
+        """Return the class of the service that lists decisions of background services, and current runs."""
         from reverie.services import activity as module
 
         return module.ActivityService
 
     @service
     def traces() -> type[TraceService]:
-        """Return the class of the service that lists and reads the traces of this home."""
+        """Return the class of the service that lists and reads traces of this home.
+
+        A trace is the recorded conversation of a run with its model.
+        """
         from reverie.services import traces as module
 
         return module.TraceService
 
     @service
     def transcripts() -> type[TranscriptService]:
-        """Return the class of the service that lists and reads the transcripts of this home."""
+        """Return the class of the service that lists and reads transcripts of this home.
+
+        A transcript is the agent's file of one conversation.
+        """
         from reverie.services import traces as module
 
         return module.TranscriptService
@@ -130,7 +139,8 @@ class HomeServices:
     def extracting() -> type[ExtractionService]:
         """Return the class of the service that extracts memories from Codex rollouts.
 
-        For the home of any other agent its `available` is False.
+        A rollout is a file with one conversation. For the home of any other agent, `available` of the service
+        is False.
         """
         from reverie.services import background as module
 
@@ -159,7 +169,10 @@ class HomeServices:
 
     @service_made_by(lambda home, kind: kind(home.traces, home.models, home.parts.clock))
     def replays() -> type[Replays]:
-        """Return the class of the service that repeats a memory-writer run with a copy of the memory."""
+        """Return the class of the service that sends the prompt of a memory-writer run to a model again.
+
+        The model changes only a copy of the memory.
+        """
         from reverie.services import traces as module
 
         return module.Replays

@@ -17,7 +17,11 @@ from reverie.values import Struct, replace
 
 
 class RunningWork(Struct, frozen=True):
-    """A run in progress. `name`: its lease (lock); `workspace_id`: None for a run of the whole home."""
+    """A run in progress.
+
+    `name`: the name of its lease, a row in Reverie's database that only one process can hold. `holder`: the
+    process that holds it. `workspace_id`: None for a run of the whole home.
+    """
 
     name: str
     holder: LeaseHolder
@@ -32,9 +36,9 @@ class ActivityPage(Struct, frozen=True):
 
 
 class ActivityService:
-    """The decisions and the runs of one home.
+    """The service that lists the decisions of background services, and the runs in progress, of one home.
 
-    `is_for_another(pid, client)` returns whether process `pid` is carrying out a run for a client other than
+    `is_for_another(pid, client)` returns True if process `pid` is carrying out a run for a client other than
     `client`. Such a run is not marked `ours` for the client that calls.
     """
 
@@ -47,17 +51,17 @@ class ActivityService:
         self._is_for_another = is_for_another
 
     def page(self, workspaces: Collection[str], limit: int, *, client: Hashable = None) -> ActivityPage:
-        """Return the newest decisions of the home, at most `limit`, and the runs in progress.
+        """Return the newest decisions of background services, at most `limit`, and the runs in progress.
 
         For `workspaces` and `client` see `running`.
         """
         return ActivityPage(self._parts.activity.read(limit), self.running(workspaces, client=client))
 
     def running(self, workspaces: Collection[str], *, client: Hashable = None) -> tuple[RunningWork, ...]:
-        """Return the runs in progress that hold a lease of the home or of one of these workspaces.
+        """Return the runs in progress of the home itself and of the workspaces with the ids `workspaces`.
 
-        `workspaces`: workspace ids. `client`: the client that calls; a run that this process carries out for
-        another client is not marked as `ours`.
+        `client`: the client that calls; a run that this process carries out for another client is not marked
+        as `ours`.
         """
         parts = self._parts
         names: list[tuple[str, str | None]] = [(dream_lease_name(parts.home_id), None)]

@@ -82,15 +82,17 @@ class _Engines:
 
 
 class BackgroundJobs(_Engines):
-    """Builds engines, extractors and triggers for consolidations and harvests of one home.
+    """The builder of engines, extractors and triggers for consolidations and harvests of one home.
 
-    `requested`: the engine that the user named on the command line.
+    A harvest collects facts from a conversation that the agent compacted. `requested`: the engine that the
+    user named on the command line.
     """
 
     def engine_for(self, context: ScopeContext, trigger: Trigger, requested: str = AUTO) -> Engine:
-        """Return the engine that consolidates in `context`. Raises `UserError` if it cannot be used.
+        """Return the engine (a model or the rules) that consolidates in `context`.
 
-        `trigger`: the occasion of the run. `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
+        `trigger`: the occasion of the run. `requested`: `auto`, `rules` or `PROVIDER:MODEL`. Raises
+        `UserError` if the engine cannot be used.
         """
         return self._models.engine(self._name(context, requested), context, trigger)
 
@@ -185,7 +187,7 @@ def writer_dependencies(
 
 
 def debugging() -> bool:
-    """Return whether debug output is on: by the environment, or switched on by a person in the window."""
+    """Return True if debug output is on: by the environment, or switched on by a person in the window."""
     return bool(asked_by(os.environ)) or is_debug()
 
 
@@ -234,9 +236,10 @@ class WriterEngines(_Engines):
 
 
 class SessionNotesService:
-    """Shows and updates the session notes of one home, for the window and for the host.
+    """The service that shows and updates the session notes of one home, for the window and for the host.
 
-    Setting `cancel` ends the updates that `follow` has started.
+    The host is the process that runs the background services. Setting `cancel` ends the updates that `follow`
+    has started.
     """
 
     def __init__(self, parts: HomeContainer, cancel: threading.Event | None = None) -> None:
@@ -252,7 +255,7 @@ class SessionNotesService:
         return notes is not None and notes.notes_place(session_id) is not None
 
     def standing(self, session_id: str) -> NotesStanding:
-        """Return the state, size and problems of a session's notes, and why the next update is not due.
+        """Return the state, size and problems of a session's notes, and why no update is due now, if so.
 
         The first call reads the whole transcript (about 1 s for 100 MB), later calls only the appended part.
         Raises `UserError`.
@@ -278,9 +281,9 @@ class SessionNotesService:
         return open_notes(self._parts, cancel, by_hand=True).update_now(session_id, force=force)
 
     def follow(self, session_id: str) -> bool:
-        """Update the notes of a session whose transcript has changed, if an update is due.
+        """Update the notes of a session, because its transcript has changed, if an update is due.
 
-        Returns False for a session that has no notes. Raises `UserError`.
+        Returns False if the session has no notes, else True. Raises `UserError`.
         """
         if not self.keeps_notes(session_id):
             return False
@@ -352,9 +355,9 @@ class NotesEngines(_Engines):
 
 
 class ExtractCandidate(Struct, frozen=True):
-    """One thread that was considered for the next extraction.
+    """One thread (conversation) that was considered for the next extraction.
 
-    `chosen`: the next extraction reads it. If not, `reason` is the reason as a stable identifier and
+    `chosen`: True if the next extraction reads it. If not, `reason` is the reason as a stable identifier and
     `sentence` is the reason as text. `updated_at` is in UTC ms, `size` in bytes.
     """
 
@@ -369,10 +372,9 @@ class ExtractCandidate(Struct, frozen=True):
 
 
 class ExtractionService:
-    """Extraction of memories from the Codex rollouts of one home.
+    """The service that extracts memories from the rollouts (files of conversations) of one Codex home.
 
-    Its engine is the one that the user named, else the one in the settings, else the engine of a
-    consolidation.
+    It uses the engine that the user named, else the one in the settings, else the engine of a consolidation.
     """
 
     def __init__(self, parts: HomeContainer, models: Models | None = None) -> None:
@@ -381,12 +383,12 @@ class ExtractionService:
 
     @property
     def available(self) -> bool:
-        """Whether this home keeps rollouts that can be extracted. Reads no file."""
+        """True if this home keeps rollouts that can be extracted. Reads no file."""
         return self._parts.home.extraction is not None
 
     @property
     def to_notes(self) -> bool:
-        """Whether each result is written as a note to the agent, which later adds it to its own memory."""
+        """True if each result is written as a note to the agent, which later adds it to its own memory."""
         extraction = self._parts.home.extraction
         return extraction is not None and extraction.extracts_to_notes
 
@@ -400,9 +402,10 @@ class ExtractionService:
         return replace(found, engine=choice.engine, why=choice.reason, to_notes=self.to_notes)
 
     def candidates(self, project_path: str | None = None) -> tuple[ExtractCandidate, ...]:
-        """Return every thread that was considered, those first that the next extraction reads.
+        """Return every thread (conversation) that was considered for the next extraction.
 
-        `project_path`: only the threads of this directory; None: of all.
+        Those that the extraction reads come first. `project_path`: only the threads of this directory; None:
+        of all.
         """
         found = self._service().plan(self._request(project_path))
         chosen = tuple(_candidate(each) for each in found.chosen)
@@ -417,7 +420,7 @@ class ExtractionService:
         )
 
     def choose(self, requested: str = AUTO, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of stage one of the extraction for a request.
+        """Return the engine that would read the conversations (stage one of the extraction), and why.
 
         `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: return the model even if a person
         still has to consent to its use.
@@ -446,13 +449,13 @@ class ExtractionService:
         by_hand: bool = False,
         trigger: str = "manual",
     ) -> ExtractResult:
-        """Run both stages; block until both have finished, and return the result.
+        """Run both stages of the extraction; block until both have finished, and return the result.
 
         `engine`: `auto`, `rules` or `PROVIDER:MODEL`. `project_path`: only for this directory; None: for all.
-        `cancel`: an event that ends the run early; None: it cannot be cancelled. `by_hand`: the caller has
-        named the model, by option or in the settings, so that it needs no further consent. `trigger`: the
-        trigger for the run's record. Raises `StoreError` (reason "consent") if a destination still needs
-        consent, and `ProviderError`.
+        `progress` gets each part that has ended. `cancel`: an event that ends the run early; None: it cannot
+        be cancelled. `by_hand`: the caller has named the model, by option or in the settings, so that it
+        needs no further consent. `trigger`: the occasion, for the run's record. Raises `StoreError` (reason
+        "consent") if a destination still needs consent, and `ProviderError`.
         """
         one, two = self.choose(engine).engine, self._choose_stage_two(engine).engine
         for name in {one, two} - {RULES}:
@@ -463,7 +466,7 @@ class ExtractionService:
         return self._service().run(request, self._engines(one, two), cancel=cancel, progress=progress)
 
     def _engines(self, one: str, two: str) -> Engines:
-        """Return the engines of both stages. `one` and `two` are their names."""
+        """Return the engines of both stages; `one` and `two` are the names of the engines to use."""
         return Engines(
             one,
             lambda: RulesStageOne(_statements) if one == RULES else ModelStageOne(self._models.asking(one)),
@@ -516,7 +519,7 @@ def extract_at_launch(parts: HomeContainer, cancel: threading.Event) -> ExtractR
 def _statements(text: str) -> Iterator[str]:
     """Yield the sentences or clauses of `text` in which a person states something worth remembering.
 
-    A sentence is yielded whole if the rules of the harvest accept it; otherwise only the clause in it that
+    A sentence is yielded whole if the rules of the harvest accept it. Otherwise only the clause in it that
     states a preference is yielded, if there is one.
     """
 

@@ -49,7 +49,7 @@ _SUBJECT = "Taken back by hand"
 _EVERYTHING = HistoryPlace("", "")
 How = Literal["", "restored", "undone"]
 _HOW: Mapping[str, How] = {"Restored": "restored", "Undone": "undone", _SUBJECT: "undone"}
-"""Subject of a commit by hand -> the way in which it brought back earlier content."""
+"""Maps the start of the subject of a commit by hand to the way in which it brought back earlier content."""
 
 
 class LoggedFile(Struct, frozen=True):
@@ -72,28 +72,31 @@ class LoggedChange(Struct, frozen=True):
     actor: str
     """The author as the history names it; `who` is derived from this."""
     run_id: str | None
-    """The run that made the change; None if it was no run."""
+    """The id of the run that made the change; None if it was no run."""
     how: How
+    """The way in which the change brought back earlier content; empty if it did not."""
     notes: str
+    """The author's explanation in the commit; empty if there is none."""
     files: tuple[LoggedFile, ...]
     """The first `MOST_FILES` files of the commit."""
     count: int
     """The number of all files of the commit."""
     moved: tuple[tuple[str, str], ...] = ()
-    """Old and new path of each file that was only moved; both paths are among the files."""
+    """The old and new path of each file that was moved unchanged; both paths are among the files."""
     owner: str = ""
     """The name of the project or workspace with the changed files; empty if there are several."""
     added: int = 0
+    """The number of added lines; 0 for a change set of many files."""
     removed: int = 0
     """The number of removed lines; 0 for a change set of many files."""
     is_first: bool = False
-    """Whether the history has these roots for the first time; the files themselves may be older."""
+    """True if the history recorded these directories for the first time; the files may be older."""
     place: HistoryPlace | None = None
-    """The place, at that time, of the file or folder whose log is shown; None in the log of a home."""
+    """The file or folder that this log is about, as it was named at that time; None in the log of a home."""
 
     @property
     def after(self) -> State | None:
-        """The state, after this change, of the file or folder whose log is shown; None in the log of a home.
+        """The file or folder that this log is about, as it was after this change; None in the log of a home.
 
         If this change deleted it, this is the state before the change.
         """
@@ -104,7 +107,7 @@ class LoggedChange(Struct, frozen=True):
 
 
 def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
-    """Yield pairs of a removed file and an added file with the same content."""
+    """Yield the moves in a commit: pairs of a removed file and an added file with the same content."""
     gone = {step.before: step for step in steps if not step.after}
     for step in steps:
         if not step.before and step.after in gone:
@@ -114,7 +117,8 @@ def _moved(steps: Sequence[FileStep]) -> Iterator[tuple[FileStep, FileStep]]:
 class ChangeLogPage(Struct, frozen=True):
     """A page of change sets, newest first.
 
-    `next`: the start of the next page, None at the beginning of the history; `head`: the newest commit.
+    `next`: the start of the next page, None if this page reaches the beginning of the history; `head`: the id
+    of the newest commit.
     """
 
     changes: tuple[LoggedChange, ...] = ()
@@ -132,9 +136,9 @@ class _FileBytes(Struct, frozen=True):
 
 
 _RATED: tuple[Who, ...] = ("agent", "dream")
-"""The authors whose change sets get a report card.
+"""The authors whose change sets get a report card, which says which facts were lost or changed.
 
-Changes by a person get none: the person is the source of these facts.
+Changes by a person get none, because the person is the source of the facts.
 """
 
 
@@ -150,8 +154,8 @@ class ChangeLogService:
     ) -> ChangeLogPage:
         """Return a page of at most `limit` change sets, newest first.
 
-        `start`: the `next` of the page before; None: the first page. Without `target`, the page covers the
-        whole home; else one file, folder or scope under all its names.
+        `start`: the `next` of the page before; None: the first page. `target`: the file, folder or scope to
+        list, also under its former names; None: the whole home.
         """
         if target is None:
             found = self._history.newest_steps(start.commit if start else None, limit=limit)
@@ -174,10 +178,10 @@ class ChangeLogService:
     def _logged(
         self, commits: Sequence[CommitSteps], wanted: Callable[[int, HistoryPlace], bool]
     ) -> tuple[LoggedChange, ...]:
-        """Return the change sets of `commits` that changed a wanted file.
+        """Return the change sets made from `commits`, with only the files that are wanted.
 
-        `wanted(index, place)` returns whether the file at `place`, which the commit at `index` changed, is
-        wanted.
+        `wanted(index, place)` returns True if the file at `place`, which the commit at `index` changed, is
+        wanted. A commit without wanted files is left out.
         """
         found = []
         for number, commit in enumerate(commits):
@@ -219,9 +223,9 @@ class ChangeLogService:
         )
 
     def _named(self, places: Sequence[HistoryPlace], owner: Callable[[str], str]) -> dict[HistoryPlace, str]:
-        """Map each of the files `places` to the path that is shown for it.
+        """Return for each file in `places` the path under which it is shown.
 
-        If they belong to several projects or workspaces, each path contains the name of its project or
+        If the files belong to several projects or workspaces, each path contains the name of its project or
         workspace. `owner` returns that name for the key of a root.
         """
         keys: dict[str, set[str]] = {}
@@ -262,7 +266,7 @@ class ChangeLogService:
     # One change set
 
     def review(self, logged: LoggedChange) -> ReviewView:
-        """Build a review of the change set `logged`; each hunk that the file still has can be undone.
+        """Return a review of the change set `logged`, in which a person can undo each hunk that still exists.
 
         In the log of one file or folder, the review shows only that file or folder.
         """
@@ -294,7 +298,7 @@ class ChangeLogService:
         )
 
     def card(self, logged: LoggedChange) -> ReportCard | None:
-        """Return the report card of the change set `logged`.
+        """Return the report card of the change set `logged`: which facts were lost, changed or kept.
 
         None if it only created files, or changed more files than can be compared.
         """
@@ -313,7 +317,7 @@ class ChangeLogService:
         return report_card({**others, **before}, {**others, **after}, loaded=loaded)
 
     def _others(self, commit: str, changes: Sequence[_FileBytes]) -> dict[str, str]:
-        """Return path -> text for unchanged text files in the stores that `changes` touch, as of `commit`.
+        """Return the texts of unchanged files in the stores that `changes` touch, by path, as of `commit`.
 
         At most `_MOST_OTHERS` files of each store are read.
         """
@@ -332,9 +336,9 @@ class ChangeLogService:
         }
 
     def tell_of_agent(self, since: str | None) -> None:
-        """Report in Activity which of the agent's own consolidations lost or changed facts.
+        """Report in Activity the agent's own consolidations that lost or changed facts.
 
-        `since`: only those after this commit; None: all of the newest commits.
+        `since`: the id of a commit; only later ones are examined. None: all of the newest commits.
         """
         for change in self._of_memories(self._history.newest_steps(limit=_TOLD, until=since).commits):
             merges = any(file.verb == "delete" for file in change.files) or change.removed >= _TOLD_LINES
@@ -433,10 +437,11 @@ class ChangeLogService:
         return TimelineTarget(context, scope, str(memory_path(scope, place.rel)), place), before, after
 
     def _steps(self, logged: LoggedChange) -> tuple[Sequence[FileStep], Mapping[HistoryPlace, str]]:
-        """Return the steps of the change set `logged` that its log shows, and the name of each file in them.
+        """Return the steps of the change set `logged` that its log shows, and the path shown for each file.
 
-        A step is the effect of the commit on one file. The log of one file or folder shows only the files
-        that it follows; any other log leaves out companions.
+        A step is the effect of the commit on one file. The log of one file or folder shows only that file or
+        the files in that folder; any other log leaves out companions (files that the agent loads beside
+        memories).
         """
         (found,) = self._history.steps([logged.id])
         followed = {file.place for file in logged.files} if logged.place is not None else None
@@ -498,7 +503,10 @@ def _is_in(place: HistoryPlace, other: HistoryPlace) -> bool:
 
 
 def _renames(changes: Sequence[_FileBytes]) -> list[Mapping[str, Any]]:
-    """Return the renames of a commit: pairs of a removed file and a new one with the same content."""
+    """Return the renames in a commit, as operations of a run's record.
+
+    A rename is a pair of a removed file and a new one with the same content.
+    """
     came: dict[bytes, list[str]] = {}
     for change in changes:
         if change.before is None and change.after:

@@ -63,7 +63,7 @@ _AT_ONCE = 400
 
 
 def each_once(changes: Sequence[HandChange]) -> Sequence[HandChange]:
-    """Return `changes` after checking them.
+    """Return `changes` unchanged, after checking them.
 
     Raises `StoreError` if `changes` is empty, or if two of them are for the same file.
     """
@@ -89,8 +89,8 @@ def lenient_path(path: str) -> MemoryPath:
 def all_steps_or_none(done: Sequence[Undo], take_back: Callable[[Undo], object]) -> Iterator[None]:
     """Context manager: if the `with` block raises anything, undo the changes in `done`, newest first.
 
-    `take_back` undoes one change. If a change cannot be undone, the remaining changes are undone all the
-    same; the error that is raised names it.
+    The block appends to `done`. `take_back` undoes one change. If a change cannot be undone, the remaining
+    changes are undone all the same; the error that is raised names it.
     """
     try:
         yield
@@ -143,7 +143,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _also(error: UserError, sentence: str) -> Conflict:
-    """Return `error` as a `Conflict`, with `sentence` added to its cause."""
+    """Return `error` as a `Conflict`, with `sentence` added to the cause that it names."""
     return Conflict(error.title, cause=f"{error.cause} {sentence}".strip(), next_step=error.next_step)
 
 
@@ -188,9 +188,9 @@ class _HistoryContents:
         return data
 
     def kept(self, key: str, rel: str) -> bytes | None:
-        """Return the content that the file `rel` in the root `key` has in the commit of the change.
+        """Return the content of the file `rel` (in the root `key`) as it was recorded before the change.
 
-        None if the commit does not have the file.
+        None if the commit that was made before the change does not have the file.
         """
         if key not in self._versions:
             self._versions[key] = self._history.files(self._commit, key)
@@ -264,7 +264,7 @@ class ChangeSet:
     def deleted(
         self, context: ScopeContext, root: ScopeRoot, rel: str, commit: str, usage: UsageDelta
     ) -> FilesChanged:
-        """Return the data to undo a delete of the file or folder `rel`, which was already carried out.
+        """Return the data to undo a delete of the file or folder `rel` in `root`, which was already made.
 
         The files are restored from `commit`, which still has them; `usage` is the usage that they had.
         """
@@ -341,7 +341,7 @@ class ChangeSet:
     # Checking
 
     def _plan(self, store: MemoryStore, change: HandChange, kind: ChangeKind) -> FileChange:
-        """Check one change by hand; return it as a `FileChange`, which has the file's present content too.
+        """Check one change by hand; return it as a `FileChange`, together with the file's present content.
 
         A merge must not exceed the size limit of the home; a restore may use a name that the agent would not
         accept. Raises `Conflict` if the present content is not the one that the change expects.
@@ -380,7 +380,7 @@ class ChangeSet:
         return planned
 
     def _refuse_full_scopes(self, planned: Iterable[FileChange], kind: ChangeKind) -> None:
-        """Raise `StoreError` if new files would exceed the limit of a scope, unless `kind` is a restore."""
+        """Raise `StoreError` if new files would exceed the size limit of a scope; a restore may exceed it."""
         if kind == "restore":
             return
         more: dict[str, int] = {}
@@ -404,9 +404,9 @@ class ChangeSet:
                 )
 
     def _keep(self, planned: Sequence[FileChange]) -> str:
-        """Record the present content of the files to change in the history; return the commit that has it.
+        """Record the present content of the files to change in the history; return the id of the commit.
 
-        Refuses the change if the history does not keep the content of one of them.
+        Raises `StoreError` if the history does not keep the content of one of them.
         """
         self._observe(planned)
         history = self._parts.snapshots.history
@@ -497,7 +497,7 @@ class ChangeSet:
     def _put_back(
         self, undone: Recovered | None, changes: Sequence[FileChange], error: BaseException
     ) -> None:
-        """Record in the history the files that were restored after a failure; remove the journal if possible.
+        """Record in the history the files that were restored after the failure `error`; remove the journal.
 
         `undone`: the result of the restoration; None if nothing had been changed. The journal stays if files
         could not be restored yet. Raises `Conflict` in place of `error` if some files were left as they are
@@ -517,7 +517,7 @@ class ChangeSet:
             raise _also(error, " ".join(told)) from error
 
     def _settle(self) -> None:
-        """Carry out `settle`, while the lock is held that allows one change at a time.
+        """Roll back a change that a killed process left unfinished; the caller holds the lock of `_alone`.
 
         If the change had finished, only its journal is removed.
         """
@@ -666,7 +666,7 @@ class ChangeSet:
         refuse_untouchable(self._parts.home, change.root, path, "changed", as_a_whole=whole)
 
     def _seen(self, changes: Sequence[FileChange]) -> str:
-        """Record the files of `changes` in the history; return the commit that has them.
+        """Record the files of `changes` in the history; return the id of the commit that has them.
 
         Files that the history does not keep are missing from the commit. The result is empty if there is no
         history.

@@ -49,7 +49,10 @@ AGAIN_S = 600.0
 
 
 class _Project:
-    """One project, with the process that reads its repository. Hold `lock` while calling a method."""
+    """One project, with the process that reads its repository.
+
+    The caller must hold `lock` while it calls a method.
+    """
 
     def __init__(self, path: Path, silent_s: float) -> None:
         self.path = path
@@ -60,7 +63,7 @@ class _Project:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the repository failed to respond in the last `AGAIN_S` seconds."""
+        """True if the process did not respond within the last `AGAIN_S` seconds; it gets no request now."""
         return time.monotonic() < self._not_before
 
     def look(self, check: Callable[[], None] = no_check) -> str:
@@ -80,9 +83,9 @@ class _Project:
     def check(
         self, notes: Sequence[CheckedNote], check: Callable[[], None] = no_check, *, stale_only: bool = False
     ) -> ClaimReport:
-        """Check the claims of these notes against the repository as read by the last `look`.
+        """Check the claims of these notes against the repository as last read by `look`; return the report.
 
-        `check` may raise to stop. `stale_only`: report only the stale claims.
+        `check` may raise to stop. `stale_only`: report only the claims that are no longer true.
         """
         try:
             return self._claims.check(notes, check=check, stale_only=stale_only)
@@ -102,7 +105,7 @@ class _Project:
 
 
 class ClaimService:
-    """The service that checks the memories' claims about their project, and fixes stale ones."""
+    """The service that checks the claims of memories about their project, and fixes the stale ones."""
 
     def __init__(
         self,
@@ -125,10 +128,11 @@ class ClaimService:
         self._sidecar = written
         self._silent_s = silent_s
         self._kept: dict[str, dict[str, int]] | None = None
-        """The times in the sidecar, by memory and hash of a line."""
+        """The times stored in the sidecar: memory, then hash of a line, then the time; None before it is
+        read."""
         self._projects: OrderedDict[Path, _Project] = OrderedDict()
         self._earliest: dict[ScopeContext, dict[str, dict[str, int]]] = {}
-        """The earliest time in seconds at which each line was seen in a memory, by context and memory.
+        """The earliest known time of each line, in UTC seconds, by context, memory and text of the line.
 
         Only the last check of a context counts.
         """
@@ -251,7 +255,7 @@ class ClaimService:
     def _remembered(
         self, context: ScopeContext, path: str, text: str, written: int, before: Mapping[str, int] | None
     ) -> dict[str, int]:
-        """Return the earliest time of each line of a memory, in UTC seconds.
+        """Return the earliest time of each line of a memory, in UTC seconds, by the text of the line.
 
         `written`: the modification time of its file; `before`: the times known so far, None to read them from
         the sidecar. The file's own time is not enough: editing one word makes the whole file newer, and the
@@ -322,7 +326,10 @@ def _hash(text: str) -> str:
 
 
 def _times_in(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Return the times in the data of a sidecar, without entries that are malformed."""
+    """Return the times in the data of a sidecar: memory, then hash of a line, then the time.
+
+    Entries that are malformed are left out.
+    """
     found = data.get("written")
     return {
         key: {line: at for line, at in times.items() if isinstance(at, int)}

@@ -31,6 +31,7 @@ class ShownTrees(Struct, frozen=True):
     """The trees of the three scopes of a context, as JSON values, for a command to print."""
 
     nodes: tuple[Mapping[str, Any], ...]
+    """One nested JSON object for each scope."""
     problem: str
     """The reason why pins and usage are missing from the trees; empty if they are included."""
 
@@ -56,17 +57,17 @@ class ShownRuns(Struct, frozen=True):
 class ShownChanges(Struct, frozen=True):
     """The files that a run changed, or would have changed, for a command to print.
 
-    `taken_back`: the parts of the run that were undone.
+    `taken_back`: the files and hunks of the run that were undone.
     """
 
     files: tuple[ChangedFile, ...]
     taken_back: Parts
     card: ReportCard | None
-    """The report card about the facts that the run changed; None while the run is in progress."""
+    """The report card, which says which facts the run lost or changed; None while the run is in progress."""
 
 
 class CommandViews:
-    """The views of one home that commands print, read in their own process or in a running engine.
+    """The service that reads the views of one home that commands print.
 
     `view` returns the trees of the three scopes of a context. `reviews` returns the service that shows the
     changes of runs. Reading a view changes nothing in the home, and marks nothing as seen.
@@ -116,7 +117,10 @@ class CommandViews:
         return tuple(TraceService(self._parts).rows())
 
     def trace(self, trace_id: str) -> tuple[TraceDetail, Any]:
-        """Return one trace and its whole document, a JSON value. Raises `StoreError` (reason "missing")."""
+        """Return one trace for display, and its whole document as a JSON value.
+
+        Raises `StoreError` (reason "missing") if there is no such trace.
+        """
         service = TraceService(self._parts)
         detail = service.open(trace_id)
         return detail, service.document(str(detail.row.path))
@@ -133,9 +137,9 @@ class CommandViews:
 
 
 def _mark_rules(node: dict[str, Any], rule_of: Callable[[str], FileRule]) -> None:
-    """Add `rule` and `ruleReason` to each file in `node`, a scope's tree, that a person cannot edit.
+    """Add `rule` and `ruleReason` to each file in a scope's tree that a person cannot edit.
 
-    `rule_of` returns the rule for a file's path below the root of the scope.
+    `node`: the root of the tree. `rule_of` returns the rule for a file's path below the root of the scope.
     """
     top = str(node["path"])
 
@@ -195,7 +199,10 @@ def _leaf(scope: Scope, file: MemoryFile) -> dict[str, Any]:
 
 
 def _place(nodes: Mapping[str, dict[str, Any]], rel: str, node: dict[str, Any]) -> None:
-    """Put a node into its directory, and add it to the counts of the directories above it."""
+    """Put the node of the file or folder `rel` into the node of its directory; update the counts above it.
+
+    `nodes`: the nodes of all directories, by path.
+    """
     parent = nodes[rel.rpartition("/")[0]]
     parent["children"].append(node)
     parent["size"] += node["size"]

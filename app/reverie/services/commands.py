@@ -36,7 +36,7 @@ from reverie.services.models import Models
 from reverie.services.reviews import ReviewService
 
 Lost = tuple[str, ...]
-"""A sentence for each write of the run that another program has since overwritten."""
+"""A sentence for each write of the run that another program has overwritten since the run."""
 
 
 class RunsByHand:
@@ -66,7 +66,7 @@ class RunsByHand:
         return result, thinker.name, self._lost()
 
     def sweep_plan(self) -> Sweep:
-        """Return the plan of the sweep that `sweep` would make now; change nothing."""
+        """Return the idle workspaces that `sweep` would consolidate now, in their order; change nothing."""
         return self._parts.sweeps.plan()
 
     def sweep(self, engine: str, *, cancel: threading.Event) -> tuple[SweepResult, Lost]:
@@ -86,8 +86,9 @@ class RunsByHand:
     ) -> tuple[RunResult, RunResult | None, Lost]:
         """Harvest the newest compaction of a workspace; then consolidate, as the agent does after a harvest.
 
-        There is no consolidation if the harvest was refused. Returns the result of the harvest, the result of
-        the consolidation (None if there was none), and the overwritten writes.
+        A compaction is a summary by which the agent shortened a conversation; a harvest collects facts from
+        that conversation. There is no consolidation if the harvest was refused. Returns the result of the
+        harvest, the result of the consolidation (None if there was none), and the overwritten writes.
         """
         parts, background = self._parts, BackgroundJobs(self._parts, by_hand=True)
         keep_usage(parts)
@@ -117,9 +118,10 @@ class RunsByHand:
         return outcome, self._lost()
 
     def extract_plan(self, project_path: str | None) -> tuple[tuple[ExtractCandidate, ...], bool]:
-        """Return the threads that `extract` would read, and whether its results become notes.
+        """Return the threads (conversations) that `extract` would consider, and whether results become notes.
 
-        `project_path`: only for this directory; None: for all. Changes nothing.
+        The second value is True if each result is written as a note to the agent. `project_path`: only for
+        this directory; None: for all. Changes nothing.
         """
         service = ExtractionService(self._parts)
         return service.candidates(project_path), service.to_notes
@@ -132,9 +134,9 @@ class RunsByHand:
         progress: Callable[[ExtractProgress], None],
         cancel: threading.Event,
     ) -> tuple[ExtractResult, Lost]:
-        """Extract from new transcripts, then consolidate; return the result and the overwritten writes.
+        """Extract memories from new conversations; return the result and the overwritten writes.
 
-        `project_path`: only for this directory; None: for all.
+        `project_path`: only for this directory; None: for all. `progress` gets each part that has ended.
         """
         service = ExtractionService(self._parts)
         result = service.run(
@@ -145,10 +147,10 @@ class RunsByHand:
     def revert(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[RunResult, tuple[str, ...], Lost]:
-        """Undo a run, or only these files and hunks of it.
+        """Undo a run, or only the files `paths` and the hunks with the numbers `hunks` of it.
 
         Returns the result, the paths that had to be restored together with the requested ones, and the
-        overwritten writes.
+        overwritten writes. Without paths and hunks, the whole run is undone.
         """
         keep_usage(self._parts)
         if not paths:

@@ -90,9 +90,10 @@ class HomeContainer:
     ) -> None:
         """Wire the parts of a home; none of them is built yet.
 
-        `find_stale(parts, context, check)` returns the statements in the memories of a context that are no
-        longer true; consolidations call it. `find_loaded(parts, context, at)` returns how much of each file a
-        session that starts at this time loads.
+        `key`: the home and its id. `settings` returns the current settings. `find_stale(parts, context,
+        check)` returns the statements in the memories of a context that are no longer true; consolidations
+        call it. `find_loaded(parts, context, at)` returns how much of each file a session that starts at the
+        time `at` (UTC ms) loads.
         """
         self.home = key.home
         self.home_id = key.home_id
@@ -200,16 +201,16 @@ class HomeContainer:
         )
 
     def report(self, event: str, text: str, level: str = "info", workspace_id: str | None = None) -> None:
-        """Record an event of this home in Activity.
+        """Record an event of this home in Activity, the log of what background services did.
 
-        `level`: `info`, `warning` or another level of Activity. `workspace_id`: the workspace that it
-        concerns; None: none.
+        `event`: its name, such as `host.error`. `text`: a sentence for people. `level`: `info`, `warning` or
+        another level of Activity. `workspace_id`: the workspace that it concerns; None: none.
         """
         home = str(self.home.root)
         self.activity.add(event, level=level, text=text, home=home, workspace_id=workspace_id)
 
     def own_sidecar(self, name: str) -> Sidecar:
-        """Return the sidecar with this name among Reverie's own files for this home."""
+        """Return the sidecar (small JSON file) called `name` among Reverie's own files for this home."""
         return Sidecar(self.own_sidecars / name, lock_dir=self.profile.locks, clock=self.clock)
 
     @cached_property
@@ -301,7 +302,10 @@ class HomeContainer:
 
     @cached_property
     def noticed(self) -> NoticedLog:
-        """The log of statement pairs that models noticed and did not change, so that a person can decide."""
+        """The log of pairs of contradicting or similar statements that models noticed but did not change.
+
+        A person decides about them.
+        """
         from reverie.jobs.consolidate.overlay import NoticedLog
 
         return NoticedLog(lambda: self.own_sidecar("noticed.json"))
@@ -315,7 +319,7 @@ class HomeContainer:
             return ()
 
     def telling_loaded(self, context: ScopeContext, run: Callable[[], RunResult]) -> RunResult:
-        """Call `run`; add to its result the files that new sessions load differently because of it.
+        """Call `run`, and add to its result the files that new sessions load differently because of it.
 
         In the details of the result, `loadedNext` lists the files that a new session now loads but did not
         load before, and the files that it no longer loads.
@@ -367,7 +371,7 @@ class HomeContainer:
         self.saves.writing(root, rel, after, context)
 
     def transaction_for(self, run_id: str, actor: str) -> Transaction:
-        """Build the transaction for the files of one run, which attributes its changes to `actor`."""
+        """Build the transaction for the files of one run; it records `actor` as the author of the changes."""
         images = Images(self.profile.images(self.home_id))
 
         def attribute(root: ScopeRoot, rel: str, sha256: str | None) -> None:
@@ -398,10 +402,10 @@ class HomeContainer:
         warn: Callable[[str], None] = _log.warning,
         counts: bool = True,
     ) -> MemoryStore:
-        """Build the store of the memories of one context, which attributes every change to `actor`.
+        """Build the store of the memories of one context, which records `actor` as the author of changes.
 
         `after_change` is called with the path of each changed file; `warn` gets a sentence about a problem
-        that occurred after a change was made; `counts`: whether a write or a rename counts as a use of the
+        that occurred after a change was made; `counts`: True if a write or a rename counts as a use of the
         memory.
         """
 
@@ -451,7 +455,7 @@ def roots_of(home: Home, context: ScopeContext) -> list[ScopeRoot]:
 
 
 def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tuple[str, ScopeContext]]:
-    """Yield the key of each root of projects and workspaces (`ScopeRoot.key`) with a context that shows it.
+    """Yield pairs: the key of a root (`ScopeRoot.key`), and a context that shows the root's memories.
 
     `contents`: the projects and workspaces of the home. A root may come several times; the last context is
     the best one. A project is best shown by its first workspace.
@@ -474,7 +478,7 @@ def shown_contexts(parts: HomeContainer, contents: HomeContents) -> Iterator[tup
 class Contexts:
     """The contexts of one home, found by the roots of the files that they show.
 
-    It is for callers that know a file by its root and have no selected context.
+    It is for code that knows a file by its root, while no context is selected.
     """
 
     def __init__(self, parts: HomeContainer) -> None:
@@ -496,7 +500,7 @@ class Contexts:
         return "" if key == Scope.GLOBAL else self._names.get(key, key.partition("/")[2] or key)
 
     def of(self, keys: Iterable[str]) -> ScopeContext | None:
-        """Return a context that shows all roots with these keys (`ScopeRoot.key`); None if none does."""
+        """Return a context that shows the roots with these keys (`ScopeRoot.key`); None if none shows all."""
         wanted = {key for key in keys if key != Scope.GLOBAL}
         if not wanted:
             return self._parts.home.context(project_path=None, project_given=True)
@@ -536,7 +540,7 @@ class Contexts:
 
     @cached_property
     def _lost(self) -> dict[str, ScopeContext]:
-        """Root key -> a context that shows it, for the stores that no project or workspace refers to."""
+        """A context for the key of each root that belongs to a project or workspace that is not listed."""
         orphans = self._parts.home.orphans
         return {
             store.root.key: store.context

@@ -32,7 +32,7 @@ class PaidRun(Struct, frozen=True):
 
 
 def paid_run(record: RunRecord) -> PaidRun | None:
-    """Return the cost of a run; None if it used no model."""
+    """Return the cost of the run with this record; None if the run used no model."""
     if not record.usage:
         return None
     tokens = record.usage.get("inputTokens", 0) + record.usage.get("outputTokens", 0)
@@ -42,10 +42,10 @@ def paid_run(record: RunRecord) -> PaidRun | None:
 def spent_by_scope(
     runs: Iterable[PaidRun | None], context: ScopeContext, *, now: int
 ) -> Mapping[Scope, Spent]:
-    """Add up the costs of runs for each scope of a context.
+    """Return the sum of the costs of runs for each scope of a context.
 
-    `runs`: newest first, None for a run without a model. They must include all of this month, and as many
-    older runs as are to be searched for the last one. `now`: UTC ms.
+    `runs`: the costs, newest first, None for a run without a model. They must include all of this month, and
+    as many older runs as are to be searched for the last one. `now`: UTC ms.
     """
     paid = [run for run in runs if run is not None]
     belongs: dict[Scope, Callable[[PaidRun], bool]] = {

@@ -55,9 +55,9 @@ COMPANION_STORE = "companion"
 _STALE_S = 3600.0
 
 WATCHED_S = 10.0
-"""The time after a write in which a version by another program counts as overwriting it, in seconds."""
+"""The seconds after a write in which a new version by another program can count as overwriting the write."""
 SETTLE_S = 1.5
-"""The time that a command waits while an agent is at work, in seconds."""
+"""The seconds that a command waits for an agent at work, which may still overwrite files."""
 _BUSY_S = 15.0
 _MOST_BYTES = 4 << 20
 _MOST = 5_000
@@ -107,10 +107,10 @@ def write_draft(directory: Path, draft: Draft, instance: str, owner: ProcessId) 
 
 
 class DraftService:
-    """The drafts of one home.
+    """The drafts of one home: texts that a person typed but did not save.
 
-    `instance` is the id of the window that writes or requests drafts; `read` returns the file that a draft is
-    compared with.
+    `instance` is the id of the window that writes or requests drafts. `read` returns the present version of
+    the file that a draft belongs to.
     """
 
     def __init__(self, home: DraftHome, read: CurrentText) -> None:
@@ -126,7 +126,7 @@ class DraftService:
         replaces: Collection[str] = (),
         client: DraftClient | None = None,
     ) -> str:
-        """Write a draft, durably, then remove the drafts named by `replaces`; return the new file name.
+        """Write a draft, durably, then delete the drafts with the names `replaces`; return the new file name.
 
         `instance`: the id of the window. `client`: the client in which the text was typed; None: this
         process.
@@ -136,7 +136,7 @@ class DraftService:
         return name
 
     def drop(self, names: Collection[str]) -> None:
-        """Delete the drafts with these names, because their text was saved or discarded."""
+        """Delete the drafts with these file names, because their text was saved or discarded."""
         for name in names:
             if not DRAFT_NAME.fullmatch(name):
                 raise ValueError("not the name of a draft")
@@ -147,7 +147,7 @@ class DraftService:
                 raise user_error_from_os(error, "The draft could not be removed.") from error
 
     def offered(self, instance: str, *, client: DraftClient | None = None) -> Offers:
-        """Return every draft that no open window is still editing, and the files that are damaged.
+        """Return every draft that no open window is still editing, and the draft files that are damaged.
 
         `instance` and `client`: the window and the client (None: this process) that request the drafts. The
         drafts of that window are left out; drafts of other windows of the same client count as drafts of
@@ -174,7 +174,7 @@ class DraftService:
         return Offers(tuple(offers), tuple(damaged))
 
     def offer(self, name: str) -> Offer | None:
-        """Return one draft together with its file.
+        """Return the draft with the file name `name`, together with the file that it belongs to.
 
         None if the draft no longer exists or the file already has its text.
         """
@@ -305,6 +305,10 @@ def _parsed(data: bytes) -> tuple[Draft, ProcessId]:
 
 
 class _WatchedWrite(Struct, frozen=True):
+    """One write by Reverie, watched for being overwritten until the time `until` (monotonic, in seconds).
+
+    `before`, `after`: the contents of the file before and after the write, None for no file.
+    """
     root: ScopeRoot
     rel: str
     context: ScopeContext | None
@@ -313,7 +317,7 @@ class _WatchedWrite(Struct, frozen=True):
     at_ms: int
     until: float
     done: bool = False
-    """Whether the write is known to have happened.
+    """True if the write is known to have happened.
 
     Until then, a file with its earlier content does not count as overwritten.
     """
@@ -355,14 +359,14 @@ class SaveWatch:
                 self._writes[path] = write
 
     def wrote(self, path: Path) -> None:
-        """Mark the registered writes to `path` and to files below it as done."""
+        """Record that the registered writes to `path`, and to files below that path, have been made."""
         with self._lock:
             for known, write in self._writes.items():
                 if known == path or known.is_relative_to(path):
                     self._writes[known] = replace(write, done=True)
 
     def check(self, paths: Collection[Path] | None = None) -> tuple[LostSave, ...]:
-        """Return the registered writes to `paths` (None: all) that were overwritten; each only once."""
+        """Return the registered writes to `paths` (None: all) that were overwritten, each only once."""
         lost = self._check(paths)
         with self._lock:
             earlier, self._unreported = self._unreported, []
@@ -414,7 +418,7 @@ class SaveWatch:
                 del self._writes[path]
 
     def _is_ours(self, path: Path, write: _WatchedWrite, content: bytes | None) -> bool:
-        """Return whether Reverie, with this profile, wrote `content` (None: deleted the file) after `write`.
+        """Return True if Reverie, with this profile, wrote `content` (None: deleted the file) after `write`.
 
         The writer may be a run in another process.
         """
@@ -459,7 +463,7 @@ class SaveWatch:
         return True
 
     def _agent_is_at_work(self) -> bool:
-        """Return whether a transcript of the home grew in the last few seconds."""
+        """Return True if a transcript of the home grew in the last few seconds."""
         sessions = self._home.home.sessions
         try:
             places = () if sessions is None else sessions.sessions_in_use()
@@ -477,7 +481,7 @@ class SaveWatch:
 
 
 def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) -> bool:
-    """Return whether the change from `before` to `after` is contained in `now`.
+    """Return True if `now` contains the change from `before` to `after`, which are contents of a file.
 
     `before` is None if there was no file. `now` must have all lines that the change added. A change that only
     removed lines is contained if `now` has none of these lines. Pure.
@@ -490,7 +494,7 @@ def contains_change(home: Home, before: bytes | None, after: bytes, now: bytes) 
 
 
 def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
-    """Return whether the file `disk` already contains the draft.
+    """Return True if the file `disk` already contains the text of the draft.
 
     It does if merging the draft into the file changes nothing. For a draft of an overwritten save, it is
     enough that the file contains the change of that save.
@@ -507,9 +511,9 @@ def _holds(home: Home, draft: Draft, disk: FileText) -> bool:
 
 
 def _lines(home: Home, content: bytes | None) -> Counter[str]:
-    """Count each line of a text, stripped; empty lines and front matter fences are left out.
+    """Return how often each line, stripped, occurs in a text, without empty lines and front matter fences.
 
-    None (no file) has no lines.
+    A content of None (no file) has no lines.
     """
     text = "" if content is None else content.decode("utf-8", "replace")
     lines = comparable(home, text).text.splitlines()
@@ -517,7 +521,7 @@ def _lines(home: Home, content: bytes | None) -> Counter[str]:
 
 
 def _content(path: Path) -> tuple[bool, bytes | None]:
-    """Return whether the file could be read, and its content (None if there is no file)."""
+    """Return True and the content of a file, None if there is no file; False and None if it is unreadable."""
     try:
         return True, read_regular(path, _MOST_BYTES, follow=False)
     except FileNotFoundError:

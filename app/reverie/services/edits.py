@@ -162,16 +162,16 @@ class UserEdits:
     def delete_all(self, context: ScopeContext, paths: Sequence[str]) -> Undo:
         """Delete several memories or folders as one change; return its `Undo`.
 
-        If one cannot be deleted, none is.
+        If one cannot be deleted, none is, and the error is raised.
         """
         changes = [partial(self.delete, context, path) for path in paths]
         return self.as_one(changes, "Restored {count} items.")
 
     def as_one(self, changes: Iterable[Callable[[], Undo]], sentence: str = "Undid {count} changes.") -> Undo:
-        """Make several changes that a person requested together; join them into one `Undo`.
+        """Make several changes that a person requested together; return one `Undo` for all of them.
 
-        `sentence` is the message shown after the undo. If one change fails, the changes before it are undone
-        and its error is raised.
+        `changes`: functions that make one change each. `sentence` is the message shown after the undo. If one
+        change fails, the changes before it are undone and its error is raised.
         """
         done: list[Undo] = []
         with all_steps_or_none(done, self.undo):
@@ -263,7 +263,10 @@ class UserEdits:
             RecordEdits(self._parts).change(step, warnings)
 
     def _reapply(self, step: RunReverted) -> None:
-        """Undo `step`, the undo of a run. Raises `Conflict`, which names the files that changed since."""
+        """Make the changes of a run again by undoing `step`, the undo of that run.
+
+        Raises `Conflict`, which names the files that changed since.
+        """
         result = self._parts.reverter.revert(step.run_id)
         if result.conflicts:
             paths = ", ".join(result.conflicts)
@@ -287,10 +290,10 @@ class UserEdits:
         self._record(changed, "Undone by hand", warnings)
 
     def _newest_of(self, step: FilesChanged, root: ScopeRoot, rel: str, warnings: list[str]) -> FilesChanged:
-        """Return `step`, a delete, with the newest commit that still has the deleted files.
+        """Return `step`, which undoes a delete, changed to restore from the newest commit that has the files.
 
-        An agent may have written them once more after they were recorded. If another snapshot has already
-        recorded the deletion, `step` is returned as it is. Problems are added to `warnings`.
+        An agent may have written the files once more after they were recorded. If another snapshot has
+        already recorded the deletion, `step` is returned as it is. Problems are added to `warnings`.
         """
         with warned(warnings):
             head = self._history_head()
@@ -337,7 +340,7 @@ _TOO_LARGE = f"This file is larger than {_SHOWN_AT_MOST >> 20} MiB; its beginnin
 
 
 class CompanionFiles:
-    """The companions of one home: files that the agent loads beside its memories.
+    """The service that reads and saves companions: files that the agent loads beside its memories.
 
     A person can read and edit them; a consolidation never touches them.
     """
@@ -385,10 +388,10 @@ class CompanionFiles:
         return replace(found, note=f"{found.note} {warning}".strip())
 
     def restore(self, context: ScopeContext, changes: Sequence[HandChange]) -> Undo:
-        """Restore a companion to the content that the history has of it; return the `Undo`.
+        """Restore a companion to an earlier content from the history; return the `Undo`.
 
-        `changes` holds one change, with the path of the companion and the hash of the content that the person
-        saw there. Raises `Conflict` if the file now has different content.
+        `changes` holds one change, with the path of the companion, the content to restore, and the hash of
+        the content that the person saw there. Raises `Conflict` if the file now has different content.
         """
         if len(changes) != 1:
             raise StoreError("There is nothing to change.", next_step="Choose another point.")
@@ -497,7 +500,7 @@ class CompanionFiles:
 
     @staticmethod
     def _require_directory(companion: Companion, directory: Path) -> None:
-        """Raise `Unavailable` if `directory`, in which the companion is to be written, is missing.
+        """Raise `Unavailable` if `directory`, in which the companion would be written, does not exist.
 
         A save would create it, but the person did not request a new directory in a project.
         """
@@ -537,7 +540,7 @@ def current_text(parts: HomeContainer) -> Callable[[ScopeContext, str, Companion
 
 
 def kept_file(path: Path) -> Path:
-    """Return the file that a write to `path` changes: the target of a link, else `path` itself.
+    """Return the file that a write to `path` changes: the target if `path` is a link, else `path` itself.
 
     The history keeps no links. If the target is below the directory of the link, its path is given below that
     directory.
@@ -553,7 +556,7 @@ def _is_below(real: Path, link: Path) -> bool:
 
 
 def companion_targets(companions: Iterable[Companion], watched: Collection[Path]) -> list[WatchTarget]:
-    """Return watch targets for companions in directories that are not `watched` yet.
+    """Return what a watcher must watch for companions in directories that are not among `watched`.
 
     In such a directory only the companions are watched, not the other files.
     """
