@@ -431,7 +431,7 @@ class ExtractionService:
         return self._models.choose_extraction(requested, before_consent=before_consent)
 
     def _choose_stage_two(self, requested: str) -> ModelChoice:
-        """Return the engine of stage two, for which the agent configures a separate model.
+        """Return the engine of stage two, which merges the results; the agent has an own model for it.
 
         `requested`: `auto`, `rules` or `PROVIDER:MODEL`.
         """

@@ -241,7 +241,7 @@ class ChangeLogService:
         return named
 
     def _lines(self, commits: Sequence[CommitSteps]) -> list[tuple[int, int]]:
-        """Return for each commit the number of added and of removed lines; 0 for a commit of many files."""
+        """Return the numbers of added and removed lines of each commit, both 0 for a commit of many files."""
         few = [commit.steps if len(commit.steps) <= _MOST_COUNTED else () for commit in commits]
         ids = sorted({blob for steps in few for step in steps for blob in (step.before, step.after) if blob})
         lines = {
@@ -350,7 +350,7 @@ class ChangeLogService:
                 )
 
     def _gone(self, change: _FileBytes) -> frozenset[int] | None:
-        """Return the numbers of a change's hunks that the file no longer has; None if it has none of them."""
+        """Return the numbers of the hunks of `change` that the file lacks now; None if it lacks them all."""
         current = self._current(change.place)
         if change.before is None or change.after is None:
             return None if current == change.before else frozenset()
@@ -481,9 +481,9 @@ class ChangeLogService:
         return self._timeline.read(self._timeline.on_disk(place))
 
     def _facts(self, logged: LoggedChange, place: HistoryPlace) -> tuple[int | None, bool]:
-        """Return the permission bits of the file at `place` before `logged`, and whether it was pinned.
+        """Return the permission bits of a file before the change set `logged`, and True if it was pinned.
 
-        The bits are None if there was no such file.
+        `place`: the file. The bits are None if there was no such file.
         """
         if logged.parent is None:
             return None, False

@@ -309,6 +309,7 @@ class _WatchedWrite(Struct, frozen=True):
 
     `before`, `after`: the contents of the file before and after the write, None for no file.
     """
+
     root: ScopeRoot
     rel: str
     context: ScopeContext | None

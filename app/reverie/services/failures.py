@@ -50,7 +50,7 @@ from reverie.values import Struct, replace
 
 
 class RecordEdits:
-    """Edits of single fields of the files in which loki-mode records failures, and the undo of each."""
+    """The service that edits single fields of loki-mode's records of failures, and undoes such edits."""
 
     def __init__(self, parts: HomeContainer) -> None:
         if parts.home.failures is None:
@@ -60,10 +60,10 @@ class RecordEdits:
         self._files = rooted_files(self._root)
 
     def change(self, change: FieldChange, warnings: list[str] | None = None) -> FieldChange:
-        """Make a change; return the change that undoes it.
+        """Change one field of a record; return the change that undoes this.
 
-        `warnings` gets the problems that occur after it is made; None: they are dropped. Raises `Conflict` if
-        the record does not have the value that `change` expects.
+        `warnings` gets the problems that occur after the change is made; None: they are dropped. Raises
+        `Conflict` if the record does not have the value that `change` expects.
         """
         rel = change.rel
         self._refuse_others(rel)
@@ -79,7 +79,10 @@ class RecordEdits:
         return FieldChange(rel, change.place, change.after, change.before, change.is_there, change.was_there)
 
     def apply(self, change: FieldChange) -> Undo:
-        """Make `change` as an ordinary change by hand; return its `Undo`. Raises `Conflict`."""
+        """Change one field of a record on behalf of a person; return the `Undo`.
+
+        Raises `Conflict` if the record does not have the value that `change` expects.
+        """
         warnings: list[str] = []
         back = self.change(change, warnings)
         path = str(memory_path(Scope.PROJECT, change.rel))
@@ -124,19 +127,20 @@ class RecordEdits:
 
 
 LessonState = Literal["injected", "window", "older", "elsewhere"]
-"""The state of a lesson.
+"""The state of a lesson, which depends on what the agent adds to its next prompt.
 
 `injected`: in the block of text that the agent adds to its prompt. `window`: in the agent's time window, but
 not among the newest lessons, or the block is switched off. `older`: outside the time window. `elsewhere`: in
-a namespace, which the agent does not read.
+a namespace (a part of the records) that the agent does not read.
 """
 _PATTERNS = "semantic/patterns.json"
 
 
 class LessonView(Struct, frozen=True):
-    """A lesson and the episode that has it.
+    """A lesson, which an agent learned from an error, and its state.
 
-    `rel`: the path of its episode below the memory root, with `/`.
+    `rel`: the path, below the memory root and with `/`, of the episode (the record of one attempt) with the
+    error.
     """
 
     lesson: Lesson
@@ -145,17 +149,21 @@ class LessonView(Struct, frozen=True):
 
 
 def patterns_in_words(records: Iterable[dict[str, Any]]) -> str:
-    """Render anti-patterns (`records`) as Markdown, one below the other, each without a heading."""
+    """Return the anti-patterns `records` as Markdown, one below the other, each without a heading.
+
+    An anti-pattern is a rule of the agent that says what to avoid.
+    """
     told = (rendered(_PATTERNS, json.dumps({"patterns": [record]}).encode()) for record in records)
     return "\n\n".join((text or "").partition("## ")[2].strip() for text in told)
 
 
 @dataclass(frozen=True)
 class FailuresView:
-    """The lessons, anti-patterns and crashes of one home.
+    """The lessons, anti-patterns and crashes of one home, read at one time.
 
     `on`: whether Reverie's own environment switches failure memory on; `recorded`: whether the settings in
-    the agent's directory let failures be recorded; `source`: the Claude Code transcript that is named there.
+    the agent's directory let failures be recorded; `source`: the Claude Code transcript that these settings
+    name; `problems`: sentences about files that cannot be read.
     """
 
     lessons: tuple[LessonView, ...]
@@ -166,7 +174,8 @@ class FailuresView:
     source: TranscriptSource | None
     problems: tuple[str, ...]
     difference: str = ""
-    """The difference from the block that loki-mode itself would inject, with the reason; empty for none."""
+    """A sentence about how `block` differs from the block that loki-mode would inject; empty if it does
+    not."""
 
     @property
     def injected(self) -> tuple[Lesson, ...]:
@@ -174,33 +183,33 @@ class FailuresView:
         return tuple(each.lesson for each in self.lessons if each.state == "injected")
 
     def priors(self, goal: str) -> tuple[str, ...]:
-        """Return the lines about anti-patterns that the agent gets for an iteration about `goal`."""
+        """Return the lines about anti-patterns that the agent adds to its prompt if its goal is `goal`."""
         return priors_among(self.anti_patterns, goal) if self.on else ()
 
     def lessons_for(self, goal: str) -> tuple[AntiPattern, ...]:
-        """Return the anti-patterns from which `priors` makes the lines about `goal`.
+        """Return the anti-patterns that the lines of `priors` are about, for the goal `goal`.
 
         Of several anti-patterns with the same meaning, only the one that the agent gets is returned.
         """
         return injected_among(self.anti_patterns, goal) if self.on else ()
 
     def block(self, goal: str = "") -> str:
-        """Build the block of text that the agent would now add to its prompt: lessons, then anti-patterns.
+        """Return the block of text that the agent would add to its prompt now: lessons, then anti-patterns.
 
-        `goal`: the goal of the iteration, by which anti-patterns are chosen; empty: no goal.
+        `goal`: the agent's goal, by which anti-patterns are chosen; empty: no goal.
         """
         return block_of(self.injected, self.priors(goal))
 
     def block_with(self, lesson: Lesson, text: str, goal: str = "") -> str:
-        """Build the block of text that `block` would return if `lesson` had the resolution `text`.
+        """Return the block of text that `block` would return if `lesson` had the resolution `text`.
 
-        `goal`: the goal of the iteration, by which anti-patterns are chosen; empty: no goal.
+        `goal`: the agent's goal, by which anti-patterns are chosen; empty: no goal.
         """
         shown = (replace(each, resolution=text) if each == lesson else each for each in self.injected)
         return block_of(tuple(shown), self.priors(goal))
 
     def crash_of(self, lesson: Lesson) -> CrashGroup | None:
-        """Return the crashes that a lesson was made from; None if there are none."""
+        """Return the group of equal crashes that a lesson was made from; None if there is none."""
         return self._crashes_by_beginning.get(lesson.fingerprint[:FINGERPRINT_CHARS])
 
     def lessons_of(self, group: CrashGroup) -> tuple[LessonView, ...]:
@@ -299,7 +308,7 @@ def resolution(rel: str, index: int, error: Mapping[str, Any], after: str) -> Fi
 
 
 def spelled(document: Any, like: bytes) -> bytes:
-    """Return a document as bytes in the format in which the agent writes it.
+    """Return a document as the bytes to write, formatted as the agent does.
 
     Escapes and the final line break are as in `like`, the file's present content.
     """
@@ -325,11 +334,10 @@ def parsed(data: bytes, rel: str) -> Any:
 
 
 def made_in(change: FieldChange, document: Any) -> Any:
-    """Return `document` with `change` applied.
+    """Return `document`, the parsed content of a record, with `change` applied.
 
-    `document` is the content of the file at that moment, so that changes by others are preserved. Unknown
-    keys and their order are kept. Raises `Conflict` if the document does not have the value that `change`
-    expects.
+    The document must be read right before, so that changes by others are preserved. Unknown keys and their
+    order are kept. Raises `Conflict` if the document does not have the value that `change` expects.
     """
     changed = copy.deepcopy(document)
     *above, last = change.place

@@ -69,7 +69,7 @@ _NOTICED: dict[str, float] = {
     "differing": 0.84,
     "near-duplicate": 0.83,
 }
-"""Kind of a pair that a model noticed -> its score."""
+"""The score of a pair of statements that a model noticed, by the kind of the pair."""
 # Caps for rules that depend on no limit of an agent.
 _NO_CAPS = Caps(
     file_bytes=CHECKED_BYTES,
@@ -97,9 +97,9 @@ class MemoryFinding(Struct, frozen=True):
     why: str = ""
     """The model's explanation, if a model noticed it."""
     matter: str = ""
-    """The id of the group of findings ("matter") that a person decides together.
+    """The id of the matter, the group of findings that a person decides together.
 
-    This is the `id` of the most useful finding that it shares a line with, or its own `id`.
+    It is the `id` of the most useful finding that shares a line with this one, or the finding's own `id`.
     """
     claim: CheckedClaim | None = None
     """The statement that is no longer true, if the kind is "stale"; not redacted."""
@@ -115,7 +115,11 @@ class MemoryFinding(Struct, frozen=True):
 
 
 class FindingReport(Struct, frozen=True):
-    """The findings, most useful first; findings that a person decides together (a matter) are adjacent."""
+    """The findings to review, most useful first.
+
+    Findings that a person decides together (a matter) are adjacent. `notes`: the number of memories that were
+    read.
+    """
 
     findings: tuple[MemoryFinding, ...] = ()
     notes: int = 0
@@ -140,11 +144,11 @@ def findings_of(
     caps: Caps = _NO_CAPS,
     check: Callable[[], None] = no_check,
 ) -> list[MemoryFinding]:
-    """Find everything to review in these notes, most useful first.
+    """Return everything in these notes that a person should review, most useful first.
 
-    `stale`: the stale claims in the notes; `noticed`: the pairs that models noticed. Findings that a person
-    decides together are adjacent. `caps`: the limits of the agent that reads the memories. `check` may raise
-    to stop.
+    `stale`: the statements in the notes that the repository disproves; `noticed`: the pairs of statements
+    that models noticed. Findings that a person decides together are adjacent. `caps`: the limits of the agent
+    that reads the memories. `check` may raise to stop.
     """
     found = [*_marks(notes, caps, check), *map(_stale, stale), *_related(notes, check)]
     found += _noticed_by_models(notes, noticed, found)
@@ -153,7 +157,7 @@ def findings_of(
 
 
 def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, ...]]:
-    """Group the findings by their `matter`, in the order in which the matters first occur.
+    """Return the findings as groups with the same `matter`, in the order in which the matters first occur.
 
     A statement that is stale in several lines of a memory is fixed in each of them, so each is a group.
     """
@@ -164,10 +168,11 @@ def matters_in(findings: Iterable[MemoryFinding]) -> list[tuple[MemoryFinding, .
 
 
 def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]:
-    """Yield each finding together with the later ones that share a line with it.
+    """Yield groups of findings: each finding with the later ones that share a line with it.
 
-    For example, a note that says "PostgreSQL" and three others that say "MongoDB" are one matter to decide.
-    Findings that are only linked through a third one are not grouped: they may be about anything.
+    For example, a note that says "PostgreSQL" and three others that say "MongoDB" are one group, which a
+    person decides together. Findings that are only linked through a third one are not grouped: they may be
+    about anything.
     """
     left = dict(enumerate(findings))
     with_line: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -181,11 +186,10 @@ def _matters(findings: Sequence[MemoryFinding]) -> Iterator[list[MemoryFinding]]
 
 
 def _places(finding: MemoryFinding) -> list[tuple[str, int]]:
-    """Return the two lines of a pair, as `(memory path, line)`.
+    """Return the two lines that a finding about a pair of lines compares, as `(memory path, line)`.
 
-    Line 0 means the whole memory; two memories with the same content are grouped with their other copies
-    and versions.
-    Empty for a finding about a single line; such a finding is never grouped.
+    Line 0 means the whole memory; two memories with the same content are grouped with their other copies and
+    versions. Returns no lines for a finding about a single line; such a finding is never grouped.
     """
     pair = zip(finding.paths, finding.lines, strict=False) if len(finding.paths) == 2 else ()
     whole = finding.paths if finding.kind in ("near-duplicate", "successor") else ()
@@ -249,9 +253,10 @@ class FindingService:
     ) -> None:
         """Connect the service to a home.
 
-        `view` returns the names of the memories of a context; `claims` the service that checks the claims in
-        them; `dismissed` the sidecar with dismissed findings; `noticed` the pairs that models noticed in a
-        context. `caps`: the limits of the agent that reads the memories.
+        `view` returns the names of the memories of a context; `claims` returns the service that checks the
+        statements in them; `dismissed` returns the sidecar (small JSON file) with dismissed findings;
+        `noticed` returns the pairs of statements that models noticed in a context. `caps`: the limits of the
+        agent that reads the memories.
         """
         self._view = view
         self._claims = claims
@@ -286,7 +291,7 @@ class FindingService:
         return tuple(found[path] for path in paths)
 
     def without_dismissed(self, findings: Sequence[MemoryFinding]) -> list[MemoryFinding]:
-        """Return the findings that no person has dismissed."""
+        """Return the findings among `findings` that no person has dismissed."""
         hidden = self._dismissed_ids()
         return [each for each in findings if each.id not in hidden]
 

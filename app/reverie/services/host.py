@@ -47,11 +47,12 @@ _AGAIN_S = 1.0
 
 
 def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
-    """Restore Reverie's pins and use counts that the agent overwrote; return the result.
+    """Restore pins and use counts that Reverie saved and the agent overwrote; return the result.
 
-    The rules are in `memory.ledger`. It must be called after each change of the sidecar, and by commands
-    before they change a home. The restored entries are reported in Activity once per run of the agent.
-    `patient`: for callers that repeat the call, restore only every few seconds (see `UsageLog.reapply_lost`).
+    The rules are in `memory.ledger`. This must be called after each change of the agent's file with pins and
+    use counts, and by commands before they change a home. The restored entries are reported in Activity once
+    per run of the agent. `patient`: True for callers that repeat the call; entries are then restored only
+    every few seconds (see `UsageLog.reapply_lost`).
     """
     kept = parts.usage.reapply_lost(patient=patient)
     if kept.announce:
@@ -65,9 +66,9 @@ def keep_usage(parts: HomeContainer, *, patient: bool = False) -> UsageRestored:
 
 
 class UsageKeeper:
-    """A loop that calls `keep_usage` after each `wake`, for a thread of its own.
+    """A loop that restores overwritten pins and use counts (`keep_usage`), for a thread of its own.
 
-    `failed` is called with each error.
+    `failed` is called with the text of each error.
     """
 
     def __init__(self, parts: HomeContainer, *, failed: Callable[[str], None]) -> None:
@@ -78,7 +79,10 @@ class UsageKeeper:
         self._due.set()
 
     def wake(self) -> None:
-        """Request a check after a change of the sidecar. Any thread; returns at once."""
+        """Request a check, because the agent's file with pins and use counts has changed.
+
+        Any thread; returns at once.
+        """
         self._due.set()
 
     def stop(self) -> None:
@@ -87,7 +91,7 @@ class UsageKeeper:
         self._due.set()
 
     def run(self) -> None:
-        """Restore pins and use counts after each `wake`, until `stop` is called."""
+        """Restore pins and use counts after each call of `wake`, until `stop` is called."""
         while True:
             self._due.wait()
             if self._stopped.is_set():
@@ -108,23 +112,28 @@ _log = logging.getLogger("reverie.host")
 _WORKERS = 3
 _STOP_S = 2.0
 _LIST = ""
-"""An entry of the queue, in place of a workspace id, that requests a new listing of the home."""
+"""The entry of the queue of workspace ids that requests a new listing of the home's transcripts instead."""
 _ENDS = ("turn-end", "aborted", "error")
 
 
 class HostServices(Struct, frozen=True):
-    """The functions that a host calls.
+    """The functions that a host calls when something has happened in a home; the text is a workspace id.
 
     All of them block; a `UserError` is reported in Activity.
     """
 
     open_tail: Callable[[str], Tail | None]
-    """A function that opens the transcript of a workspace; None if it has none."""
+    """A function that opens the transcript of a workspace at the stored position; None if there is none."""
     keep_tail: Callable[[str, Tail], None]
+    """A function that stores the position up to which the transcript of a workspace was handled."""
     turn_ended: Callable[[str, TailEvent], object]
+    """A function that handles the end of a turn in a workspace."""
     launched: Callable[[], object]
+    """A function that starts the runs that are due when the services start."""
     compacted: Callable[[str], object]
+    """A function that handles a compaction: the agent replaced a conversation by a summary."""
     archived: Callable[[str], object]
+    """A function that handles that a person archived a workspace."""
     follow: Callable[[str], bool] = lambda _workspace_id: False
     """A function that handles a changed transcript.
 
@@ -133,7 +142,7 @@ class HostServices(Struct, frozen=True):
 
 
 def home_services(parts: HomeContainer, cancel: threading.Event) -> HostServices:
-    """Return the functions that run the memory writer, session notes, triggers and start-up extraction.
+    """Return the functions that run the memory writer, session notes, triggers and extraction of one home.
 
     Setting `cancel` ends their runs.
     """
@@ -219,7 +228,7 @@ class HostSession:
             thread.start()
 
     def stop(self) -> bool:
-        """End all runs; return whether all threads ended within two seconds."""
+        """End all runs; return True if all threads ended within two seconds."""
         self._cancel.set()
         self._keeper.stop()
         with self._wake:
@@ -232,10 +241,10 @@ class HostSession:
         return not any(thread.is_alive() for thread in self._threads)
 
     def deliver(self, changes: Changes) -> None:
-        """Handle changes on disk: mark each workspace whose transcript changed, so that a worker reads it.
+        """Handle changes on disk: workspaces whose transcripts changed are queued for the workers.
 
-        A change of the usage sidecar starts a check for overwritten pins. A change of the settings drops the
-        cached settings. Any other change lists the transcripts again.
+        A change of the file with pins and use counts starts a check for overwritten pins. A change of the
+        settings drops the cached settings. Any other change lists the transcripts again.
         """
         settings = self._parts.profile.settings_file
         usage = None if self._parts.home.sidecars is None else self._parts.home.sidecars.usage
@@ -286,7 +295,10 @@ class HostSession:
             self._guarded(_LIST, self._keeper.run)
 
     def _take(self) -> str | None:
-        """Wait for a marked workspace that no worker is handling; return its id, or None after `stop`."""
+        """Wait for a queued workspace that no worker handles yet, and return its id; None after `stop`.
+
+        The id can be `_LIST` in place of a workspace.
+        """
         with self._wake:
             while not self._cancel.is_set():
                 key = next((name for name in self._dirty if name not in self._busy), None)
@@ -320,7 +332,7 @@ class HostSession:
             )
 
     def _list(self) -> None:
-        """List the transcripts in use; queue the workspaces that were archived since the last time."""
+        """List the transcripts in use again, and queue work for workspaces that were archived meanwhile."""
         home = self._parts.home
         contents = home.contents()
         in_use = () if home.sessions is None else home.sessions.sessions_in_use()
@@ -342,9 +354,10 @@ class HostSession:
         self._mark(new)
 
     def _follow(self, workspace_id: str) -> None:
-        """Start the runs that the new events in the transcript of a workspace trigger.
+        """Read the new part of the transcript of a workspace, and start the runs that it triggers.
 
-        Events at the end of a turn are passed to the services; a compaction queues its own run.
+        The end of a turn is passed to the services at once. A compaction (the agent replaced a conversation
+        by a summary) queues a run.
         """
         if self._services.follow(workspace_id):
             return
@@ -393,7 +406,7 @@ class HostSession:
         self._watcher.start()
 
     def _follow_places(self) -> None:
-        """Set the paths that the watcher watches."""
+        """Tell the watcher which paths to watch now."""
         if self._watcher is not None:
             self._watcher.set_targets(self._targets())
 
@@ -420,7 +433,7 @@ class HostSession:
 
 
 def _newest_only(events: Iterable[TailEvent]) -> list[TailEvent]:
-    """Return only the last ended turn and the last compaction among events from a time without a host."""
+    """Return the last ended turn and the last compaction among `events`, which occurred without a host."""
     newest: dict[str, TailEvent] = {}
     for event in events:
         newest["end" if event.kind in _ENDS else event.kind] = event
@@ -431,7 +444,7 @@ RETRY_S = 2.0
 _ANSWER_S = 0.5
 _CHECK_S = 0.2
 WINDOW = "the window"
-"""The purpose of a host that works for windows, as people see it."""
+"""The purpose of a host that works for windows, as other processes show it to people."""
 
 
 def host_lease_name(home_id: str) -> str:
@@ -440,7 +453,7 @@ def host_lease_name(home_id: str) -> str:
 
 
 def services_wanted(parts: HomeContainer) -> bool:
-    """Return whether the current settings enable any background service of this home."""
+    """Return True if the current settings enable any background service of this home."""
     settings = parts.read_settings()
     return (
         settings.system1.enabled
@@ -451,7 +464,7 @@ def services_wanted(parts: HomeContainer) -> bool:
 
 
 class Host:
-    """Runs the background services of one home in this process while it holds the home's lease.
+    """The background services of one home in this process, which run while it holds the home's lease.
 
     `purpose` describes this process to others that wait for the lease.
     """
@@ -529,15 +542,18 @@ class Host:
             self.stop()
 
     def wait_until_ready(self, timeout_s: float) -> bool:
-        """Wait until every transcript has been read once; return False on timeout.
+        """Wait until every transcript has been read once; return False if `timeout_s` seconds pass before.
 
-        After that, new turns start runs.
+        Once they have been read, new turns start runs.
         """
         session = self._session
         return session is not None and session.ready.wait(timeout_s)
 
     def _keep(self, stopping: threading.Event) -> None:
-        """Check at intervals, until `stopping` is set, for a lost or free lease and a replaced home."""
+        """Check repeatedly, until `stopping` is set, whether the lease is held and the home is the same.
+
+        The services are stopped or started accordingly.
+        """
         while not stopping.wait(self._retry_s):
             self._check_home()
             with self._lock:

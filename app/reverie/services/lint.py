@@ -56,7 +56,7 @@ class LintService:
         check: Callable[[], None] = no_check,
         wait: Callable[[], bool] = lambda: True,
     ) -> LintResult:
-        """Return the findings of every file in `view`.
+        """Return the findings of every file in `view`, reading files that are not known yet.
 
         `dirty`: paths that a watcher saw change; they are read again even if their size and time are the
         same. `slice_s`: the time in seconds after which no further unknown file is read, so that the result
@@ -105,7 +105,7 @@ class LintService:
 
 
 class _RootFindings:
-    """The findings in the files of one root, by path.
+    """The findings in the files of one root, by path below the root.
 
     `unknown`: the files that must still be read.
     """
@@ -116,7 +116,7 @@ class _RootFindings:
         self._files: tuple[MemoryFile, ...] = ()
 
     def follow(self, root: ScopeRoot, listing: ScopeListing, dirty: Collection[Path]) -> None:
-        """Drop the findings of files that have changed in a new listing, so that they are read again.
+        """Compare with a new listing of the root; drop the findings of changed files, which become unknown.
 
         `dirty`: paths that a watcher saw change; their files count as changed in any case.
         """
@@ -140,7 +140,10 @@ class _RootFindings:
         self.unknown[file.rel] = file
 
     def take(self, rows: Mapping[str, tuple[Stamp, tuple[LintFinding, ...]]]) -> None:
-        """Store the catalogue's findings for files that have not changed since it read them."""
+        """Use the findings in the catalogue for unknown files that have not changed since it read them.
+
+        `rows`: path, then the stamp of the file when it was read, and its findings.
+        """
         for rel, file in list(self.unknown.items()):
             row = rows.get(rel)
             if row is not None and row[0][:2] == (file.size, file.mtime_ns):

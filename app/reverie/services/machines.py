@@ -20,7 +20,7 @@ _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]")
 
 
 class MachineAddress(Struct, frozen=True):
-    """The address of a machine: `ssh://user@host:port/path`."""
+    """The address of another machine, and optionally of a home on it: `ssh://user@host:port/path`."""
 
     host: str
     """A host name, an address, or an alias from the configuration of `ssh`."""

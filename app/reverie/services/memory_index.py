@@ -1,9 +1,9 @@
 """Checks and repairs of the index of a memory directory, and renames that update all links to a memory.
 
-`IndexService` is for homes whose agent keeps an index (`Home.file_role`). `look` reads the index and every
-memory that it covers. A fix is one minimal edit of the index on disk, by compare-and-swap against the bytes
-that `look` read, and can be undone. A rename is planned first, so that a person sees each line that changes
-with it.
+An index is a file, such as `MEMORY.md`, with one line for each memory. `IndexService` is for homes whose
+agent keeps one (`Home.file_role`). `look` reads the index and every memory that it covers. A fix is one
+minimal edit of the index on disk, by compare-and-swap against the bytes that `look` read, and can be undone.
+A rename is planned first, so that a person sees each line that changes with it.
 
 Threading: any thread but the GUI's. Failure: `UserError`; `Conflict` if a file changed since.
 """
@@ -54,9 +54,10 @@ _FIXES: Mapping[str, tuple[FixKind, ...]] = {
 
 
 class IndexCheck(Struct, frozen=True):
-    """The result of checking an index.
+    """The result of checking an index, a file with one line for each memory in a folder.
 
-    `path`: the memory path of the index; `folder`: the memory path of the folder that it covers.
+    `path`: the memory path of the index; `folder`: the memory path of the folder that it covers; `sha256`:
+    the hash of the content that was checked.
     """
 
     path: str
@@ -78,7 +79,7 @@ class IndexCheck(Struct, frozen=True):
         return tuple(sorted({each.line for each in self.report.findings if each.problem == "no-file"}))
 
     def path_of(self, finding: IndexFinding) -> str:
-        """Return the memory path of the file that a finding is in or about."""
+        """Return the memory path of the file that the finding is about."""
         return f"{self.folder}/{finding.rel}"
 
 
@@ -95,10 +96,11 @@ class ChangedLine(Struct, frozen=True):
 
 
 class RenamePlan(Struct, frozen=True):
-    """Renames, or moves, with every other change that they need.
+    """Renames or moves of files, with every other change that they require.
 
-    `targets`: the requested renames, old path -> new path; `moved`: every file that moves with them; `lines`:
-    the lines that change, in other texts and in the moved ones.
+    `targets`: the requested renames, old path -> new path; `changes`: all changes of files; `moved`: every
+    file that moves, old path -> new path; `emptied`: the folders that are empty afterwards; `lines`: the
+    lines that change, in other texts and in the moved ones.
     """
 
     targets: Mapping[str, str]
@@ -118,7 +120,7 @@ class IndexService:
     def look(
         self, context: ScopeContext, path: str, check: Callable[[], None] = no_check
     ) -> IndexCheck | None:
-        """Check the index at a memory path; return None if the file is not an index.
+        """Check the index at the memory path `path`; return None if the file is not an index.
 
         `check` may raise to stop.
         """
@@ -135,9 +137,10 @@ class IndexService:
         return IndexCheck(str(parsed), around.base, sha256_of_bytes(data), found)
 
     def fix(self, context: ScopeContext, look: IndexCheck, finding: IndexFinding, kind: FixKind) -> Undo:
-        """Make the fix `kind` for a finding of an index check; return the `Undo`.
+        """Make the fix `kind` for a finding in an index; return the `Undo`.
 
-        `look`: the result of the check. Raises `Conflict` if the index changed since the check.
+        `look`: the result of the check that has the finding. Raises `Conflict` if the index changed since the
+        check.
         """
         store = self._parts.store(context, actor="user")
         parsed, _root, files = store.resolve(lenient_path(look.path))
@@ -203,7 +206,7 @@ class IndexService:
     def follow_rename(
         self, context: ScopeContext, plan: RenamePlan, *, actor: str, changed: Callable[[Path], None]
     ) -> list[str]:
-        """Update the index and the links as planned, after a rename that was done file by file.
+        """Update the index and the links as planned, after the files have been renamed one by one.
 
         `plan`: the changes, planned before the rename. `actor`: their author. `changed` is called with each
         written path. Returns a sentence for each text that was changed meanwhile and therefore left as it is.
@@ -227,7 +230,7 @@ class IndexService:
         return left
 
     def _around(self, store: MemoryStore, path: MemoryPath) -> _Around | None:
-        """Return the nearest folder above `path` that has its own index; None if there is none."""
+        """Return the nearest folder above `path` that has its own index, with its files; None if none has."""
         _path, root, files = store.resolve(path)
         there = [entry.rel for entry in files.walk().entries if entry.kind == "file"]
         folders = {
@@ -253,8 +256,9 @@ class IndexService:
     def _topics(self, around: _Around, check: Callable[[], None]) -> tuple[list[Topic], list[str]]:
         """Return the memories that an index covers, and the paths of the other files in its folder.
 
-        The index needs no line for these: they are no memories, or a person cannot edit them. `around`: the
-        folder of the index with its files. `check` is called for each file and may raise to stop.
+        The other files are no memories, or a person cannot edit them; the index needs no line for them.
+        `around`: the folder of the index with its files. `check` is called for each file and may raise to
+        stop.
         """
         topics, others, home = [], [], self._parts.home
         rules = home.caps.front_matter
@@ -303,9 +307,9 @@ class IndexService:
 
 
 def _without_lines(text: str, lines: Sequence[int]) -> str:
-    """Return the text of an index without `lines`, which are in ascending order.
+    """Return the text of an index without the lines with the numbers `lines`, which are in ascending order.
 
-    Lines that also name other files stay. Raises `IndexEditError` if all of them stay.
+    A line that also names other files stays. Raises `IndexEditError` if none of the lines can be removed.
     """
     after, reason = text, None
     for line in reversed(lines):

@@ -24,7 +24,7 @@ from reverie.values import Struct
 
 
 class FileToMerge(Struct, frozen=True):
-    """One note as it was read."""
+    """One note as it was read, to be merged with others."""
 
     root_key: str
     rel: str
@@ -110,8 +110,8 @@ class MergeService:
     def keep(self, files: Sequence[FileToMerge]) -> Undo:
         """Keep the first file unchanged and delete the others, as one change; return its `Undo`.
 
-        If any of them is pinned, the first file is pinned. Raises as `merge` does, and `StoreError` if one
-        differs from the text that was read.
+        If any of them is pinned, the first file is pinned. Raises `StoreError` if one of the files differs
+        from the text that was read, and otherwise what `merge` raises.
         """
         self.texts(files)
         changes = [_deletion(file) for file in files[1:]]

@@ -87,7 +87,7 @@ class ModelServices:
         return self._catalogue.variables()
 
     def provider(self, name: str) -> Provider:
-        """Return the provider of the model called `name`.
+        """Return the provider (connection to a model service) of the model called `name`, `PROVIDER:MODEL`.
 
         Raises `ProviderError`.
         """
@@ -96,7 +96,7 @@ class ModelServices:
     def test(
         self, name: str, providers: Mapping[str, Mapping[str, Any]] | None = None, key: str = ""
     ) -> tuple[ProbeLine, ...]:
-        """Make one real tool call with a model and report each step in words.
+        """Make one real tool call with the model called `name`; return each step of the test in words.
 
         `providers`: the `providers` table of settings that need not be saved; None: the saved settings.
         `key`: a key that was typed and is not stored yet; empty: the stored key.
@@ -207,10 +207,11 @@ def own_instructions(
     config: AgentDreamConfig | AgentWriterConfig,
     kind: Literal["dream", "writer"],
 ) -> str:
-    """Return the prompt of the agent definition that `config` names; empty for the built-in prompt.
+    """Return the prompt of the agent definition that `config` names; empty: use the built-in prompt.
 
-    A definition that cannot be used is reported in Activity. `kind`: whether the prompt is for consolidations
-    ("dream") or for the memory writer, for that report.
+    An agent definition is a file in which the agent's user wrote a prompt. One that cannot be used is
+    reported in Activity. `kind`: whether the prompt is for consolidations ("dream") or for the memory writer,
+    for that report.
     """
     problem = config.problem
     if config.definition is not None:
@@ -261,15 +262,16 @@ class Models(ModelServices):
     def choose(
         self, context: ScopeContext | None, requested: str, *, before_consent: bool = False
     ) -> ModelChoice:
-        """Return the engine of a consolidation for a request (`auto`, `rules` or `PROVIDER:MODEL`).
+        """Return the engine that would consolidate in `context`, and why it is chosen.
 
-        If `context` is None, the agent's settings for no particular workspace count. `before_consent`: return
-        the model even if a person still has to consent to its use.
+        `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `context` None: the agent's settings for no
+        particular workspace count. `before_consent`: return the model even if a person still has to consent
+        to its use.
         """
         return self._chosen(self._config(context), requested, before_consent=before_consent)
 
     def choose_extraction(self, requested: str, *, before_consent: bool = False) -> ModelChoice:
-        """Return the engine of an extraction for a request.
+        """Return the engine that an extraction would use, and why it is chosen.
 
         `requested`: `auto`, `rules` or `PROVIDER:MODEL`. `before_consent`: return the model even if a person
         still has to consent to its use.
@@ -279,9 +281,10 @@ class Models(ModelServices):
         return self._chosen(AgentDreamConfig(model), requested, before_consent=before_consent)
 
     def _chosen(self, config: AgentDreamConfig, requested: str, *, before_consent: bool) -> ModelChoice:
-        """Return the engine for a request; `config` is the configuration from the agent's files.
+        """Return the engine for `requested` (`auto`, `rules` or `PROVIDER:MODEL`), and why it is chosen.
 
-        `before_consent`: return the model even if a person still has to consent to its use.
+        `config` is the configuration in the agent's files. `before_consent`: return the model even if a
+        person still has to consent to its use.
         """
         if requested != AUTO:
             return ModelChoice(requested, phrase("You asked for this engine."))
@@ -304,7 +307,7 @@ class Models(ModelServices):
     def choose_in_background(
         self, setting: str, guesses: Iterable[tuple[str | None, str]], *, by_hand: bool
     ) -> ModelChoice:
-        """Choose the engine of a small background run.
+        """Choose the engine of a small background run; return it and the reason.
 
         It is the model named by `setting` (empty for none), else the first of `guesses` that can be used,
         else the rules. Each guess is a model (None: it is skipped) and the reason for using it. `by_hand`: a
@@ -364,7 +367,7 @@ class Models(ModelServices):
         )
 
     def consent_needed(self, context: ScopeContext, engine: str) -> ConsentView | None:
-        """Return the data that the engine would send to a destination without the user's consent.
+        """Return the data that `engine` would send to a destination to which the user has not consented yet.
 
         None if no consent is needed.
         """

@@ -76,7 +76,7 @@ class Moves:
 
 
 def files_below(store: MemoryStore, old: str, new: str, emptied: list[str]) -> dict[str, str]:
-    """Return old path -> new path for every file that moves if `old` moves to `new`.
+    """Return the new path of every file that moves if the file or folder `old` moves to `new`, by old path.
 
     The folders that the move empties are appended to `emptied`, deepest first.
     """

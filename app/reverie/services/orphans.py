@@ -54,7 +54,10 @@ _MOST_REMEMBERED = 2_000
 
 
 class IdentityLog:
-    """The file that stores which repository was last seen in each project of one home."""
+    """The file that stores which repository was last seen in each project of one home.
+
+    A repository is identified by its root commits and remotes.
+    """
 
     def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
         self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
@@ -128,9 +131,9 @@ def matches(
 
 
 def best(found: Sequence[ProjectMatch]) -> ProjectMatch | None:
-    """Return the best match; None if there is none, or if the user must choose between equally good ones.
+    """Return the best of these matches; None if there is none, or if the user must choose between equal ones.
 
-    Pure.
+    `found` has the best matches first. Pure.
     """
     if not found or (len(found) > 1 and found[0].rank == found[1].rank):
         return None
@@ -153,7 +156,7 @@ def _evidence(store: LostStore, identity: Identity | None, project: LiveProject)
 
 
 def _folded(name: str) -> str:
-    """Fold a name for comparison: without case and punctuation."""
+    """Return `name` without differences of case and punctuation, for comparison."""
     return _NAME.sub("-", name.casefold())
 
 
@@ -172,7 +175,7 @@ class _Target(Struct, frozen=True):
     scope: Scope
     files: RootedDirectory
     taken: Mapping[str, str]
-    """Path -> `file` or `directory`, for everything that exists there or that this merge adds."""
+    """The paths that exist in the target or that this merge adds, with `file` or `directory` for each."""
 
 
 class OrphanService:
@@ -247,8 +250,8 @@ class OrphanService:
     def apply(self, preview: MergePreview, choices: Mapping[str, MergeChoice]) -> Undo:
         """Merge the store as `preview` shows; return the `Undo`.
 
-        `choices`: `rel` of a file that differs -> the choice for it; the default is the first choice that is
-        possible.
+        `choices`: the choices for files that differ, by the file's path in the store (`rel`); the default is
+        the first choice that is possible.
 
         Raises `Conflict` if a file in the store or at its target differs from the preview.
         """
@@ -318,11 +321,11 @@ class OrphanService:
     def _with_remembered_paths(
         self, stores: Sequence[LostStore], known: Mapping[str, Identity]
     ) -> Iterator[LostStore]:
-        """Yield each store; set a `former_path` that the home no longer names if Reverie remembers it.
+        """Yield each store, with the former path of its project added if only Reverie knows it.
 
         `known`: path -> identity of the repository that Reverie saw there earlier. The former path of a store
-        is the path in `known` for which the agent would use the same directory as a store. A store without a
-        match is yielded unchanged.
+        is the path in `known` for which the agent would use the same directory as a store. A store for which
+        the home still names the path, or without a match, is yielded unchanged.
         """
         home = self._parts.home
         remembered: dict[Path, str] = {}
@@ -435,7 +438,7 @@ class OrphanService:
         return _differing(replace(row, lost=lost, live=live), cap)
 
     def _pins(self, store: LostStore) -> frozenset[str]:
-        """Return the files of a store that were pinned, by the sidecar's records of its former project."""
+        """Return the paths of the files of a store that were pinned, as recorded for its former project."""
         home, root = self._parts.home, store.root
         if root is not None and root.usage_prefix is None and store.former_path:
             former = home.context(project_path=store.former_path, project_given=True)
@@ -457,7 +460,7 @@ def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
 
 
 def _name_problem(row: MergeRow) -> str | None:
-    """Return the reason why no memory can have this name, as a sentence; None if one can."""
+    """Return the reason why no memory can have the name of this file, as a sentence; None if one can."""
     problem = rel_problem(row.rel)
     if problem is None and str(parse_memory_path(row.path)) != row.path:
         problem = "spaces at the end of the name are not allowed"

@@ -103,7 +103,7 @@ class HistoryRecorder:
         return None if self._usage_at is None else max(0.0, self._usage_at - time.monotonic())
 
     def _tried(self) -> bool:
-        """Try to record the noted changes; return whether that succeeded."""
+        """Try to record the changes noted so far; return True if that succeeded."""
         with self._wake:
             changes, self._noted = self._noted, None
         try:

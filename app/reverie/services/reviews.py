@@ -80,15 +80,18 @@ class ReviewService:
         )
 
     def card(self, run_id: str) -> ReportCard | None:
-        """Return the report card about the facts that a run changed; None while the run is in progress."""
+        """Return the report card of a run, which says which facts the run lost, changed or kept.
+
+        None while the run is in progress.
+        """
         return load_review(self._parts.dream_dependencies, run_id).card
 
     def named_parts(
         self, run_id: str, paths: Sequence[str], hunks: Sequence[int]
     ) -> tuple[Parts, tuple[str, ...]]:
-        """Return the parts of a run that are given by paths and hunk numbers.
+        """Return the parts of a run with the files `paths` and the hunks with the numbers `hunks`.
 
-        The second value is the paths of further parts that can only be undone together with these. See
+        The second value is the paths of further files that can only be undone together with these. See
         `jobs.consolidate.review.named_parts`.
         """
 
@@ -98,7 +101,7 @@ class ReviewService:
         return named_parts(run_id, loaded.review, paths, hunks, loaded.run.taken_back)
 
     def discard(self, run_id: str, discarded: bool) -> None:
-        """Record in the run whether a person has discarded its proposal (`discarded`)."""
+        """Record in the run whether a person has discarded its proposal, the changes that it would make."""
         self._parts.runs.change(
             run_id, lambda run: replace(run, details={**run.details, "discarded": discarded})
         )
@@ -121,7 +124,7 @@ class ReviewService:
 
 
 def review_group(group: ReviewedGroup) -> ReviewGroup:
-    """Convert a group to its view."""
+    """Return the view of a group of files that are accepted or rejected together."""
     files = tuple(_file(file) for file in group.files)
     merged = _merged(files) if group.kind == "merge" else {}
     fates = {path: Counter(line.fate for line in lines) for path, lines in merged.items()}
@@ -198,7 +201,7 @@ def _refused(op: Mapping[str, Any]) -> str:
 
 
 def _notes(record: RunRecord) -> dict[str, str]:
-    """Return for each path the last command on it in the run's record, and the command's note if any."""
+    """Return the last command on each path in the run's record, with the command's note if there is one."""
     notes: dict[str, str] = {}
     for op in record.ops:
         verb = f"{op['command']} {op.get('newPath', '')}".strip()

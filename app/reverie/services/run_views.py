@@ -26,10 +26,11 @@ RECENT_RUNS = 100
 
 
 def status_view(parts: HomeContainer, context: ScopeContext, paid: dict[str, PaidRun | None]) -> StatusView:
-    """Read the footer of a context from the coverage sidecar, never from the return value of a run.
+    """Return the data of the footer of a context, read from the coverage sidecar.
 
-    `paid` is a cache that the caller passes again in the next call: run id -> cost (None: the run used no
-    model), for the finished runs of this month. It avoids reading thousands of run records each time.
+    The coverage sidecar is the file that records the last consolidation of each scope. `paid` is a cache that
+    the caller passes again in the next call: run id -> cost (None: the run used no model), for the finished
+    runs of this month. It avoids reading thousands of run records each time.
     """
     status = parts.coverage.load()
     shown = status_of(status, context, now=parts.clock())
@@ -62,7 +63,7 @@ def _usage_problem(parts: HomeContainer) -> tuple[str, ...]:
 
 
 def run_summary(record: RunRecord) -> RunSummary:
-    """Convert a run record to a row for lists of runs."""
+    """Return the row for a run in lists of runs, made from the record of the run."""
     return RunSummary(
         id=record.id,
         kind=record.kind,
@@ -96,7 +97,7 @@ def _row(
     undone: frozenset[int],
     taken_back: Mapping[int, tuple[str, ...]],
 ) -> CoverageRow:
-    """Build the row of the footer for one scope.
+    """Return the row of the footer for one scope.
 
     `status`: the last run of each scope, from the coverage sidecar. `undone`: the start times of the runs
     that were undone. `taken_back`: start time of a partly undone run -> the paths that were undone. Runs are
@@ -132,7 +133,7 @@ def _row(
 
 
 def _is_of(op: Mapping[str, Any], scope: Scope) -> bool:
-    """Return whether an operation changed a memory of this scope; a move between scopes counts for both."""
+    """Return True if an operation changed a memory of this scope; a move between scopes counts for both."""
     prefix = f"/memories/{scope.value}/"
     return any(str(op.get(name, "")).startswith(prefix) for name in ("path", "newPath"))
 

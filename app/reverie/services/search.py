@@ -51,11 +51,12 @@ class SearchStopped(Exception):
 
 
 class IndexedPlace(Struct, frozen=True):
-    """One memory root of a home, or the companions of the home, with the ids of a context that shows it.
+    """A memory root of a home, or all companions of the home, as the search index knows it.
 
-    `root`: None for the companions; `directory`: the directory to which paths in the index are relative.
-    `workspace_id` and `project_path` name the context; both are None for the global scope and for companions.
-    `reachable` is False if no context shows the root.
+    Companions are files that the agent loads beside its memories. `root`: None for the companions;
+    `directory`: the directory to which paths in the index are relative. `workspace_id` and `project_path`
+    name a context that shows the root; both are None for the global scope and for companions. `reachable` is
+    False if no context shows the root.
     """
 
     directory: Path
@@ -168,7 +169,7 @@ class SearchService:
             self._shelves.pop(home_id, None)
 
     def has(self, parts: HomeContainer) -> bool:
-        """Return whether this home was added and has not been reopened since."""
+        """Return True if this home was added and has not been reopened since."""
         shelf = self._shelves.get(parts.home_id)
         return shelf is not None and shelf.parts is parts
 
@@ -221,9 +222,10 @@ class SearchService:
         ]
 
     def update(self, *, stop: Callable[[], bool] = lambda: False) -> None:
-        """Update the index with all changes collected so far.
+        """Update the index of all homes with the changes collected so far.
 
-        Raises `SearchStopped`. The errors of homes that cannot be reached are reported with the next answer.
+        `stop` returns True to stop the update; then `SearchStopped` is raised. The errors of homes that
+        cannot be reached are reported with the next answer.
         """
         for home_id in self.outdated():
             self.update_home(home_id, stop=stop)
@@ -338,13 +340,13 @@ class SearchService:
         here: Collection[tuple[str, str]],
         stop: Callable[[], bool],
     ) -> tuple[list[SearchHit], list[SearchHit]]:
-        """Return notes with some of the words, best first, in two lists.
+        """Return the notes that have some of the query's words, best first, in two lists.
 
-        They are ordered by how many of the query's words occur close together in the note. The first list has
-        the notes of `here` that match well enough to come before all others; the second list has the other
-        notes. `loose`: the candidates. `known`: the ids of rows to leave out. `here`: (home id, key of a
-        root) for the roots of the workspace or project in which the person searches. `stop` returns True to
-        stop; then `SearchStopped` is raised.
+        The first list has the notes that come before all others: those in the workspace or project in which
+        the person searches that match well enough. The second list has the other notes. They are ordered by
+        how many of the words occur close together in the note. `loose`: the candidates. `known`: the ids of
+        rows to leave out. `here`: (home id, key of a root) for the roots of that workspace or project. `stop`
+        returns True to stop; then `SearchStopped` is raised.
         """
         before, after = list[SearchHit](), list[SearchHit]()
         for doc in loose.docs:
@@ -405,7 +407,7 @@ class SearchService:
             shelf.dirty |= set(dirty)
 
     def _is_complete(self, shelf: _Shelf, home_id: str) -> bool:
-        """Return whether the index has all files of a home; another process may have removed some of them."""
+        """Return True if the index has all files of a home; another process may have removed some of them."""
         try:
             return bool(shelf.parts.catalogue.complete((home_id,)))
         except CatalogueDamaged:

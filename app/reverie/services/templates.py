@@ -29,9 +29,9 @@ _MOST_NAME = 60
 
 
 def all_templates(own: Path) -> tuple[Template, ...]:
-    """Return Reverie's templates by scope and name, then a person's own from the directory `own`.
+    """Return Reverie's templates by scope and name, then a person's own in the directory `own`.
 
-    `own` may be missing.
+    The directory may be missing.
     """
     ours = [
         Template(file.stem, file.read_text(encoding="utf-8"), scope)
@@ -87,7 +87,7 @@ def _text(directory: Directory, name: str) -> str | None:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether agents would accept this name for a memory, and it is short and printable."""
+    """Return True if agents would accept this name for a memory, and the name is short and printable."""
     try:
         parse_memory_path(f"/memories/global/{name}")
     except PathRuleError:

@@ -45,13 +45,14 @@ WHO: tuple[Who, ...] = ("you", "agent", *get_args(RunKind), "outside", "other")
 Verb = Literal["create", "change", "delete"]
 
 NOW = ""
-"""The value of `State.commit` that means the content on disk."""
+"""The value of `State.commit` that stands for the content on disk, which belongs to no commit."""
 
 
 class TimelineTarget(Struct, frozen=True):
-    """A file, a folder or a whole scope (if `place.rel` is empty) whose history is shown.
+    """The file, folder or scope (`place.rel` is empty) that a history is about.
 
-    `beside`: it is a companion, and `path` is its path on disk.
+    `path`: its memory path. `beside`: True for a companion, a file that the agent loads beside its memories;
+    `path` is then its path on disk. `place`: where the history has it.
     """
 
     context: ScopeContext
@@ -62,7 +63,7 @@ class TimelineTarget(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """The content of `place` at a commit.
+    """The content that `place` (a file or folder) had at a commit.
 
     `commit` is `NOW` for the content on disk. None stands for the time before the first commit, when there
     was no content.
@@ -73,10 +74,10 @@ class State(Struct, frozen=True):
 
 
 class LineAuthor(Struct, frozen=True):
-    """The author of a line.
+    """The author of a line: the change that added the line.
 
-    `change` is the change set: a run or a commit. `actor` is the author as the history names it; `who` is
-    derived from it.
+    `change`: the id of the change set, a run or a commit. `actor` is the author as the history names it;
+    `who` is derived from it. `subject`: the description of the commit.
     """
 
     change: str
@@ -107,10 +108,10 @@ class BlameView(Struct, frozen=True):
 
 
 class RestoredFile(Struct, frozen=True):
-    """One file of a restore.
+    """One file that a restore writes or deletes.
 
-    `blob`: the content to restore, None to delete the file; `expected_sha256`: the hash of the file on disk
-    now.
+    `blob`: the id of the content to restore, None to delete the file; `expected_sha256`: the hash of the file
+    on disk now, None if there is no file.
     """
 
     path: str
@@ -124,10 +125,11 @@ class RestoredFile(Struct, frozen=True):
 
 
 class RestorePlan(Struct, frozen=True):
-    """The effect of a restore.
+    """The changes that a restore would make.
 
     `files` are restored. `newer` were created since then and are deleted only if a person wants that.
-    `refused`: (path, reason) for each file that cannot be restored.
+    `refused`: (path, reason) for each file that cannot be restored. `same`: the number of files that need no
+    change.
     """
 
     target: TimelineTarget
@@ -150,7 +152,7 @@ class OnDisk(Struct, frozen=True):
 
 
 def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) -> Iterator[OnDisk]:
-    """Yield every file at a place and below it; `check` is called before each and may raise to stop.
+    """Yield every file on disk at a place and below it; `check` is called before each and may raise to stop.
 
     A folder that cannot be read completely is an error, because missing files would look deleted.
     """
@@ -172,7 +174,7 @@ def files_at(root: ScopeRoot, place: HistoryPlace, check: Callable[[], None]) ->
 
 
 def inner_of(place: HistoryPlace, rel: str) -> str:
-    """Return the path of `rel` relative to a place."""
+    """Return the path of the file `rel` relative to the file or folder `place`; empty for `place` itself."""
     return rel[len(place.rel) :].lstrip("/")
 
 
@@ -182,7 +184,7 @@ def joined(rel: str, inner: str) -> str:
 
 
 def name_problem(path: str) -> str:
-    """Return the reason why no file can be written at this path, as a sentence; empty if one can."""
+    """Return why no file can be written at the memory path `path`, as a sentence; empty if one can."""
     try:
         parse_memory_path(path)
     except UserError as error:
@@ -233,11 +235,14 @@ class TimelineService:
         return State(NOW, place)
 
     def path_of(self, state: State, inner: str) -> str:
-        """Return the memory path of the file `inner` in a state; an empty `inner` is the place itself."""
+        """Return the memory path of a file in a state.
+
+        `inner`: the path of the file below the place of the state; empty for the place itself.
+        """
         return self._path_of(state.place, inner)
 
     def files(self, state: State, *, check: Callable[[], None] = no_check) -> dict[str, str]:
-        """Return the files of a state, as path below its place -> content id.
+        """Return the files of a state: the path below its place, and the id of the content.
 
         The path is "" if the place is itself a file. `check` may raise to stop.
         """
@@ -380,7 +385,7 @@ class TimelineService:
     def changes(
         self, plan: RestorePlan, *, remove_newer: bool = False
     ) -> tuple[Sequence[HandChange], dict[str, bool]]:
-        """Convert a plan to changes by hand; return them, and the pins that they restore (path -> True).
+        """Return the changes of files that a plan consists of, and the pins that it restores (path -> True).
 
         `remove_newer`: also delete files that were created since the restored state.
         """
@@ -392,7 +397,7 @@ class TimelineService:
         return made, {file.path: True for file in plan.files if file.pinned}
 
     def _problem(self, target: TimelineTarget, path: str) -> str:
-        """Return the reason why nothing can be restored to this path; empty if it can."""
+        """Return why nothing can be restored to the path `path`, as a sentence; empty if it can."""
         if not target.beside:
             return name_problem(path)
         beside = self._parts.home.companions(target.context)
@@ -440,7 +445,7 @@ class TimelineService:
     # Authors
 
     def who(self, commit: Commit) -> Who:
-        """Return the author of a commit, as far as the history names one."""
+        """Return the kind of author of a commit, such as `agent`; `other` if the history names none."""
         return _WHO.get(commit.actor) or _WHO.get(self._kind(commit.run_id)) or "other"
 
     def _author(self, commit: Commit) -> LineAuthor:
@@ -448,7 +453,7 @@ class TimelineService:
         return LineAuthor(change, commit.at_ms, self.who(commit), commit.actor, commit.subject)
 
     def _kind(self, run_id: str | None) -> str:
-        """Return the kind of the run with this id; empty for None, or if its record no longer exists."""
+        """Return the kind of the run with the id `run_id`; empty for None, or if its record is missing."""
         try:
             return self._parts.runs.load(run_id).kind if run_id is not None else ""
         except StoreError:

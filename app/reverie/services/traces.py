@@ -87,9 +87,9 @@ FileStamp = tuple[int, int, int]
 
 
 class TraceEntry(Struct, frozen=True):
-    """One trace, described by its file name and file status only.
+    """One trace, as known from its file name and file status only.
 
-    `stamp` changes whenever the file does.
+    A trace is the recorded conversation of a run with its model. `stamp` changes whenever the file does.
     """
 
     id: str
@@ -97,7 +97,7 @@ class TraceEntry(Struct, frozen=True):
     workspace_id: str
     started_at: int
     own: bool
-    """Whether it is the trace of a run of Reverie, not a dump of the agent."""
+    """True if it is the trace of a run of Reverie, False for a dump by the agent."""
     size: int
     stamp: FileStamp
 
@@ -105,8 +105,9 @@ class TraceEntry(Struct, frozen=True):
 class TraceSummary(Struct, frozen=True):
     """One row of the list of traces.
 
-    `verdict` and `sentence`: whether the run wrote something, or why not. `evidence`: the evidence for that,
-    as a sentence; `place` points to it in the trace.
+    `verdict`: the result of the run as an identifier, such as `wrote`; `sentence`: the same for people.
+    `evidence`: the evidence for that, as a sentence; `place` points to it in the trace. `damage`: the reason
+    why the file can be read only in part or not at all; empty if it can.
     """
 
     id: str
@@ -121,7 +122,7 @@ class TraceSummary(Struct, frozen=True):
     place: RunEvidence
     size: int
     own: bool
-    """Whether it is the trace of a run of Reverie, not a dump of the agent."""
+    """True if it is the trace of a run of Reverie, False for a dump by the agent."""
     # Fields that are known only from the document.
     workspace_name: str = ""
     project_path: str = ""
@@ -137,7 +138,7 @@ class TraceSummary(Struct, frozen=True):
     def judged(self, dump: Dump, facts: TraceFacts, verdict: RunVerdict) -> TraceSummary:
         """Return this row with the facts of the trace's document and the verdict on the run added.
 
-        `dump`: the file that was read, for its size and damage.
+        `dump`: the file that was read, which provides size and damage.
         """
         return replace(
             self,
@@ -173,11 +174,11 @@ class TraceEvent(Struct, frozen=True):
 
 
 class MissedEdit(Struct, frozen=True):
-    """A write that did not fit the memory.
+    """A write by the model that could not be applied, because it did not fit the memory.
 
     `problem`: the tool's reply, if any; `wanted`: the text that it should have replaced, if any; `found`: the
-    most similar lines of the memory; `new`: the text that it would have written. `wanted_marks` and
-    `found_marks`: the spans of words, by line, that the other of the two texts lacks.
+    most similar lines of the memory; `new`: the text that it would have written. `wanted_marks`: the spans of
+    words in `wanted`, by line, that `found` lacks.
     """
 
     attempt: int
@@ -188,7 +189,7 @@ class MissedEdit(Struct, frozen=True):
     new: str
     wanted_marks: WordSpans = ()
     found_marks: WordSpans = ()
-    """The words of `found`, by line, that `wanted` lacks; `wanted_marks` is the reverse."""
+    """The spans of words in `found`, by line, that `wanted` lacks."""
 
 
 class TraceDetail(Struct, frozen=True):
@@ -206,14 +207,14 @@ class TraceDetail(Struct, frozen=True):
     """The first `MOST_EVENTS` messages of the conversation around the run."""
     event_count: int
     tried: str
-    """A diff from the memory now to the memory after those writes of the trace that still fit."""
+    """A diff from the memory in the trace to that memory after those writes of the run that fit it."""
     missed: tuple[MissedEdit, ...]
     no_replay: str
     """The reason why the run cannot be replayed; empty if it can."""
     shortened: bool
     """Whether long texts are truncated here; the document still has them in full."""
     root: JsonNode | None
-    """The whole document, whose parts can be requested; None if no part of it could be read."""
+    """The root of the whole document, whose parts can be requested; None if it could not be read."""
     stamp: FileStamp = (0, 0, 0)
     """A stamp that changes whenever the file does."""
 
@@ -266,7 +267,7 @@ class TraceService:
         )
 
     def row(self, entry: TraceEntry) -> TraceSummary:
-        """Return the row of one trace; its file is read again only if it changed."""
+        """Return the row of the list for one trace; the trace's file is read again only if it changed."""
         known = self._known.get(entry.path)
         if known is not None and known[0] == entry.stamp:
             return known[1]
@@ -337,9 +338,9 @@ class TraceService:
             raise user_error_from_os(error, f"The trace could not be exported to {target}.") from error
 
     def document_page(self, trace_id: str, node: JsonNode, skip: int) -> DocumentPage:
-        """Return some members of `node`, a part of a trace's document, without the first `skip` ones.
+        """Return a page of the members of `node`, a part of a trace's document.
 
-        Raises `UserError`.
+        `skip`: the number of members before the page. Raises `UserError`.
         """
         with _reading():
             return page_of(self._document(trace_id)[0], node, skip)
@@ -372,10 +373,10 @@ class TraceService:
         return self._keep(entry, read_dump(entry.path))
 
     def _keep(self, entry: TraceEntry, dump: Dump) -> tuple[JsonSource, JsonNode | None]:
-        """Cache the document of a trace and return it, because its parts are usually requested next.
+        """Open the document of the trace `entry` and cache it, because its parts are usually requested next.
 
-        The document is returned as its source and its root, None if nothing of it could be read. Only the
-        last few are cached, because a damaged document is held in memory as a whole.
+        Returns its source and its root; the root is None if nothing could be read. Only the last few
+        documents are cached, because a damaged document is held in memory as a whole.
         """
         with self._lock:
             self._documents[str(entry.path)] = kept = (dump.source, dump.root)
@@ -436,7 +437,10 @@ class TraceService:
         return replace(self._bare(entry, verdict), damage=str(error))
 
     def _bare(self, entry: TraceEntry, verdict: RunVerdict) -> TraceSummary:
-        """Build the row of a trace whose document could not be used, from its entry and `verdict`."""
+        """Return the row of a trace whose document could not be used; the facts come from its file name.
+
+        `verdict` says why.
+        """
         return TraceSummary(
             id=entry.id,
             path=entry.path,
@@ -489,9 +493,9 @@ def _event(event: Mapping[str, Any]) -> TraceEvent:
 
 
 def _files(directory: Path, workspace_id: str, *, own: bool) -> list[TraceEntry]:
-    """Return the dumps in one directory; empty if it cannot be listed.
+    """Return the dumps in one directory, in no particular order; empty if it cannot be listed.
 
-    `workspace_id`: the workspace that they are about. `own`: they are traces of Reverie's own runs.
+    `workspace_id`: the workspace that they are about. `own`: True if they are traces of Reverie's own runs.
     """
     found: list[TraceEntry] = []
     with contextlib.suppress(OSError), os.scandir(directory) as files:
@@ -520,7 +524,7 @@ _VALUE_CHARS = 20_000
 
 
 def tried_diff(facts: TraceFacts) -> str:
-    """Return a diff of the changes that the run's writes would make in the existing memory.
+    """Return a diff of the changes that the run's writes make in the memory that the trace contains.
 
     Writes that do not fit the memory are left out. Empty if nothing would change.
     """
@@ -543,7 +547,7 @@ def missed_edits(facts: TraceFacts) -> tuple[MissedEdit, ...]:
 
 
 def answer_text(attempt: Attempt) -> str:
-    """Return the texts and calls of a model in an attempt, in order, as text."""
+    """Return the texts and tool calls of the model in one attempt, in order, as one text."""
     return "\n\n".join(part for step in attempt.steps for part in _step_parts(step.text, step.calls))
 
 
@@ -598,8 +602,8 @@ def _strings(call: Call) -> tuple[str, str]:
 def _replayed(facts: TraceFacts) -> tuple[str, list[tuple[Call, str, str]]]:
     """Return the memory's text in a trace with the run's writes applied, and the writes that do not fit it.
 
-    The trace has the text of the memory before the run; no file is read or changed. Each write that does not
-    fit is returned as the call, the text to be replaced, and the new text.
+    No file is read or changed. Each write that does not fit is returned as the tool call, the text to be
+    replaced, and the new text.
     """
     after, misfits = facts.existing_memory, []
     for call in _tried(facts):
@@ -731,10 +735,11 @@ async def _asked(
     cancel: threading.Event,
     progress: Callable[[str], None],
 ) -> bytes:
-    """Make the two attempts of a memory writer with a copy of the memory; return the trace as a document.
+    """Carry out the replay: make the two attempts of a memory writer with a copy of the memory.
 
-    `facts`: the original trace, which has the memory; `request`: the prompt to send instead of its own.
-    `cancel` ends the run when it is set; `progress` gets a phrase for each step.
+    Returns the new trace as a document. `facts`: the original trace, which has the memory; `request`: the
+    prompt to send instead of its own. `cancel` ends the run when it is set; `progress` gets a phrase for each
+    step.
     """
 
     memory = facts.existing_memory.encode("utf-8", "replace")
@@ -793,9 +798,9 @@ class TranscriptOpened(Struct, frozen=True):
 
 
 class TranscriptGrowth(Struct, frozen=True):
-    """The present state of a transcript.
+    """The present state of a transcript that a client follows.
 
-    `page` is None if the transcript has not changed.
+    `stamp` changes whenever the file does. `page` is None if the transcript has not changed.
     """
 
     stamp: Stamp
@@ -805,7 +810,7 @@ class TranscriptGrowth(Struct, frozen=True):
 class _Reader:
     """A transcript that one client reads.
 
-    It stays open, because reading on costs less than reading from the start.
+    It stays open, because continuing costs less than reading from the start again.
     """
 
     def __init__(self, transcript: PagedTranscript) -> None:
@@ -836,7 +841,7 @@ class TranscriptService:
     def described(
         self, sources: tuple[TranscriptSource, ...], *, check: Callable[[], None] = no_check
     ) -> tuple[TranscriptSource, ...]:
-        """Return each source with title, project and state, read from its beginning if need be.
+        """Return the sources with title, project and state, which are read from the transcripts if missing.
 
         A source that cannot be read is returned unchanged. `check` may raise to stop.
         """
@@ -995,7 +1000,7 @@ class TranscriptService:
         return transcripts
 
     def of_workspace(self, workspace_id: str) -> TranscriptSource | None:
-        """Return the transcript of a workspace, even one that the home does not list; None if it has none.
+        """Return the transcript of a workspace, even of one that the home does not list; None if it has none.
 
         Raises `Unavailable`.
         """

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 _SUBJECT = "Restored from the trash"
 _LOOKED_AT = 50
-"""The number of history entries, versions of a file or restores, that are searched."""
+"""The number of entries of the history that are searched for versions of a file or for restores."""
 
 
 class TrashEntry(Struct, frozen=True):
     """One deleted file.
 
-    `path`: its memory path; `owner`: the name of its project or workspace, "" for global. `actor`, `run_id`,
-    `source`: as in the history. `taken`: a file exists at its path now. `reachable` False: nothing in the
-    home refers to its scope any more.
+    `path`: its memory path; `owner`: the name of its project or workspace, "" for global. `taken`: True if a
+    file exists at its path now. `reachable`: False if nothing in the home refers to its project or workspace
+    any more. `deletion`: the deletion in the history, with its author.
     """
 
     deletion: Deletion
@@ -194,7 +194,7 @@ class TrashService:
         return TrashEntry(deletion, str(memory_path(scope, rel)), scope, owner, taken, reachable)
 
     def _restored_elsewhere(self) -> dict[tuple[str, str], int]:
-        """Return (key of the root, git id) -> time of the restore, for contents restored under another name.
+        """Return when deleted contents were restored under another name, by key of the root and content id.
 
         Only contents that are still there count, and only the newest restores are searched.
         """
@@ -211,7 +211,7 @@ class TrashService:
         return {(place.key, found[place][0]): found[place][1] for place in there}
 
     def _came_back(self, deletion: Deletion) -> bool:
-        """Return whether the file later existed again with the deleted content."""
+        """Return True if the deleted file later existed again with the deleted content."""
         history = self._parts.snapshots.history
         log = history.log(deletion.place, limit=_LOOKED_AT, until=deletion.commit.id)
         return any(entry.blob == deletion.blob for entry in log.entries)
@@ -225,7 +225,10 @@ class TrashService:
 
 
 class _Chosen(Struct, dict=True):
-    """The free names chosen so far, so that no name is given twice."""
+    """The free paths chosen so far for a restore, so that no path is chosen twice.
+
+    `names`: the memory path for each entry, by the entry's id.
+    """
 
     names: dict[str, str] = field(default_factory=dict)
     _used: set[tuple[str, str]] = field(default_factory=set)
@@ -255,7 +258,7 @@ class _Batch(Struct, dict=True):
 
 
 def numbered(rel: str, number: int) -> str:
-    """Return a file name with a number added: `notes/a.md` -> `notes/a-2.md`."""
+    """Return a path with `number` added to the file name: `notes/a.md` and 2 become `notes/a-2.md`."""
     folder, slash, name = rel.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     return f"{folder}{slash}{stem}-{number}.{suffix}" if dot and stem else f"{folder}{slash}{name}-{number}"

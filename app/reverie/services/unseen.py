@@ -40,14 +40,14 @@ from reverie.values import replace
 
 _PERSON = "user"
 GONE = ""
-"""The value used in place of a hash for a memory that does not exist."""
+"""The value used in place of a hash for a memory that was deleted."""
 _PAGE = 50
 _MOST_PAGES = 4
 _Asked = tuple[str, str, str | None]
 
 
 class SeenLog:
-    """The log that stores, for each memory of one home, the content that a person last saw.
+    """The log that stores which content of each memory of one home a person last saw.
 
     `history` returns the history; it is called late, so that the history is not opened before it is needed.
     """
@@ -62,7 +62,7 @@ class SeenLog:
         self._hashes: dict[str, str | None] = {}
         self._by_person: dict[_Asked, bool] = {}
         self._between: tuple[tuple[str, str], tuple[VersionChange, ...]] | None = None
-        """Two commits and the changes between them, cached because they never change."""
+        """The last two commits that were compared, and the changes between them, which never change."""
 
     def start(self) -> None:
         """Mark everything as seen if the home was never opened before, or if its history was recreated.
@@ -76,7 +76,7 @@ class SeenLog:
             )
 
     def _is_known(self, baseline: object) -> bool:
-        """Return whether the history still has the commit `baseline`.
+        """Return True if the history still has the commit `baseline`, at which the home was first opened.
 
         It does not have the commit if a damaged history was replaced by a new one.
         """
@@ -110,9 +110,10 @@ class SeenLog:
         self._sidecar.update(change)
 
     def unseen(self, roots: Mapping[str, ScopeRoot]) -> dict[tuple[str, str], UnseenKind]:
-        """Return the memories in these roots that others changed since they were last seen.
+        """Return the memories that others changed since a person last saw them, with the kind of change.
 
-        The result maps the key of a root and a path below it to the kind of change.
+        `roots`: the roots to search, by key. The result has the key of the root and the path below it for
+        each memory.
         """
         data = self._sidecar.read().data
         baseline, head = data.get("baseline"), self._history().head()
@@ -162,11 +163,11 @@ class SeenLog:
         return found.get((root.key, rel))
 
     def before(self, root: ScopeRoot, rel: str, commits: list[Commit]) -> tuple[bytes | None, bool]:
-        """Return the newest content of a memory that a person saw or wrote.
+        """Return the newest content of a memory that a person saw or wrote, and True if there was no memory.
 
-        The second value is True if the memory did not exist then. Changes of runs that have been undone since
-        do not count. If the content is None and the second value is False, the history no longer has the
-        content. The commits of others that came after it are appended to `commits`, newest first.
+        The content is None if the memory did not exist then, or (with False) if the history no longer has the
+        content. Changes of runs that have been undone since do not count. The commits of others that came
+        after it are appended to `commits`, newest first.
         """
         data = self._sidecar.read().data
         baseline, last = data.get("baseline"), _files_in(data).get(_name(root, rel))
@@ -214,7 +215,7 @@ class SeenLog:
                 break
 
     def _is_by_person(self, root: ScopeRoot, rel: str, sha256: str | None) -> bool:
-        """Return whether a person wrote the content with the hash `sha256` (None: deleted the file).
+        """Return True if a person wrote the content with the hash `sha256` (None: deleted the file).
 
         The result is cached: the author is recorded before the content is written, so it does not change
         later.
@@ -230,7 +231,7 @@ class SeenLog:
 
 
 def _followed(history: History, base: bytes | None, undone: bytes | None, seen: bytes | None) -> bytes | None:
-    """Return the content `seen` with the change from `base` to `undone`, which an undo made, applied to it.
+    """Apply the change from `base` to `undone`, which an undo made, to the content `seen`; return the result.
 
     If `seen` differs from `base` on the same lines, or one of the contents is None (no file), return
     `undone`.
@@ -251,7 +252,7 @@ def _name(root: ScopeRoot, rel: str) -> str:
 
 
 class UnseenService:
-    """Shows and undoes the unseen changes of single memories in one home."""
+    """The service that shows and undoes the unseen changes of single memories in one home."""
 
     def __init__(self, parts: HomeContainer, log: SeenLog) -> None:
         self._parts = parts
@@ -274,7 +275,7 @@ class UnseenService:
         return _compared(UnseenChange(path, kind, old, actor, at_ms), now)
 
     def renewed(self, context: ScopeContext, change: UnseenChange) -> UnseenChange | None:
-        """Return the part of an unseen change that is left after the person has edited the memory.
+        """Return the rest of an unseen change that is left after the person has edited the memory.
 
         `before` of the result contains the person's edits, so that Undo keeps them. Returns None if nothing
         of the change is left, if the memory no longer exists, or if there was no text before the change. If
@@ -292,7 +293,7 @@ class UnseenService:
         return None if wanted == now else _compared(replace(change, before=text), now)
 
     def _without(self, root: ScopeRoot, rel: str, change: UnseenChange, now: bytes | None) -> bytes | None:
-        """Return the content of a memory without this change.
+        """Return the content that a memory would have without an unseen change, keeping later changes.
 
         `now`: its present content; None if there is no file. Returns None if the content without the change
         is not known, or if a later change touched the same lines.
@@ -344,7 +345,7 @@ class UnseenService:
 
 
 def _compared(change: UnseenChange, now: bytes | None) -> UnseenChange:
-    """Return `change` with the lines that differ between its `before` and the current content `now`.
+    """Return `change` with its `lines` and `removed` computed for the current content `now`.
 
     `now` is None if the memory does not exist.
     """
@@ -389,7 +390,10 @@ def watch_targets(parts: HomeContainer, context: ScopeContext | None) -> tuple[W
 
 
 def relevant(parts: HomeContainer, context: ScopeContext, changes: Changes) -> Relevance:
-    """Return which views of a context a set of changes affects; a rescan affects all."""
+    """Return which views of a context must be read again because of the changes on disk.
+
+    A rescan affects all views.
+    """
     if changes.rescan:
         return Relevance(True, True, True, True, True, True, True)
     # As text: comparing `Path` objects is slow, and there may be thousands of changes.
@@ -443,11 +447,11 @@ def _is_in(path: str, directory: str) -> bool:
 def author_of(
     parts: HomeContainer, context: ScopeContext, path: str, sha256: str, companion: Path | None = None
 ) -> str:
-    """Return the actor who wrote this content; empty if the author is not known.
+    """Return the actor (such as `user` or `agent`) who wrote this content of a file; empty if unknown.
 
-    `sha256` is the hash of the content. `companion`: a file beside the memories, used instead of `path`;
-    None: the memory at `path`. The author is taken from Reverie's own log of writes, from a snapshot, or, for
-    the newest changes, from the agent's transcripts; it is never guessed.
+    `path`: the memory. `sha256`: the hash of the content. `companion`: a file beside the memories, used
+    instead of `path`; None: the memory at `path`. The author is taken from Reverie's own log of writes, from
+    a snapshot, or, for the newest changes, from the agent's transcripts; it is never guessed.
     """
     file = companion
     if file is None:

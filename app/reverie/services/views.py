@@ -35,7 +35,7 @@ from reverie.values import Struct, columns, field, replace
 
 
 class HomeInfo(Struct, frozen=True):
-    """One open home.
+    """One open home: where it is, which agent it belongs to, and its projects and workspaces.
 
     `problems` are sentences about data that could not be read; `adoptable` are known homes that no longer
     exist at their path and may have been moved here.
@@ -90,7 +90,7 @@ class UnseenChange(Struct, frozen=True):
     before: str | None
     """The text before the change; None if there was no memory, or if it was not text."""
     actor: str
-    """The actor who made the change, from the history.
+    """The actor who made the change, such as `agent`, from the history.
 
     `SEVERAL` for more than one actor; empty if unknown.
     """
@@ -105,19 +105,22 @@ class UnseenChange(Struct, frozen=True):
 
 
 class MemoryView(Struct, frozen=True):
-    """The trees of the three scopes of one context, with companions and unseen changes."""
+    """The trees of memories of the three scopes of one context, with companions and unseen changes.
+
+    Companions are files that the agent loads beside its memories.
+    """
 
     context: ScopeContext
     scopes: Mapping[Scope, ScopeListing]
     companions: tuple[Companion, ...]
     unseen: Mapping[str, UnseenKind] = field(default_factory=dict)
-    """Path of a memory -> the kind of change that others made since it was seen."""
+    """The kind of change that others made to a memory since a person saw it, by memory path."""
     refusals: Mapping[Scope, Refusal] = field(default_factory=dict)
-    """The scopes whose store is read-only, with the reason; empty if only the names were read."""
+    """The reason why the store of a scope is read-only, for such scopes; empty if only names were read."""
 
     @property
     def changed_by_others(self) -> frozenset[str]:
-        """The existing memories that someone else created or changed since they were seen."""
+        """The paths of existing memories that someone else created or changed since a person saw them."""
         return frozenset(path for path, kind in self.unseen.items() if kind != "deleted")
 
 
@@ -126,25 +129,29 @@ class CoverageRow(Struct, frozen=True):
 
     scope: Scope
     last_run_at: int | None
-    """The time of the last run in UTC ms; None, if the scope is `available`, means that there was none."""
+    """The start of the last consolidation in UTC ms; None if there was none, or if not `available`."""
     trigger: str
     changes: int
     """The number of applied operations on memories of this scope."""
     summary: str
     available: bool
-    """Whether the context has this scope; if not, `reason` is the reason."""
+    """True if the context has this scope; if not, `reason` says why."""
     reason: str = ""
     ops: tuple[Mapping[str, Any], ...] = ()
+    """The operations of the run on memories, as in its record."""
     undone: bool = False
     """Whether the run was undone."""
     partly_undone: bool = False
     """Whether parts of the run in this scope were undone."""
     permanent: bool = False
-    """Whether the agent does not have this scope in any context; only if not `available`."""
+    """True if the agent has this scope in no context at all; only if not `available`."""
 
 
 class HarvestRow(Struct, frozen=True):
-    """The newest harvest of the workspace, with the numbers of accepted and skipped candidates."""
+    """The newest harvest of the workspace: facts collected from a conversation that the agent compacted.
+
+    `accepted`, `skipped`: the numbers of facts that were added and that were not.
+    """
 
     status: Literal["pending", "completed", "failed"]
     at: int
@@ -154,7 +161,11 @@ class HarvestRow(Struct, frozen=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """One row of a list of runs: the facts about one run."""
+    """One row of a list of runs: the facts about one run.
+
+    `ops`: its operations on memories. `reason`: a stable identifier of the outcome. `conflicts`: the paths
+    that could not be changed.
+    """
 
     id: str
     kind: str
@@ -171,7 +182,7 @@ class RunSummary(Struct, frozen=True):
     ops: tuple[Mapping[str, Any], ...]
     dry_run: bool
     reverted: bool
-    """Whether the run was undone as a whole."""
+    """True if the run was undone as a whole."""
     conflicts: tuple[str, ...] = ()
     usage: Mapping[str, Any] | None = None
     """The tokens of the run's model (`inputTokens`, `outputTokens`, ...).
@@ -187,16 +198,16 @@ class RunSummary(Struct, frozen=True):
     discarded: bool = False
     """Whether a person discarded this proposal; it can still be applied."""
     applied_by: str = ""
-    """The run that applied this proposal; empty if none did."""
+    """The id of the run that applied this proposal; empty if none did."""
     card: CardCounts | None = None
-    """The counts of the facts that the run changed; None if they were not counted."""
+    """How many facts the run lost, changed or kept; None if they were not counted."""
 
 
 class Spent(Struct, frozen=True):
-    """The cost of the models in one scope's runs: the last run, and all of this calendar month.
+    """The cost of the models in the runs of one scope: in the last run, and in this calendar month.
 
-    A cost of None is unknown. `month_unknown`: the cost of some run of the month is unknown, so that the sum
-    is a lower bound.
+    A cost is in US dollars; None is unknown. `month_unknown`: the cost of some run of the month is unknown,
+    so that the sum is a lower bound.
     """
 
     last_tokens: int = 0
@@ -207,9 +218,11 @@ class Spent(Struct, frozen=True):
 
 
 class ConsentView(Struct, frozen=True):
-    """The data that would leave this machine, and its destination.
+    """The data that would leave this machine, and its destination, for a person to consent.
 
-    `stays`: memories that a consolidation does not read (too large, or not text).
+    `files`: the paths of the memories that would be sent. `secrets_hidden`: the number of secrets in them
+    that are replaced by placeholders. `stays`: memories that a consolidation does not read (too large, or not
+    text).
     """
 
     destination: str
@@ -219,7 +232,11 @@ class ConsentView(Struct, frozen=True):
 
 
 class StatusView(Struct, frozen=True):
-    """The data of the footer of one context: rows in the order workspace, project, global."""
+    """The data of the footer of one context.
+
+    `rows`: the scopes in the order workspace, project, global. `interrupted`: runs that a crash or kill
+    ended. `problems`: sentences about data that could not be read. `spent`: the costs of models by scope.
+    """
 
     rows: tuple[CoverageRow, ...]
     harvest: HarvestRow | None
@@ -234,10 +251,11 @@ class StatusView(Struct, frozen=True):
 
 
 class FileText(Struct, frozen=True):
-    """One file for the editor.
+    """One file as the editor shows it.
 
-    `content` is exactly the decoded text, including line breaks and byte order mark. `note`: a sentence that
-    the person must know before editing; empty if there is none.
+    `content` is exactly the decoded text, including line breaks and byte order mark. `read_only`: the reason
+    why it cannot be edited, empty if it can. `note`: a sentence that the person must know before editing;
+    empty if there is none. `bom`: True if the file begins with a byte order mark.
     """
 
     path: str
@@ -256,10 +274,9 @@ class FileText(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """One file of a run.
+    """One file of a run, with its contents before and after the run (None: no file).
 
-    The contents before and after are None if there is no file; `note` is the reason for the change, or its
-    outcome.
+    `note` is the reason for the change, or its outcome.
     """
 
     path: str
@@ -272,8 +289,8 @@ class ReviewHunk(Struct, frozen=True):
     """One change within a file that can be accepted, rejected or edited.
 
     `index` identifies it in a `Selection`; `start`: the number of lines before it in the earlier text.
-    `lines` are (" " context | "-" before | "+" after, text without line ending); without lines, the hunk
-    stands for the creation, deletion or move of the file.
+    `lines`: pairs of a mark (" " context, "-" before, "+" after) and a text without line ending; without
+    lines, the hunk stands for the creation, deletion or move of the file.
     """
 
     index: int
@@ -311,18 +328,18 @@ class ReviewGroup(Struct, frozen=True):
     reason: str
     files: tuple[ReviewFile, ...]
     merged: Mapping[str, tuple[MergedLine, ...]] = field(default_factory=dict)
-    """Path of a memory that a merge removes -> where its lines are now."""
+    """Where the lines of a memory that a merge removes are now, by the memory's path."""
     fates: Mapping[str, Mapping[Fate, int]] = field(default_factory=dict)
-    """Path of a memory that a merge removes -> the number of its lines of each fate."""
+    """How many lines of a memory that a merge removes have each fate, by the memory's path."""
 
 
 class ReviewView(Struct, frozen=True):
-    """A run to review.
+    """The changes of a run, or of a change set of the history, for review.
 
-    `refused` has one sentence for each request of the run that failed or that its rails (the limits of its
-    changes) refused. If `can_apply` is False, `why_not` has the reason, and the choices are read-only.
-    `plan` is the input of `jobs.consolidate.review.resolve`. `run` is None for a change set of the history
-    that no run made.
+    `refused` has one sentence for each request of the run that failed or that exceeded the limits of its
+    changes. If `can_apply` is False, `why_not` has the reason, and the choices are read-only. `plan` is the
+    input of `jobs.consolidate.review.resolve`. `run` is None for a change set of the history that no run
+    made.
     """
 
     run: RunSummary | None
@@ -332,11 +349,11 @@ class ReviewView(Struct, frozen=True):
     why_not: str
     plan: Review
     can_take_back: bool = False
-    """Whether the run is in effect, so that the parts left out of a selection can be undone."""
+    """True if the run is in effect, so that parts of it can be undone."""
     taken_back: Parts = field(default_factory=dict)
     """The parts that have been undone already."""
     card: ReportCard | None = None
-    """The report card about the facts that it changed; None if there were no facts to lose."""
+    """The report card: which facts were lost, changed or kept; None if there were no facts to lose."""
 
 
 class HandChange(Struct, frozen=True):
@@ -354,7 +371,7 @@ class HandChange(Struct, frozen=True):
 
 
 class FilesChanged(Struct, frozen=True, tag=True):
-    """One change by hand of several files, with the data that its undo needs.
+    """The undo data of one change by hand of several files.
 
     `runs.revert` uses this to undo the change.
     """
@@ -369,7 +386,7 @@ class FilesChanged(Struct, frozen=True, tag=True):
 
 
 class Renamed(Struct, frozen=True, tag=True):
-    """A file or folder that was renamed within its scope.
+    """The undo data of a file or folder that was renamed within its scope.
 
     It is undone by one rename, however many files a folder has.
     """
@@ -378,20 +395,21 @@ class Renamed(Struct, frozen=True, tag=True):
     old: str
     new: str
     usage: Mapping[str, MemoryUsage]
-    """Usage key -> usage before the rename."""
+    """The pins and use counts before the rename, by usage key."""
 
 
 class RunReverted(Struct, frozen=True, tag=True):
-    """The undo of a run or of a part of a run; the undo is itself a run."""
+    """The undo data of an undone run, or part of a run; undoing this makes the run's changes again."""
 
     run_id: str
     """The id of the run that made the undo."""
 
 
 class CompanionRestored(Struct, frozen=True, tag=True):
-    """A companion that was restored to an older version.
+    """The undo data of a companion that was restored to an older version.
 
-    A companion is outside the scopes, so it has no memory path.
+    A companion is a file that the agent loads beside its memories. It is outside the scopes, so `path` is its
+    path on disk.
     """
 
     context: ScopeContext
@@ -409,8 +427,8 @@ class CompanionRestored(Struct, frozen=True, tag=True):
 class FieldChange(Struct, frozen=True, tag=True):
     """A change of one field of a loki-mode record in the file `rel` (path below the memory root).
 
-    It contains the value that it expects, so that concurrent changes by others are preserved. `place`: the
-    keys and list positions that lead to the field.
+    `place`: the keys and list positions that lead to the field. `before` is the value that the field must
+    have, so that concurrent changes by others are preserved; `after` is the new value.
     """
 
     rel: str
@@ -418,9 +436,9 @@ class FieldChange(Struct, frozen=True, tag=True):
     before: Any
     after: Any
     was_there: bool = True
-    """Whether the field exists before the change; if not, `before` has no meaning."""
+    """True if the field exists before the change; if not, `before` has no meaning."""
     is_there: bool = True
-    """Whether the field exists after the change; if not, `after` has no meaning."""
+    """True if the field exists after the change; if not, `after` has no meaning."""
 
 
 class Undo(Struct, frozen=True):
@@ -430,7 +448,7 @@ class Undo(Struct, frozen=True):
     path: str
     """The path that a window shows after the undo."""
     steps: tuple[FilesChanged | Renamed | RunReverted | CompanionRestored | FieldChange, ...]
-    """The steps of the change, in the order in which they were made.
+    """The undo data of each step of the change, in the order in which the steps were made.
 
     A `FieldChange` is already the reverse change: a value inside a record is restored in the present version
     of the record, which the bytes of a file could not express.
@@ -448,7 +466,7 @@ class Undo(Struct, frozen=True):
 
 
 def run_undone(context: ScopeContext, result: RunResult) -> Undo:
-    """Build the `Undo` for the undo of a run (`result`); applying it makes the run's changes again."""
+    """Return the `Undo` of an undo of a run (`result`); applying it makes the run's changes again."""
     count = len(result.applied)
     files = result.applied[0].rpartition("/")[2] if count == 1 else some(count, "file")
     shown = result.applied[0] if result.applied else ""
@@ -481,12 +499,12 @@ class Template(Struct, frozen=True):
 
 
 class LintResult(Struct, frozen=True):
-    """The findings known so far.
+    """The findings of `lint`, as far as they are known.
 
-    `findings`: by memory path, only for files that have any. The reason why the agent does not read a file is
-    not among them, because `MemoryFile.unseen_reason` has it (see `with_reason`). `complete` is False if some
-    files were not read yet, so that `look` must be called again. `looked_at`: the number of files read this
-    time.
+    `findings`: by memory path, only for files that have any. `complete` is False if some files were not read
+    yet, so that `look` must be called again. `looked_at`: the number of files read this time. The reason why
+    the agent does not read a file is not among the findings, because `MemoryFile.unseen_reason` has it (see
+    `with_reason`).
     """
 
     findings: Mapping[str, tuple[LintFinding, ...]]
@@ -499,7 +517,10 @@ REPLAY_LIMIT_S = 60.0
 
 
 class ReplayRequest(Struct, frozen=True):
-    """The prompt to send, and the model to send it to (`provider:model`)."""
+    """A request to send a prompt to a model again.
+
+    `engine`: the model, `PROVIDER:MODEL`. `system`, `user`: the two parts of the prompt.
+    """
 
     engine: str
     system: str
@@ -585,10 +606,11 @@ DRAFT_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{8}\.json", re.ASCII)
 class Draft(Struct, frozen=True):
     """The text of a draft as it would be written to the file, and the version that it is based on.
 
-    The text includes byte order mark and line breaks. `store` and `rel` identify the file permanently (a
-    scope root's key, or `companion` and the path); `path` and `context` are how the editor reached it (`path`
-    is empty for a companion). `base_sha256` is None if there was no file; `base` then still shows the style
-    of the line breaks. `cursor` counts UTF-16 units.
+    A draft is text that a person typed but did not save. The text includes byte order mark and line breaks.
+    `store` and `rel` identify the file permanently (a scope root's key, or `companion` and the path); `path`
+    and `context` are how the editor reached it (`path` is empty for a companion). `base`: the text that the
+    draft is based on. `base_sha256` is None if there was no file; `base` then still shows the style of the
+    line breaks. `cursor`: the position of the cursor in UTF-16 units.
     """
 
     store: str
@@ -609,9 +631,10 @@ class Draft(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A draft that a process left when it ended, with the file as it is now.
+    """A draft that can be restored, because the process in which it was typed has ended.
 
-    `gap`: the reason why the draft cannot be restored to its file; empty if it can.
+    `name`: the file name of the draft. `gap`: the reason why the draft cannot be restored to its file; empty
+    if it can.
     """
 
     name: str
@@ -624,12 +647,12 @@ class Offer(Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the file is no longer the version that the draft is based on."""
+        """Whether the file differs from the version that the draft is based on."""
         return (self.disk.sha256 if self.disk is not None else None) != self.draft.base_sha256
 
 
 class Offers(Struct, frozen=True):
-    """The drafts that are offered, newest first, and the files that were just renamed as damaged."""
+    """The drafts that can be restored, newest first, and damaged draft files, which were just renamed."""
 
     offers: tuple[Offer, ...] = ()
     damaged: tuple[Path, ...] = ()
@@ -648,7 +671,7 @@ def draft_name(store: str, rel: str, instance: str) -> str:
 
 
 Matched = Literal["all", "any", "near"]
-"""The way in which a hit matches.
+"""How a file matches a search.
 
 `all`: it has all words of the query. `any`: some of them, or inflected forms. `near`: only similar words.
 """
@@ -666,8 +689,8 @@ class SearchHit(Struct, frozen=True):
     """A file that matches a search.
 
     `path` is its memory path, for a companion its path on disk. `workspace_id` and `project_path` name a
-    context in which it is shown; `reachable` is False if no context shows it because its owner no longer
-    exists.
+    context in which it is shown; `reachable` is False if no context shows it because its project or workspace
+    no longer exists. `name_hits`: the spans of the matching words in `path`.
     """
 
     home_id: str
@@ -743,7 +766,7 @@ class MatchEvidence(Struct, frozen=True):
 
 
 class ProjectMatch(Struct, frozen=True):
-    """A project that an orphaned store may belong to, with the strongest evidence first."""
+    """A project that an orphaned store may belong to; `evidence` is ordered, the strongest first."""
 
     project_path: str
     name: str
@@ -756,7 +779,7 @@ class ProjectMatch(Struct, frozen=True):
 
 
 MergeState = Literal["create", "same", "contained", "differs", "blocked"]
-"""The state of a file in a merge.
+"""The effect that merging an orphaned store has on a file.
 
 `create`: its path is free. `same`: the same content is there. `contained`: the note there has all of its
 lines. `differs`: the two differ, and a person may choose. `blocked`: the file is not merged, for the reason
@@ -765,9 +788,10 @@ in the field `blocked`.
 
 
 MergeChoice = Literal["both", "beside", "leave"]
-"""The choice for a file that differs.
+"""What to do with a file that differs from the one at its target.
 
-`both`: one note with every line of both. `beside`: a separate note beside the other one. `leave`: nothing.
+`both`: write one note with every line of both. `beside`: write a separate note beside the other one. `leave`:
+write nothing.
 """
 
 
@@ -785,8 +809,9 @@ class StoreFile(Struct, frozen=True):
 class StoreView(Struct, frozen=True):
     """One orphaned store, a directory of notes whose project no longer exists, with its content.
 
-    `best` is None if there is no evidence for a project, or equal evidence for several. `more`: there are
-    more files than are listed. `removable`: the history keeps the files if they are deleted.
+    `matches`: the projects that it may belong to, best first. `best` is None if there is no evidence for a
+    project, or equal evidence for several. `more`: there are more files than are listed. `removable`: the
+    history keeps the files if they are deleted.
     """
 
     store: LostStore
@@ -813,11 +838,11 @@ class OrphansView(Struct, frozen=True):
 
 
 class MergeRow(Struct, frozen=True):
-    """The effect of a merge on one file.
+    """The effect of a merge on one file of an orphaned store; `rel` is the path of the file in the store.
 
     `path` is the target of the file, `beside` a free path next to that. `lost` and `live` are the contents in
     the orphaned store and at the target, `union` a content with every line of both (None if that is
-    impossible). `why`: the rule that the name breaks.
+    impossible). `choices`: the choices that a person has. `why`: the rule that the name breaks.
     """
 
     rel: str
@@ -848,11 +873,11 @@ class MergePreview(Struct, frozen=True):
 
 
 class TreesUpdate(Struct, frozen=True):
-    """The trees of a context, or their changes.
+    """The trees of memories of a context, or what has changed in them.
 
-    Trees are sent to a client as a whole the first time, later only the changes. The engine stores the trees
-    that it last sent to each client. A client sends the serial of the trees that it has; if that is not the
-    last one, the client gets the whole trees.
+    The engine sends the whole trees the first time, later only the changes. It stores the trees that it last
+    sent to each client. A client sends the serial of the trees that it has; if that is not the last one, the
+    client gets the whole trees.
     """
 
     serial: int
@@ -860,6 +885,7 @@ class TreesUpdate(Struct, frozen=True):
     view: MemoryView
     """The trees, without the files of the scopes that are in `changes`."""
     changes: Mapping[Scope, FileChanges] = field(default_factory=dict)
+    """The changed and removed files of a scope; a scope without an entry has all its files in `view`."""
 
 
 def update_of(after: MemoryView, before: MemoryView | None, serial: int) -> TreesUpdate:

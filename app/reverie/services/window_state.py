@@ -46,7 +46,7 @@ class Remembered(Struct, frozen=True):
     tab: int = 0
     sort: str = ""
     opened: tuple[tuple[str, ...], ...] | None = None
-    """The expanded rows of the tree; None for the rows that are expanded by default."""
+    """The expanded rows of the tree, each as a tuple of keys; None: the rows expanded by default."""
     tree_scroll: int = 0
     file: str = ""
     """A memory path, or the path of a companion."""

@@ -57,9 +57,10 @@ if TYPE_CHECKING:
     from reverie.services.costs import PaidRun
 
 LOOK_AGAIN = "reverie-coverage"
-"""The name of the thread that checks after a consolidation whether the agent overwrote its coverage record.
+"""The name of the thread that checks after a consolidation whether its record was overwritten.
 
-A process that carried out the run for another one waits for this thread before it exits.
+The agent may overwrite the coverage record, which says when a scope was last consolidated. A process that
+carried out the run for another one waits for this thread before it exits.
 """
 
 
@@ -158,7 +159,7 @@ class Workbench(HomeServices):
         dirty: Collection[Path] | None = None,
         names_only: bool = False,
     ) -> MemoryView:
-        """Read the trees of the three scopes.
+        """Return the trees of memories of the three scopes of a context.
 
         `previous`: an earlier view; its files are not read again if their size and time are unchanged.
         `dirty`: with `previous`, the only paths that may have changed; None: every file is examined.
@@ -184,13 +185,16 @@ class Workbench(HomeServices):
         self.parts.write_guard.permit([refusal])
 
     def status(self, context: ScopeContext) -> StatusView:
-        """Read the footer of a context from the sidecar, never from the return value of a run."""
+        """Return the data of the footer of a context: consolidations, harvests, problems and costs.
+
+        It is read from the agent's and Reverie's files, never from the return value of a run.
+        """
         from reverie.services.run_views import status_view
 
         return status_view(self.parts, context, self._paid)
 
     def read(self, context: ScopeContext, path: str) -> FileText:
-        """Read one memory for the editor."""
+        """Read one memory for the editor; see `UserEdits.read`."""
         return self.edits.read(context, path)
 
     def author_of(self, context: ScopeContext, path: str, sha256: str, companion: Path | None = None) -> str:
@@ -307,7 +311,7 @@ class Workbench(HomeServices):
             self._mark_started()
 
     def _mark_started(self) -> None:
-        """Record that the history now has everything that changed while no watcher was running."""
+        """Record that the history has everything that changed while no watcher was running."""
         self._seen.start()
         self._history_started.set()
 
@@ -317,10 +321,10 @@ class Workbench(HomeServices):
         return self._history_started.is_set()
 
     def observe(self, changes: Changes) -> UsageRestored:
-        """Record in the history the changes that a watcher saw; return the restored pins and usage.
+        """Record in the history the changes that a watcher saw; return the pins and use counts restored.
 
-        Pins and usage that the agent overwrote are noted or restored; while some are `pending`, the caller
-        must call `keep_usage` a second later.
+        Pins and use counts that the agent overwrote are noted or restored; while some are `pending`, the
+        caller must call `keep_usage` a second later.
         """
         history = self.parts.snapshots.history
         head = history.head()
@@ -333,7 +337,10 @@ class Workbench(HomeServices):
         return self.keep_usage()
 
     def keep_usage(self) -> UsageRestored:
-        """Restore pins and usage that the agent overwrote, at most every few seconds; return the result."""
+        """Restore pins and use counts that the agent overwrote, at most every few seconds.
+
+        Returns the result.
+        """
         return keep_usage(self.parts, patient=True)
 
     def lost_saves(self, changes: Changes) -> tuple[LostSave, ...]:
@@ -360,10 +367,11 @@ class Workbench(HomeServices):
         progress: Callable[[Progress], None],
         cancel: threading.Event,
     ) -> RunResult:
-        """Consolidate by hand; block until the run is over, and return its result.
+        """Run a consolidation that a person requested; block until it is over, and return its result.
 
         `dry_run`: change nothing, only show the changes. `engine`: `auto`, `rules` or `PROVIDER:MODEL`.
-        Raises `StoreError` (reason "consent") if a person has not consented to the destination.
+        `progress` gets each step; setting `cancel` ends the run. Raises `StoreError` (reason "consent") if a
+        person has not consented to the destination.
         """
         from reverie.jobs.consolidate.run import DreamRequest
 
@@ -466,9 +474,10 @@ class Workbench(HomeServices):
         return self.unseen_in(roots)
 
     def unseen_in(self, roots: Mapping[str, ScopeRoot]) -> Mapping[str, UnseenKind]:
-        """Return the changes by others to the memories in these roots since a person last saw them, by path.
+        """Return the memories in these roots that others changed since a person saw them.
 
-        The history is read only for roots that were not requested before.
+        Returns the kind of change by memory path. The history is read only for roots that were not requested
+        before.
         """
         found = self._seen.unseen(roots).items()
         return {str(memory_path(roots[key].scope, rel)): kind for (key, rel), kind in found}
