@@ -59,10 +59,9 @@ from reverie.text.summaries import some
 from reverie.values import Struct, field, replace
 
 REJECTED = "rejected in review"
-"""The note of an op that the person rejected."""
+"""The note of an op (an operation of a run on a memory) that the person rejected."""
 CAME_TO_NOTHING = "came to nothing"
-"""The note of an op without an effect on any file."""
-"""A function that raises `UserError` if a file must not change from the first content to the second."""
+"""The note of an op that had no effect on any file in the end."""
 _CHANGED_SINCE = "changed since the preview; both versions are kept"
 
 
@@ -70,18 +69,18 @@ class ApplyPlan(Struct):
     """The changes that applying a reviewed run makes, and the files that it leaves unchanged."""
 
     changes: dict[str, FileChange] = field(default_factory=dict)
-    """Memory path -> its content now and its content after the apply."""
+    """The change of each file, with its content now and after the apply, by memory path."""
     done: dict[str, Mapping[str, bytes | None]] = field(default_factory=dict)
-    """`ReviewedFile.path` -> the chosen contents of the file, by path.
+    """The chosen contents of a file's paths (None: no file), by `ReviewedFile.path`.
 
-    Only files that get their chosen contents or already have them.
+    Only files that get their chosen contents or already have them. A moved file has two paths.
     """
     left: dict[str, str] = field(default_factory=dict)
-    """`ReviewedFile.path` -> the reason why the file is left unchanged."""
+    """The reason why a file is left unchanged, by `ReviewedFile.path`."""
     conflicts: list[str] = field(default_factory=list)
-    """Those files of `left` that conflict with their present state."""
+    """The files in `left` that are unchanged because their present content conflicts with the chosen one."""
     unapplied: dict[str, bytes] = field(default_factory=dict)
-    """Memory path -> the chosen content of a file in conflict."""
+    """The chosen content of a file in conflict, by memory path."""
 
     def conflict(self, file: ReviewedFile, why: str, chosen: Mapping[str, bytes | None]) -> None:
         """Leave the file unchanged because its present state conflicts with the chosen contents.
@@ -111,10 +110,11 @@ def plan_apply(
     file_bytes: int,
     essence: Callable[[str], str] = str,
 ) -> ApplyPlan:
-    """Return the plan of an apply to the files in their present state; nothing on disk is changed.
+    """Return the plan of applying a reviewed run to the present files; nothing on disk is changed.
 
-    `source` holds the contents of the reviewed run, and `others` are the context's other memories now. No
-    memory may become larger than `file_bytes`. `essence` returns the content of a text that must be
+    `resolution`: the contents that result from `selection`, the person's choices. `source` and `journal`: the
+    contents and the files of the reviewed run. `others`: the present texts of the context's other memories.
+    No memory may become larger than `file_bytes`. `essence` returns the part of a text that must be
     preserved.
     """
     plan = ApplyPlan(left=dict(resolution.blocked))
@@ -144,7 +144,7 @@ def plan_apply(
 
 
 def _blocked(plan: ApplyPlan, review: Review, source: Transaction) -> list[ReviewedFile]:
-    """Return the files that cannot be created because another file stays at their path or above it."""
+    """Return the files that cannot be created, because another file is at their path or above it."""
     going = {(change.root.key, change.rel) for change in plan.changes.values() if change.after is None}
     paths = {
         path
@@ -156,7 +156,10 @@ def _blocked(plan: ApplyPlan, review: Review, source: Transaction) -> list[Revie
 
 
 def _texts_now(source: Transaction, journal: Journal) -> dict[str, str]:
-    """Return the present texts of the reviewed run's files, without those that cannot be read."""
+    """Return the present texts of the files of the reviewed run, by memory path.
+
+    Files that do not exist or cannot be read are left out.
+    """
     texts = {}
     for intent in journal.intents:
         with contextlib.suppress(UserError):
@@ -173,9 +176,10 @@ def _of_group(
     intents: Mapping[str, FileIntent],
     file_bytes: int,
 ) -> dict[str, FileChange]:
-    """Return the changes of one group, by memory path.
+    """Return the changes that the files of one group need to get their chosen contents, by memory path.
 
-    Raises `Conflict` if a file changed on the same lines, and `UserError` if it would be too large.
+    `intents`: the files of the reviewed run, by memory path. Raises `Conflict` if a file changed on the same
+    lines, and `UserError` if it would be larger than `file_bytes`.
     """
     changes = {}
     for file in group.files:
@@ -194,9 +198,10 @@ def _of_group(
 def _merged(
     intent: FileIntent, base: bytes | None, current: bytes | None, wanted: bytes | None
 ) -> bytes | None:
-    """Return `wanted`, merged with the changes from `base` to `current`; None means that there is no file.
+    """Return the content of a file after the chosen change, keeping what was changed since the review.
 
-    Raises `Conflict` if both changed the same lines.
+    `base`: the content that the reviewed run saw; `current`: the present one; `wanted`: the chosen one; None
+    means no file. Raises `Conflict` if the same lines differ from `base` in both.
     """
     if current in (base, wanted):
         return wanted
@@ -215,7 +220,10 @@ def _keep_lines(
     now: Mapping[str, str],
     essence: Callable[[str], str],
 ) -> None:
-    """Leave out each delete that would lose lines which no longer exist anywhere else."""
+    """Mark each delete in `plan` as a conflict that would lose lines which exist nowhere else now.
+
+    `now`: the present texts by memory path. `essence` returns the part of a text that must be preserved.
+    """
     before, after = dict(now), dict(now)
     for path, change in plan.changes.items():
         after.pop(path, None)
@@ -232,7 +240,10 @@ def _keep_lines(
 def ops_as_done(
     ops: Sequence[Mapping[str, Any]], review: Review, plan: ApplyPlan
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the reviewed run's ops with their outcomes under `plan`, in the format of coverage records."""
+    """Return the operations of the reviewed run with the outcomes that they have under `plan`.
+
+    They are in the format of coverage records, the agent's records of consolidations.
+    """
     group_of = {position: group for group in review.groups for position in group.ops}
     return tuple(
         _as_done(op, group_of.get(position), plan) if came_to_pass(op) else op
@@ -243,9 +254,9 @@ def ops_as_done(
 def usage_ops(
     ops: Sequence[Mapping[str, Any]], review: Review, plan: ApplyPlan
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the ops to count as use: those that were applied.
+    """Return the operations that count as a use of memories: those that were applied.
 
-    An op on a directory that was applied in part counts for the files that it changed.
+    An operation on a directory that was applied in part counts for the files that it changed.
     """
     group_of = {position: group for group in review.groups for position in group.ops}
     counted: list[Mapping[str, Any]] = []
@@ -263,7 +274,7 @@ def usage_ops(
 
 
 def _is_as_wanted(op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, bytes | None] | None) -> bool:
-    """Return whether the file was created, deleted or moved as the op requested, whatever its text.
+    """Return True if `file` was created, deleted or moved as the operation `op` requested, whatever its text.
 
     `done`: the contents that were applied, by path; None: the file was left unchanged.
     """
@@ -277,9 +288,10 @@ def _is_as_wanted(op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, 
 def _use_of(
     op: Mapping[str, Any], file: ReviewedFile, done: Mapping[str, bytes | None] | None
 ) -> Mapping[str, Any] | None:
-    """Return the op that describes what was really done to one file; None if the file is unchanged.
+    """Return the operation that describes what was really done to one file; None if it is unchanged.
 
-    `done`: the contents that were applied, by path; None: the file was left unchanged.
+    `op`: the operation of the reviewed run. `done`: the contents that were applied, by path; None: the file
+    was left unchanged.
     """
     if done is None:
         return None
@@ -293,10 +305,10 @@ def _use_of(
 
 
 def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan) -> dict[str, Any]:
-    """Return an op with `applied`, and with the reason as its note if it was not applied.
+    """Return the operation `op` with `applied` set, and with the reason as its note if it was not applied.
 
-    A deleted file of which parts are kept counts as `str_replace`. `group`: the changes under review that
-    the op belongs to; None: it changed nothing in the end.
+    A delete of a file of which a part is kept becomes a `str_replace`. `group`: the changes under review that
+    the operation belongs to; None: it changed nothing in the end.
     """
     plain = {key: value for key, value in op.items() if key != "note"}
     if group is None:
@@ -318,9 +330,9 @@ def _as_done(op: Mapping[str, Any], group: ReviewedGroup | None, plan: ApplyPlan
 
 
 def _files_of(op: Mapping[str, Any], group: ReviewedGroup) -> list[ReviewedFile]:
-    """Return the files of the group that an op is about.
+    """Return the files of the group that the operation `op` is about.
 
-    If the op names none of them (its path only existed during the run), these are all files.
+    If it names none of them (its path only existed during the run), all files of the group are returned.
     """
     names = [name for name in (op["path"], op.get("newPath")) if name]
     about = [file for file in group.files if any(covers(name, path) for name in names for path in file.paths)]
@@ -340,16 +352,17 @@ class LoadedReview(Struct, frozen=True):
     can_take_back: bool = False
     """Whether the run's changes are in effect, so that parts of them can be undone."""
     card: ReportCard | None = None
-    """The report card of the run.
+    """The report card of the run, which says which facts the run lost, changed or kept.
 
     If the run stored none, it is computed now, as far as possible.
     """
 
 
 def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
-    """Return a run as a review.
+    """Return a stored run with its changes as a review. Raises `StoreError`.
 
-    If the run can be applied, the review is checked against the present rails.
+    If the run can be applied, the review has the data to check a selection against today's rails, the limits
+    of a run's changes.
     """
     run = parts.runs.load(run_id)
     transaction = parts.transaction_for(run_id, "review")
@@ -397,7 +410,10 @@ def load_review(parts: DreamDependencies, run_id: str) -> LoadedReview:
 
 
 def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
-    """Return the context in which a run worked, even if the agent has since changed the workspace."""
+    """Return the context (workspace and project) in which a run worked.
+
+    If the agent has assigned the workspace to another project since, the context still has the run's project.
+    """
     context = parts.home.context(
         workspace_id=run.workspace_id, project_path=run.project_path, project_given=True
     )
@@ -409,18 +425,18 @@ def context_of(parts: DreamDependencies, run: RunRecord) -> ScopeContext:
 
 
 def followed_by(run: RunRecord) -> tuple[str, ...]:
-    """Return the files that a run changed only to keep indexes and links valid, as memory paths."""
+    """Return the memory paths of the files that a run changed only to keep indexes and links valid."""
     named = {name for op in run.ops if came_to_pass(op) for name in (op["path"], op.get("newPath")) if name}
     return tuple(path for path in texts_of(run.details.get("followed")) if path not in named)
 
 
 def reasons_of(run: RunRecord) -> Sequence[str]:
-    """Return the engine's reason for each op of the run; empty if there are none."""
+    """Return the reasons that the engine gave, one for each operation of the run; empty if it gave none."""
     return tuple(map(as_text, as_list(run.details.get("reasons"))))
 
 
 class ApplyService:
-    """Applies reviewed runs of one home."""
+    """The service that applies reviewed runs of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -433,9 +449,10 @@ class ApplyService:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> RunResult:
-        """Apply the selected changes of a run; if the run cannot start, the result is `skipped`.
+        """Apply the changes of a run that a person selected; return the result of the new run.
 
-        `cancel`: an event that ends it early; None: it cannot be cancelled.
+        `run_id`: the reviewed run. `cancel`: an event that ends the new run early; None: it cannot be
+        cancelled. If it cannot start, the result is `skipped`.
         """
         parts = self._parts
         try:
@@ -484,7 +501,10 @@ class ApplyJob(Job[LoadedReview]):
             raise StoreError(why_not, reason="not-applicable")
 
     def hold(self, run_id: str, check: Callable[[], None]) -> AbstractContextManager[Holding]:
-        """Context manager: hold the agent's own lock."""
+        """Context manager: hold the agent's own lock of its memories, if it has one.
+
+        `check` raises if the lease of the run was lost.
+        """
         return self._parts.agent_locks.hold(self._context, run_id, check)
 
     def begun(self, record: RunRecord) -> None:
@@ -545,12 +565,15 @@ class ApplyJob(Job[LoadedReview]):
         )
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Save the coverage record, which is the commit point."""
+        """Save the coverage record; once it is saved, the run counts as done and is not rolled back.
+
+        A coverage record says when and how a workspace was last consolidated.
+        """
         if plan.coverage is not None:
             save_coverage(self._parts.coverage, self._context, plan.coverage)
 
     def ops(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the reviewed ops with their outcomes."""
+        """Return the operations of the reviewed run with their outcomes."""
         return self._done
 
     def refused(self, refusal: UserError) -> RunResult:
@@ -569,9 +592,9 @@ class ApplyJob(Job[LoadedReview]):
         return coverage_record(summary, self._done, usage, trigger=self.trigger, at=run.started_at)
 
     def _follow(self, plan: ApplyPlan, loaded: LoadedReview, run: RunContext) -> ReportCard:
-        """Update indexes and links for the chosen changes, and return the card of all changes.
+        """Update indexes and links for the chosen changes in `plan`; return the report card of all changes.
 
-        The reviewed run's own updates of indexes and links are replaced, unless they were rejected.
+        The reviewed run's own updates of indexes and links are replaced, unless the person rejected them.
         """
         parts, followed = self._parts, followed_by(self._reviewed)
         rejected = {
@@ -635,7 +658,7 @@ def _can_take_back(run: RunRecord, journal: Journal) -> bool:
 
 
 def _others(overlay: DreamOverlay, touched: Collection[str]) -> dict[str, str]:
-    """Return the texts of the context's memories that the run does not touch, by memory path."""
+    """Return the texts of the context's memories that are not in `touched`, by memory path."""
     return {note.path: note.text for note in overlay.notes(lambda: None) if note.path not in touched}
 
 
@@ -654,9 +677,10 @@ def _emptied(reviewed: Journal, source: Transaction, plan: ApplyPlan) -> list[tu
 def _summary(
     reviewed: RunRecord, plan: ApplyPlan, ops: Sequence[Mapping[str, Any]], in_other_words: str
 ) -> str:
-    """Return the reviewed run's summary if all of it is applied, else how much of it is applied.
+    """Return the summary of the new run: that of the reviewed run, or how much of it was applied.
 
-    `in_other_words` is the part about files that differ from the reviewed run (`_differing`).
+    `ops`: the operations with their outcomes. `in_other_words` is the part about files that differ from the
+    reviewed run (`_differing`).
     """
     wanted = [op for before, op in zip(reviewed.ops, ops, strict=True) if came_to_pass(before)]
     done = sum(bool(op["applied"]) for op in wanted)

@@ -100,7 +100,11 @@ def _placed(fact: Fact) -> PlacedFact:
 
 
 class _Grader:
-    """Searches each fact of the changed files: its exact words, then rewordings, then all other files."""
+    """The comparison that finds which facts of the changed files were lost, changed or invented.
+
+    It searches each fact by its exact words, then among rewordings, then in all other files. `touched`: the
+    paths of the changed files.
+    """
 
     def __init__(
         self,
@@ -158,7 +162,7 @@ class _Grader:
             yield ChangedFact(fact.path, fact.line, fact.text, other.text, what, other.path, other.line)
 
     def contradictions(self) -> BeforeAfter:
-        """Return the number of contradictions among all texts, before and after the change."""
+        """Return the numbers of contradictions among all texts, before and after the change."""
         others = Contradictions(self._others_facts())
         return BeforeAfter(
             Contradictions(self._before, others).count, Contradictions(self._after, others).count
@@ -196,9 +200,9 @@ class _Grader:
                     self._change(fact, other, "name")
 
     def _moved(self, stands: Mapping[str, Sequence[Fact]], stood: Mapping[str, Sequence[Fact]]) -> None:
-        """Find facts with unchanged text under a heading that changes their meaning.
+        """Record facts with unchanged text that are now under a heading that gives them another meaning.
 
-        `stood` and `stands` are the facts before and after, by key.
+        `stood` and `stands` are the facts before and after the change, by their folded text.
         """
         for key, facts in stood.items():
             now = stands.get(key)
@@ -217,7 +221,11 @@ class _Grader:
                     self._change(facts[0], each, "place")
 
     def _find(self, missing: Sequence[Fact], new: Sequence[Fact]) -> None:
-        """Search for facts without an exact match: among the new facts, then among all."""
+        """Search for the facts `missing`, which have no exact match after the change, and record the result.
+
+        A fact counts as reworded, changed or lost. `new`: the facts that had no exact match before the
+        change; these are searched first, then all facts.
+        """
         among_new = FactIndex(new)
         everywhere: FactIndex | None = None
         for fact in missing:
@@ -238,7 +246,7 @@ class _Grader:
                 self.lost.append(fact)
 
     def _is_edited(self, fact: Fact, partner: FactPartner) -> bool:
-        """Return whether the fact was rewritten in place, so that other places need not be searched."""
+        """Return True if `fact` was rewritten in place as `partner`; other places are then not searched."""
         compared = partner.compared
         if compared.is_contained or self._names.heir(fact.path) != partner.fact.path:
             return compared.is_contained
@@ -256,7 +264,10 @@ class _Grader:
         self._changes[fact, other] = what
 
     def _sources(self, new: Sequence[Fact]) -> None:
-        """Find new facts without a source, and facts that mix the values of two facts."""
+        """Record the facts in `new` that are invented: no fact before the change states their content.
+
+        Also records facts that mix the values of two facts.
+        """
         index: FactIndex | None = None
         changed = {id(other) for _fact, other in self._changes}
         for fact in new:
@@ -285,7 +296,10 @@ class _Grader:
                     self._change(version, fact, compare(version, fact).what or "number")
 
     def _mixes(self, fact: Fact, partners: Sequence[FactPartner], sources: Sequence[Fact]) -> bool:
-        """Return whether the fact mixes values of two facts as if they were one; if so, record the change."""
+        """Return True if the new fact `fact` mixes values of two facts as if they were one; record this then.
+
+        `partners`: the old facts of which it is a rewording. `sources`: other old facts with similar words.
+        """
         found = False
         for number, partner in enumerate(partners):
             others = [each.fact for each in partners if each is not partner]
@@ -307,12 +321,15 @@ def _by_key(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
 
 
 def _is_version(compared: Compared) -> bool:
-    """Return whether two facts are the same except for a number."""
+    """Return True if the two compared facts are the same except for a number."""
     return compared.what in ("number", "version") and compared.context >= WHOLE
 
 
 def _is_invented(fact: Fact, partners: Sequence[FactPartner], sources: Sequence[Fact]) -> bool:
-    """Return whether a fact states more than its known sources do."""
+    """Return True if a new fact states more than the old facts from which it may come.
+
+    `partners`: the old facts of which it is a rewording. `sources`: other old facts with similar words.
+    """
     left = words_left(fact, (*(each.fact for each in partners), *sources))
     paired = {id(each) for partner in partners for each in partner.compared.more_second}
     left = [each for each in left if not partners or id(each) in paired]
@@ -346,12 +363,15 @@ class StaleStatements:
         return {path: self.corrected(text) for path, text in texts.items()} if self._now else texts
 
     def facts(self) -> Iterator[Fact]:
-        """Return the true statements of the repository as facts, which are sources for the text of a run."""
+        """Yield the true statements of the repository as facts, from which a run may take its text."""
         for claim in self._stale:
             yield from read_facts("", f"{in_one_line(claim)}\n")
 
     def left(self, after: Texts, touched: Collection[str]) -> int:
-        """Return the number of stale statements after the change; `touched` are the paths that changed."""
+        """Return the number of stale statements after the change.
+
+        `after`: all texts by path; `touched`: the paths that changed.
+        """
         tokens = {claim.token for claim in self._stale}
         if not tokens:
             return 0
@@ -383,7 +403,10 @@ class Places:
         return path in self._texts
 
     def of(self, path: str, target: str) -> str:
-        """Return the memory that `target` names in the text of `path`; empty if there is none or several."""
+        """Return the path of the memory that `target`, a link or name in the text of `path`, leads to.
+
+        Returns an empty text if there is none, or if several could be meant.
+        """
         scope = _scope(path)
         for name in (target, f"{target}.md"):
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
@@ -401,7 +424,7 @@ def _scope(path: str) -> str:
 
 
 class Names:
-    """The present names of memories, used to translate facts so that a rename does not change their meaning.
+    """The names that memories have after a change, so that a rename alone does not change a fact's meaning.
 
     A deleted memory is represented by the memory that has most of its facts.
     """
@@ -414,35 +437,36 @@ class Names:
         stood: Mapping[str, Sequence[Fact]],
         corrected: Callable[[str], str] = str,
     ) -> None:
-        """Compare the memories before and after; `corrected` replaces stale values in a text by true ones.
+        """Compare the memories before and after a change.
 
-        `stood` and `stands` are the facts before and after, by key.
+        `stood` and `stands` are the facts before and after, by their folded text. `corrected` replaces stale
+        values in a text by true ones.
         """
         self._corrected = corrected
         self._before, self._after = Places(before), Places(after)
         self._heirs = _heirs(before, after, stands, stood)
 
     def before(self, fact: Fact) -> Fact:
-        """Return a fact from before the change, with present names."""
+        """Return a fact of the texts before the change, in which memories have their present names."""
         return self._meant(fact, self._before)
 
     def after(self, fact: Fact) -> Fact:
-        """Return a fact from after the change, with present names."""
+        """Return a fact of the texts after the change, in which memories have their present names."""
         return self._meant(fact, self._after)
 
     def heir(self, path: str) -> str:
-        """Return the memory that has the facts of `path` now: itself, or the one that received them."""
+        """Return the memory that has the facts of `path` now: itself or, if it is gone, its successor."""
         return self._heirs.get(path, path)
 
     def is_entry_of_gone(self, fact: Fact) -> bool:
-        """Return whether the fact is an index line about a deleted memory.
+        """Return True if the fact is a line of an index about a deleted memory.
 
-        Such a line is not graded, because the memory's own facts are.
+        Such a line is not graded, because the facts of that memory are.
         """
         return (path := self._entry(fact, self._before)) != "" and not self._after.has(path)
 
     def is_entry_of(self, fact: Fact) -> str:
-        """Return the memory that an index line is about now; empty if the fact is not an index line."""
+        """Return the path of the memory that a line of an index is about now; empty for any other fact."""
         return self._entry(fact, self._after)
 
     @staticmethod
@@ -471,7 +495,11 @@ def _heirs(
     stands: Mapping[str, Sequence[Fact]],
     stood: Mapping[str, Sequence[Fact]],
 ) -> dict[str, str]:
-    """Return for each deleted memory the one that has most of its facts."""
+    """Return for each deleted memory the memory that has most of its facts now, as paths.
+
+    A memory without such a successor is left out. `stood` and `stands` are the facts before and after, by
+    their folded text.
+    """
     gone = {path for path in before if path not in after}
     holders: dict[str, Counter[str]] = {path: Counter() for path in gone}
     for key, facts in stood.items() if gone else ():
@@ -481,7 +509,10 @@ def _heirs(
 
 
 def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
-    """Yield links and names that lead to no memory after the change, but did so before or are new."""
+    """Yield links and names of memories that lead nowhere after the change, but led somewhere before.
+
+    Also yields new links that lead nowhere.
+    """
     then, now = Places(before), Places(after)
     gone = [path for path in before if path not in after]
     moved = {target: path for path in gone for _line, target, _link in _links(before[path])}
@@ -500,7 +531,10 @@ def broken_links(before: Texts, after: Texts) -> Iterator[BrokenLink]:
 
 
 def _links(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield the line and target of each link or name of a memory, and whether it is a link."""
+    """Yield (line number, target, is_link) for each link to a memory and each file name in a text.
+
+    The third part is True for a link and False for a mere file name.
+    """
     if "](" not in text and "[[" not in text and ".md" not in text:
         return
     for number, line in enumerate(text.split("\n"), start=1):
@@ -519,9 +553,9 @@ def _links(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _below_cut(before: Texts, after: Texts, start_before: Texts, start_after: Texts) -> Iterator[PlacedFact]:
-    """Yield facts that a session loaded at its start before the change but not after it.
+    """Yield facts that a session loaded at its start before the change, and that it no longer loads.
 
-    Only facts that still exist.
+    Only facts that still exist in some memory. `start_before` and `start_after`: the texts that are loaded.
     """
     if not start_before:
         return

@@ -39,11 +39,11 @@ Trigger = Literal["compaction", "launch", "archive", "manual"]
 OpCommand = Literal["create", "str_replace", "insert", "delete", "rename"]
 
 STALE_PENDING_MS = 5 * 60_000
-"""The time after which a pending harvest counts as abandoned, in ms."""
+"""The ms after which a pending harvest counts as abandoned."""
 HARVEST_ATTEMPTS = 3
 HARVESTS_KEPT = 20
 _SETTLED_S = 1.0
-"""The time after a save during which the agent may still overwrite it, in seconds."""
+"""The seconds after a save during which the agent may still overwrite the record."""
 
 
 class _Loose(BaseModel):
@@ -83,7 +83,10 @@ class RecordModel(_Loose):
 
 
 class CompletionModel(_Loose):
-    """The compaction that a harvest mined; the agent requires every field except the previous boundary."""
+    """The compaction that a harvest read; the agent requires every field except the previous boundary.
+
+    A compaction replaces a conversation by a summary, the boundary.
+    """
 
     workspace_id: str = Field(alias="workspaceId")
     summary_message_id: str = Field(alias="summaryMessageId")
@@ -103,7 +106,7 @@ _NO_COMPLETION = CompletionModel(
 
 
 class HarvestModel(_Loose):
-    """The record of one harvest, stored under the compaction that it mined (formats/mux.md section 9)."""
+    """The record of one harvest, stored under the compaction that it read (formats/mux.md section 9)."""
 
     status: Literal["pending", "completed", "failed"]
     started_at: float | int = Field(alias="startedAt")
@@ -119,18 +122,25 @@ class HarvestModel(_Loose):
 
 
 class Coverage(Struct, frozen=True):
-    """The valid records of the sidecar, unchanged from disk."""
+    """The valid records of the coverage sidecar, unchanged from disk.
+
+    `workspaces`, `projects`: the record of the last consolidation, by workspace id and by project path.
+    """
 
     workspaces: Mapping[str, Mapping[str, Any]]
     projects: Mapping[str, Mapping[str, Any]]
     harvests: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    """Records by workspace id, then by boundary key."""
+    """The records of harvests, by workspace id, then by the key of the compaction."""
     problems: tuple[str, ...] = ()
     """Messages about records that were skipped."""
 
 
 class Status(Struct, frozen=True):
-    """The coverage of one context; records are unchanged from disk, None if there is none."""
+    """The last consolidation of each scope of one context, and the newest harvest.
+
+    The records are unchanged from disk, None if there is none. `project_available`: the context has a project
+    scope.
+    """
 
     workspace_record: Mapping[str, Any] | None
     project_record: Mapping[str, Any] | None
@@ -149,12 +159,12 @@ class Status(Struct, frozen=True):
 
 
 def is_record(value: Any) -> bool:
-    """Return whether the agent's loader would accept this coverage record."""
+    """Return True if the agent's loader would accept `value` as a coverage record."""
     return _accepts(RecordModel, value)
 
 
 def read_coverage(raw: Mapping[str, Any]) -> Coverage:
-    """Return the valid records of a sidecar; a missing bucket counts as empty."""
+    """Return the valid records in the data of a coverage sidecar; a missing bucket counts as empty."""
     problems: list[str] = []
     workspaces = _good(raw, "workspaces", RecordModel, problems)
     projects = _good(raw, "projects", RecordModel, problems)
@@ -168,7 +178,7 @@ def read_coverage(raw: Mapping[str, Any]) -> Coverage:
 
 
 def status_of(coverage: Coverage, context: ScopeContext, *, now: int) -> Status:
-    """Return the coverage of a context; `now` is UTC ms.
+    """Return the last consolidation of each scope of a context; `now` is UTC ms.
 
     Nothing is inferred: an old sidecar without `projects` means that the project was never covered.
     """
@@ -205,7 +215,7 @@ def shown_harvest(record: Mapping[str, Any], *, now: int) -> Mapping[str, Any]:
 
 
 def is_harvest(value: Any) -> bool:
-    """Return whether the agent's loader would accept this harvest record."""
+    """Return True if the agent's loader would accept `value` as a harvest record."""
     return _accepts(HarvestModel, value)
 
 
@@ -283,7 +293,7 @@ class _Saved(Struct, frozen=True):
 
 
 class CoverageLog:
-    """The coverage sidecar of one home."""
+    """The coverage sidecar of one home: the file that records the last consolidations and harvests."""
 
     def __init__(
         self, path: Path, *, lock_dir: Path, clock: Clock, require: Callable[[], None] = lambda: None
@@ -354,9 +364,9 @@ class CoverageLog:
         self._sidecar.update(cleaned)
 
     def holds(self, record: Mapping[str, Any], *, workspace_id: str | None, project_path: str | None) -> bool:
-        """Return whether the sidecar holds exactly this record for the workspace, or else for the project.
+        """Return True if the sidecar has exactly this record for the workspace (without one, the project).
 
-        If it does, the run has passed its commit point. `project_path` counts only if `workspace_id` is None.
+        The run has then passed its commit point. `project_path` counts only if `workspace_id` is None.
         """
         raw = self._sidecar.read().data
         name, key = ("workspaces", workspace_id) if workspace_id is not None else ("projects", project_path)
@@ -385,7 +395,11 @@ def _bucket(raw: dict[str, Any], name: str) -> dict[str, Any]:
 def _good(
     raw: Mapping[str, Any], name: str, model: type[BaseModel], problems: list[str], *, label: str = ""
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the valid records of a bucket; add a message to `problems` if others are left out."""
+    """Return the valid records of the bucket `name` of a sidecar, by key.
+
+    If others are left out, a message is added to `problems`; `label` names the bucket in it, empty for
+    `name`.
+    """
     bucket = raw.get(name, {})
     label = label or name
     if not isinstance(bucket, dict):
@@ -415,7 +429,7 @@ _ERROR_CHARS = 500
 def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
     """Return the reason why a compaction cannot be harvested now; None if it can.
 
-    `record` is its harvest record, None if it was never harvested.
+    `record` is the harvest record of the compaction, None if it was never harvested. `now`: UTC ms.
     """
     if record is None:
         return None
@@ -429,7 +443,10 @@ def refusal(record: Mapping[str, Any] | None, *, now: int) -> Refusal | None:
 def pending(
     workspace_id: str, boundary: Boundary, previous: Mapping[str, Any] | None, *, now: int
 ) -> dict[str, Any]:
-    """Return the harvest record of a new attempt; `previous` is the record of the attempt before."""
+    """Return the harvest record of a new attempt at the compaction `boundary`.
+
+    `previous` is the record of the attempt before, None for the first one. `now`: UTC ms.
+    """
     record: dict[str, Any] = {
         "status": "pending",
         "startedAt": now,
@@ -456,7 +473,11 @@ def pending(
 def completed(
     record: Mapping[str, Any], *, now: int, accepted: int, skipped: int, usage: Mapping[str, int] | None
 ) -> dict[str, Any]:
-    """Return the harvest record after success; `usage` is `{inputTokens, outputTokens}`."""
+    """Return the harvest record `record` as it is after a success.
+
+    `accepted`, `skipped`: the numbers of candidates. `usage` is `{inputTokens, outputTokens}`, None if
+    unknown. `now`: UTC ms.
+    """
     ended = {
         **record,
         "status": "completed",
@@ -468,7 +489,10 @@ def completed(
 
 
 def failed(record: Mapping[str, Any], *, now: int, error: str) -> dict[str, Any]:
-    """Return the harvest record after a failure; `error` is redacted and truncated."""
+    """Return the harvest record `record` as it is after a failure; `error` is redacted and truncated.
+
+    `now`: UTC ms.
+    """
     return {
         **record,
         "status": "failed",
@@ -485,7 +509,7 @@ class HarvestLog:
         self._clock = clock
 
     def record(self, workspace_id: str, boundary_key: str) -> Mapping[str, Any] | None:
-        """Return the record of one compaction in the sidecar; None if there is none."""
+        """Return the harvest record of the compaction `boundary_key`; None if the sidecar has none."""
         return self._coverage.load().harvests.get(workspace_id, {}).get(boundary_key)
 
     def due(self) -> tuple[tuple[str, str], ...]:
@@ -534,7 +558,7 @@ class HarvestLog:
         return saved
 
     def give_up(self, workspace_id: str, record: Mapping[str, Any]) -> None:
-        """Save a pending record as failed if it is abandoned and has no attempts left."""
+        """Save a pending record as failed if its harvest was abandoned and has no attempts left."""
         shown = shown_harvest(record, now=self._clock())
         if record["status"] == "pending" and shown["status"] == "failed":
             self.save(workspace_id, shown, after=record)
@@ -544,7 +568,7 @@ _KNOWN = frozenset(field.alias or name for name, field in HarvestModel.model_fie
 
 
 def _attempt(record: object) -> tuple[object, ...] | None:
-    """Return values that identify the state of an attempt; None if the record is not valid."""
+    """Return the values by which an attempt and its state are recognised; None for an invalid record."""
     if not isinstance(record, Mapping) or not is_harvest(record):
         return None
     return record["status"], record["startedAt"], record["attemptCount"]

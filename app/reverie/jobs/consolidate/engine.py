@@ -1,12 +1,13 @@
 """The engines of a consolidation: a model, or the embedded rules.
 
-An `Engine` reads the overlay, makes every change through the guard and calls `StopCheck.check` every few
-milliseconds, so that cancelling and the time limit take effect. The rules engine carries out a plan
-(`rules.plan`) through the guard, just as a model would. The model engine is the agent loop with the memory
-tool behind the guard, so scopes, pins and budget are enforced whatever the model does; secrets are replaced
-by tokens before text is sent (`llm.vault`). The limits in the prompt are rendered from the guard's own
-`Rails`, so the two cannot disagree. The text of memories is enclosed in delimiters with a random part, so
-that no memory can contain the closing delimiter.
+An `Engine` reads the overlay, a copy of the memories, and makes every change through the guard, which refuses
+changes beyond the rails (the limits of a run). It calls `StopCheck.check` every few milliseconds, so that
+cancelling and the time limit take effect. The rules engine carries out a plan (`rules.plan`) through the
+guard, just as a model would. The model engine is the agent loop with the memory tool behind the guard, so
+scopes, pins and budget are enforced whatever the model does; secrets are replaced by tokens before text is
+sent (`llm.vault`). The limits in the prompt are rendered from the guard's own `Rails`, so the two cannot
+disagree. The text of memories is enclosed in delimiters with a random part, so that no memory can contain the
+closing delimiter.
 
 Threading: one run, one event loop. Failure: the `UserError` family; the run then ends as failed.
 """
@@ -56,17 +57,18 @@ class Engine(Protocol):
         progress: Callable[[Progress], None],
         faults: Sequence[str] = (),
     ) -> str:
-        """Read the overlay, request changes from the guard, and return a summary of one line.
+        """Read the memories in `overlay`, request changes from `guard`, and return a summary of one line.
 
-        May be called again on a fresh overlay; `faults` are then the faults of the earlier attempt, whose
-        changes were discarded. Raises the `UserError` family, and any exception of `limits.check`.
+        `limits.check` raises if the run must stop. `progress` gets each step. May be called again on a fresh
+        overlay; `faults` are then the faults of the earlier attempt, whose changes were discarded. Raises the
+        `UserError` family, and any exception of `limits.check`.
         """
 
 
 class RulesEngine:
     """The engine that consolidates by fixed rules, without a model; implements `Engine`.
 
-    Each group of operations, for example a merge and its delete, is carried out completely or not at all.
+    Each group of operations, for example a merge with its delete, is carried out completely or not at all.
     """
 
     name = "rules"
@@ -140,7 +142,8 @@ def built_in_instructions() -> str:
 def system_prompt(instructions: str, rails: Rails, trigger: Trigger, caps: Caps, fence: Fence) -> str:
     """Return the part of the prompt that does not depend on the notes.
 
-    `instructions` are the home's own, or the built-in ones.
+    `instructions` are the home's own, or the built-in ones. `rails`: the limits of the run. `fence`: the
+    delimiters around memory text.
     """
     parts = [instructions.strip()]
     if trigger == "archive":
@@ -172,7 +175,7 @@ def rails_text(rails: Rails, caps: Caps) -> str:
 
 
 def scope_names(rails: Rails) -> list[str]:
-    """Return the scopes of the rails as paths that a model can use, narrowest first."""
+    """Return the paths of the scopes that the rails allow, for a model to use, narrowest scope first."""
     order = (Scope.WORKSPACE, Scope.PROJECT, Scope.GLOBAL)
     return [f"/memories/{scope.value}/" for scope in order if scope in rails.scopes]
 
@@ -186,7 +189,8 @@ def task_prompt(
 ) -> str:
     """Return the part of the prompt that lists the notes: one line each, with size, pin and description.
 
-    `faults` are those of an earlier attempt, `stale` the statements that are no longer true; one line each.
+    `faults` are those of an earlier attempt, `stale` the statements in the notes that are no longer true; one
+    line each.
     """
     lines = [_line(note, caps) for note in notes[:_NOTES_LISTED]]
     omitted = len(notes) - len(lines)
@@ -200,7 +204,7 @@ def task_prompt(
 
 
 def _quoted(words: str, lines: Sequence[str], fence: Fence) -> str:
-    """Return `lines` between delimiters, below the prompt text called `words`; empty without lines."""
+    """Return `lines` between delimiters, below the text of the prompt file `words`; empty without lines."""
     if not lines:
         return ""
     return f"\n{prompt_words(words).strip()}\n\n{fence.around(chr(10).join(lines))}\n"
@@ -286,7 +290,7 @@ def memory_tool_spec(guard: Guard) -> ToolSpec:
 
 
 class _Watch:
-    """An observer of the agent loop; it reports the loop's events as progress of the run."""
+    """An observer of the agent loop that reports the loop's events as progress of the run."""
 
     def __init__(self, guard: Guard, progress: Callable[[Progress], None]) -> None:
         self._guard = guard

@@ -52,7 +52,7 @@ from reverie.text.patterns import pattern_of
 from reverie.values import Struct, replace
 
 FactKind = Literal["item", "prose", "row", "code", "description", "label", "key"]
-"""The kind of a fact.
+"""The kind of a fact: an entry, a sentence, a table row, a line of code, the description, or these:
 
 - `label`: a heading, the head of a table, or a line that introduces others
 - `key`: another line of the front matter, which has a meaning only there (`front_matter_lines`)
@@ -92,11 +92,11 @@ class Fact:
     capital_nouns: bool = False
     """Whether the text writes nouns with capitals, as in German."""
     meant: str = ""
-    """The text with the present names of memories; empty if it is the same as `text`."""
+    """The text with the present names of memories; empty if `text` has them already."""
 
     @cached_property
     def wording(self) -> Wording:
-        """The fact as tokens, for comparing."""
+        """The tokens of the fact, for comparing it with others."""
         return read_wording(
             self.meant or self.text, code=self.kind == "code", capital_nouns=self.capital_nouns
         )
@@ -108,14 +108,14 @@ class Fact:
 
     @property
     def counts(self) -> bool:
-        """Whether a reader would miss the fact if it were removed.
+        """True if a reader would miss the fact if it were removed.
 
-        Headings and lines that only introduce others do not count.
+        False for headings and for lines that only introduce others.
         """
         return self.kind not in ("label", "key")
 
     def meaning(self, text: str) -> Fact:
-        """Return this fact with the text `text`, in which memories have their present names."""
+        """Return this fact with the text `text` as `meant`, in which memories have their present names."""
         if text == self.text:
             return self
         return replace(self, meant=text, key=fact_key(text))
@@ -150,7 +150,7 @@ def fact_key(text: str) -> str:
 
 
 def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
-    """Return the front matter lines of a text as facts, and its description."""
+    """Return the facts of the front matter between the offsets `start` and `end`: lines and description."""
     first = text.count("\n", 0, start) + 1
     lines = enumerate(text[start:end].splitlines(), first)
     found = [Fact(path, number, line.strip(), "key", fact_key(line.strip(" \t-"))) for number, line in lines]
@@ -164,15 +164,15 @@ def _described(path: str, text: str, start: int, end: int) -> list[Fact]:
 
 
 def _unquoted(value: str) -> str:
-    """Return the text of a value that cannot be parsed, without its quotes or brackets."""
+    """Return a front matter value that cannot be parsed, without its quotes or brackets."""
     match = _QUOTED.fullmatch(value.strip())
     return next((each for each in match.groups()[1:] if each is not None), "") if match else value
 
 
 def front_matter_lines(path: str, text: str) -> list[Fact]:
-    """Return the lines of a text's front matter as facts, without those of the description.
+    """Return the lines of a text's front matter as facts, without the description.
 
-    Their `key` has no quotes.
+    The `key` of such a fact is its folded text without quotes.
     """
     block = block_of(text)
     if block is None:
@@ -230,7 +230,7 @@ def _sentences(passage: Passage) -> Iterator[tuple[int, str, FactKind]]:
 
 
 def _is_label(text: str) -> bool:
-    """Return whether a line only introduces the lines below it."""
+    """Return True if a line only introduces the lines below it, such as "Steps:"."""
     is_title = text.rstrip("*_").endswith((":", "：")) or _BOLD.match(text) is not None
     return is_title and len(text.split()) <= _LABEL_WORDS
 
@@ -244,7 +244,7 @@ def _line_at(lines: Sequence[str], offset: int) -> int:
 
 
 class FactIndex:
-    """Facts by their words, to find similar ones.
+    """An index of facts by their words, to find similar ones.
 
     Code is only similar to code, and is indexed when it is first needed.
     """
@@ -287,7 +287,7 @@ class FactIndex:
 
 
 VALUES = ("number", "identifier", "name")
-"""The kinds of tokens that count as values."""
+"""The kinds of tokens that are values: two facts that differ in one of them differ in meaning."""
 _VERSION = pattern_of(r"^v?\d+(?:\.\d+)+(?:[.-]\w+)*$|^v\d+$")
 _DIGITS = pattern_of(r"\d+")
 _NEGATIONS = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
@@ -297,19 +297,19 @@ _SAME_CONTEXT = 0.65
 _LEAST_SHARED = 1.2
 _MUCH = 0.34
 WHOLE = 0.95
-"""The share of a fact, by weight, from which another one has all of it."""
+"""The share of a fact, by weight, that another fact must have to count as having all of it."""
 _FEW_WORDS = 2.0
 
 
 class Compared(Struct, frozen=True):
-    """The comparison of two facts."""
+    """The comparison of two facts, token by token; each token has a weight."""
 
     of_first: float
     """The share of the first fact that the second one has, by weight."""
     of_second: float
     """The share of the second fact that the first one has, by weight."""
     context: float
-    """The share that both facts have in common; values that differ are not counted."""
+    """The share that the facts have in common if values that differ are not counted."""
     more_first: tuple[WordToken, ...]
     """Tokens that only the first fact has."""
     more_second: tuple[WordToken, ...]
@@ -321,7 +321,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_about_the_same(self) -> bool:
-        """Whether one fact may be a rewording of the other."""
+        """True if one fact may be a rewording of the other."""
         if self.shared < 1.0:
             return False
         long_enough = self.shared >= _LEAST_SHARED
@@ -334,7 +334,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_contained(self) -> bool:
-        """Whether the second fact has everything that the first one states."""
+        """True if the second fact has everything that the first one states."""
         no_values = not any(token.kind in VALUES for token in self.more_first)
         return self.of_first >= _CONTAINED and no_values and not self.what
 
@@ -365,7 +365,10 @@ def _weight_of_values(tokens: Collection[WordToken]) -> float:
 def _what(
     a: Wording, b: Wording, match: WordingMatch, more_a: Sequence[WordToken], more_b: Sequence[WordToken]
 ) -> What | Literal[""]:
-    """Return how the meaning differs; empty if it does not."""
+    """Return how the meaning of two statements differs; empty if it does not.
+
+    `match`: the tokens that they share. `more_a`, `more_b`: the tokens that only one of them has.
+    """
     values = _value_differs(more_a, more_b)
     if values:
         return values
@@ -379,12 +382,15 @@ def _what(
 
 
 def _are_named(tokens: Iterable[WordToken]) -> bool:
-    """Return whether the name of a product or another name is among the tokens."""
+    """Return True if the name of a product or another name is among the tokens."""
     return any(token.kind == "name" or token.canon in PRODUCTS for token in tokens)
 
 
 def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[WordToken]) -> bool:
-    """Return whether one of the statements negates the other."""
+    """Return True if one of the statements negates the other.
+
+    `match`: the tokens that they share. `more_b`: the tokens that only the second one has.
+    """
     if not polarity_differs(a, b, match):
         return False
     if a.negative != b.negative:
@@ -405,7 +411,10 @@ def _is_turned(a: Wording, b: Wording, match: WordingMatch, more_b: Sequence[Wor
 
 
 def _value_differs(more_a: Sequence[WordToken], more_b: Sequence[WordToken]) -> What | Literal[""]:
-    """Return the kind of value in which two facts differ; empty if they do not."""
+    """Return the kind of value in which two facts differ; empty if they do not.
+
+    `more_a`, `more_b`: the tokens that only one of the facts has.
+    """
 
     def of(tokens: Sequence[WordToken], kind: str) -> list[str]:
         return [token.canon for token in tokens if token.kind == kind]
@@ -442,7 +451,7 @@ def _opposite(a: Wording, b: Wording, more_a: Sequence[WordToken], more_b: Seque
 
 
 class FactPartner(NamedTuple):
-    """A fact on the other side that may be a rewording of a fact, with the comparison of both."""
+    """A fact that may be a rewording of another one, with the comparison of both."""
 
     fact: Fact
     compared: Compared
@@ -455,21 +464,21 @@ def _comparable(fact: Fact, other: Fact) -> bool:
 
 
 def are_excluding(place: str, other: str) -> bool:
-    """Return whether two places (headings) have words that exclude each other, such as opposites."""
+    """Return True if two places (headings) have words that exclude each other, such as opposites."""
     if place.casefold() == other.casefold() or not place or not other:
         return False
     return excludes(read_wording(place).seen, read_wording(other).seen)
 
 
 class FactMatcher:
-    """One fact and its comparisons with others, each made only once."""
+    """A cache of comparisons of one fact with others, so that each is made only once."""
 
     def __init__(self, fact: Fact) -> None:
         self.fact = fact
         self._known: dict[int, Compared] = {}
 
     def to(self, other: Fact) -> Compared:
-        """Return the comparison with `other`, which is cached.
+        """Return the comparison of the fact with `other`, which is cached.
 
         `other` must not be deleted before this object.
         """
@@ -492,7 +501,7 @@ class FactMatcher:
         )
 
     def stands_in(self, other: Fact) -> bool:
-        """Return whether `other` has all of the fact.
+        """Return True if `other` states all of the fact.
 
         A fact of few words must be in `other` word for word.
         """
@@ -502,7 +511,7 @@ class FactMatcher:
         return compared.is_contained and compared.of_first >= WHOLE
 
     def is_split(self, candidates: Iterable[Fact]) -> bool:
-        """Return whether several candidates have all of the fact only together, each one part of it."""
+        """Return True if several candidates together state all of the fact, each one part of it."""
         candidates = list(dict.fromkeys(candidates))
         rest = self.fact.key
         for key in sorted({each.key for each in candidates}, key=len, reverse=True):
@@ -521,9 +530,9 @@ def words_left(fact: Fact, sources: Iterable[Fact]) -> list[WordToken]:
 
 
 def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
-    """Return whether the second fact is less precise than the first.
+    """Return True if the second fact is less precise than the first.
 
-    That is the case if a value, a condition or much of the text is missing, or if it now applies to
+    That is the case if a value, a condition or much of the text is missing, or if the second fact applies to
     everything.
     """
     a, b = first.wording, second.wording
@@ -540,7 +549,7 @@ def is_generalised(first: Fact, second: Fact, compared: Compared) -> bool:
 
 
 def _is_cut(whole: str, rest: str) -> bool:
-    """Return whether `rest` is `whole` with a single piece removed."""
+    """Return True if the text `rest` is the text `whole` with a single piece removed."""
     lead = next(
         (at for at, pair in enumerate(zip(whole, rest, strict=False)) if pair[0] != pair[1]), len(rest)
     )
@@ -548,7 +557,7 @@ def _is_cut(whole: str, rest: str) -> bool:
 
 
 def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
-    """Return whether two facts differ only in a value of one thing, and `joined` has both values."""
+    """Return True if two facts differ only in one value of the same thing, and `joined` has both values."""
     compared = compare(one, other)
     first, second = (
         [token for token in more if token.kind != "weak"]
@@ -563,7 +572,10 @@ def are_versions(one: Fact, other: Fact, joined: Fact) -> bool:
 
 
 def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
-    """Return whether `joined` has the subjects of two facts in one order and their values in the other."""
+    """Return True if `joined` gives the values of two facts to the wrong subjects.
+
+    It then has the subjects of the facts in one order and their values in the other.
+    """
     compared = compare(one, other)
     at = {token.canon: number for number, token in enumerate(joined.wording.tokens)}
     sides = [
@@ -580,7 +592,7 @@ def are_crossed(one: Fact, other: Fact, joined: Fact) -> bool:
 
 
 class Contradictions:
-    """Counts contradictions: facts with the same words but other values.
+    """A counter of contradictions: facts with the same words but other values.
 
     The facts are indexed by subject.
     """
@@ -609,17 +621,20 @@ class Contradictions:
 
 
 _MOST_VERSIONS = 4
-"""The most values that one subject may have.
+"""The most different values for one subject that count as contradictions.
 
-With more, the facts are a list of similar things, not a contradiction.
+With more, the facts are a list of similar things.
 """
 _Version = tuple[frozenset[str], bool]
-"""The values of a fact, and whether it is negated."""
+"""The values that a fact has for its subject, and True if the fact is negated."""
 _VALUED = pattern_of(r"[\w.:/@%$€+-]*\d[\w.:/@%+-]*")
 
 
 def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
-    """Return the subject of a fact, as a set of words, and its version: values and whether it is negated."""
+    """Return the subject of a fact, as a set of words, and its version.
+
+    The version is the set of values, and True if the fact is negated.
+    """
     key, words, values = fact.key, fact.starts, frozenset[str]()
     if _DIGITS.search(key):
         values = frozenset(each.strip(".:/-") for each in _VALUED.findall(key))
@@ -632,7 +647,7 @@ def signature(fact: Fact) -> tuple[frozenset[str], _Version]:
 
 
 def _conflicts(versions: Collection[_Version]) -> int:
-    """Return the number of versions that contradict the first one."""
+    """Return the number of contradictions among the versions of one subject."""
     signs = {negated for _values, negated in versions}
     valued = {values for values, _negated in versions if values}
     alone = {values for values in valued if not any(values < other for other in valued)}

@@ -66,12 +66,13 @@ class QuotedLine(Struct, frozen=True):
 
 
 class RelatedNotes(Struct, frozen=True):
-    """One finding."""
+    """A finding about two notes that have something in common."""
 
     kind: RelatedKind
     paths: tuple[str, ...]
-    """The notes; the newer one is last if that is known."""
+    """The paths of the two notes; the newer one is last if that is known."""
     evidence: tuple[QuotedLine, ...]
+    """A quoted line of each note."""
     score: float
     """The certainty of the finding, 0 to 1."""
 
@@ -91,9 +92,9 @@ _COVERED = 0.5
 _COVERED_ALONE = 0.8
 _SEVERAL = 4
 _MOST_OF_ONE = 3
-"""The largest number of pairs reported per note.
+"""The largest number of pairs that are reported for one note.
 
-A few pairs are enough to show that the note belongs to a family.
+A few pairs are enough to show that the note is one of many similar ones.
 """
 _SHOWN = 160
 _WORD = pattern_of(r"[^\W_]+")
@@ -122,22 +123,22 @@ class _Note:
         self.compared = ComparedText(self.path, self.text)
 
     def names(self, other: _Note) -> bool:
-        """Return whether the note refers to `other` by its name; a name of one word does not count."""
+        """Return True if this note mentions `other` by its name; a name of one word does not count."""
         return len(other.name) > 1 and other.stem in self.text
 
     @cached_property
     def rows(self) -> list[str]:
-        """Its lines, unchanged."""
+        """The lines of the note, unchanged."""
         return self.text.split("\n")
 
     @cached_property
     def is_past(self) -> bool:
-        """Whether its name or folder shows that it describes the past."""
+        """True if the note's name or folder shows that it describes the past."""
         return not _words().history.isdisjoint((*self.name, *self.folders))
 
     @cached_property
     def facts(self) -> list[Fact]:
-        """Its statements."""
+        """The statements of the note."""
         return [fact for fact in read_facts(self.path, self.text) if fact.counts]
 
     @cached_property
@@ -147,7 +148,7 @@ class _Note:
 
     @cached_property
     def subject(self) -> frozenset[str]:
-        """The words of its name that name its subject."""
+        """The words of the note's file name that say what it is about."""
         return frozenset(
             word
             for word in self.name
@@ -159,13 +160,13 @@ class _Note:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The numbers in its name, without dates."""
+        """The numbers in the note's file name, without dates."""
         plain = _DATE.sub(" ", self.path.rpartition("/")[2])
         return frozenset(each for each in re.findall(r"\d+", plain) if not re.fullmatch(r"20\d\d", each))
 
 
 def _written_at(note: RelatedNote) -> int:
-    """Return the last date in the note's name as UTC ms, or else the time at which it was written."""
+    """Return the time of a note in UTC ms: the last date in its name, or else when it was written."""
     days = []
     for year, month, day in _DATE.findall(note.path.rpartition("/")[2]):
         with suppress(ValueError):
@@ -174,7 +175,7 @@ def _written_at(note: RelatedNote) -> int:
 
 
 class _Store:
-    """The notes of one store with the index of their words."""
+    """The notes of one store, with an index of their words."""
 
     def __init__(self, notes: Iterable[RelatedNote], check: Callable[[], None]) -> None:
         self.check = check
@@ -182,7 +183,7 @@ class _Store:
         self.index = TextIndex((note.text for note in self.notes), check)
 
     def is_rare(self, text: str) -> bool:
-        """Return whether the text has several words, and one of them is in few notes."""
+        """Return True if the text has several words, and one of them occurs in few notes."""
         terms = set(terms_of(text))
         crowd = max(3, len(self.notes) // 20)
         return len(terms) >= 3 and any(self.index.known_by[term] <= crowd for term in terms)
@@ -194,7 +195,9 @@ class _Words(Struct, frozen=True):
     versions: frozenset[str]
     """Words in a name that name a version of a note, not its subject."""
     later: frozenset[str]
+    """Words in a name that mark a later version of a note."""
     earlier: frozenset[str]
+    """Words in a name that mark an earlier version of a note."""
     labels: frozenset[str]
     """Words that often stand before a colon and name no subject."""
     one: frozenset[str]
@@ -204,7 +207,7 @@ class _Words(Struct, frozen=True):
     history: frozenset[str]
     """Words in a note's name which show that it describes the past."""
     states: Mapping[str, int]
-    """Word for a state -> the number of that state."""
+    """The number of the state that a word stands for, by word; different states exclude each other."""
     products: re.Pattern[str]
     """Matches a product with its version; the groups are `product`, `version` and `more`."""
     minor: frozenset[str]
@@ -214,11 +217,18 @@ class _Words(Struct, frozen=True):
     step: re.Pattern[str]
     """Matches a numbered part of a plan; the groups are `kind`, `first` and `last`."""
     step_done: re.Pattern[str]
+    """Matches words that call a part of a plan done."""
     step_open: re.Pattern[str]
+    """Matches words that call a part of a plan open."""
     triggers: re.Pattern[str]
+    """Matches sentences in which one of `changes` may match; it saves time."""
     past: frozenset[str]
+    """Words of sentences that speak about the past, so that they do not rely on the thing any more."""
     changes: tuple[re.Pattern[str], ...]
-    """Patterns of sentences which state that a thing no longer exists; group names begin with `x` and `y`."""
+    """Patterns of sentences that state that a thing no longer exists.
+
+    The names of the groups begin with `x` for that thing and with `y` for the thing that replaced it.
+    """
 
 
 @cache
@@ -278,7 +288,7 @@ def _names(listed: str) -> frozenset[str]:
 
 
 def _any_of(listed: str) -> re.Pattern[str]:
-    """Return a pattern for any of the listed names or signs.
+    """Return a pattern for any of the names or signs in the text `listed`.
 
     Names in scripts with spaces only match as whole words.
     """
@@ -341,7 +351,10 @@ def _alike(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _copies(store: _Store) -> Iterator[tuple[int, int]]:
-    """Yield pairs of notes with the same body; those of a few words are not in `related_pairs`."""
+    """Yield pairs of the numbers of notes with the same body.
+
+    `related_pairs` lacks the pairs with few words.
+    """
     first: dict[str, int] = {}
     for number, note in enumerate(store.notes):
         before = first.setdefault(note.compared.body, number)
@@ -350,14 +363,17 @@ def _copies(store: _Store) -> Iterator[tuple[int, int]]:
 
 
 def _first_of(family: Mapping[str, str], path: str) -> str:
-    """Return the note that represents the family to which `path` belongs."""
+    """Return the path of the note that represents the group of similar notes to which `path` belongs.
+
+    `family`: the note that was put before a note, by path.
+    """
     while path in family:
         path = family[path]
     return path
 
 
 def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
-    """Return the older note, the newer one, and whether their names show that one is a later version."""
+    """Return the older note, the newer note, and True if their names show that one is a later version."""
     words = _words()
     one, other = set(first.name), set(second.name)
     same = first.subject == second.subject and bool(first.subject) and first.numbers == second.numbers
@@ -379,7 +395,7 @@ def _in_order(first: _Note, second: _Note) -> tuple[_Note, _Note, bool]:
 
 
 def _are_siblings(first: _Note, second: _Note) -> bool:
-    """Return whether the names differ only in a number or name, as in notes that use one template."""
+    """Return True if the names differ only in a number or name, as in notes that use one template."""
     if first.numbers != second.numbers and first.numbers and second.numbers:
         return True
     if first.stem == second.stem:
@@ -389,9 +405,10 @@ def _are_siblings(first: _Note, second: _Note) -> bool:
 
 
 def _lines_of(relation: Relation, older: _Note, newer: _Note) -> tuple[QuotedLine, ...]:
-    """Return the statements in which two notes differ, or else the longest that both have, quoted from each.
+    """Return one quoted line of each note as the evidence of a finding.
 
-    If there are none, return the first line with content of each.
+    It is the first pair of statements in which the notes differ, or else the longest one that both have, or
+    else the first line with content of each.
     """
     pairs = [(each.first, each.second) for each in relation.differences if each.first.counts]
     pairs = pairs[:1] or sorted(relation.shared, key=lambda each: (-min(len(each[0].key), 120), each[0].line))
@@ -404,9 +421,9 @@ def _lines_of(relation: Relation, older: _Note, newer: _Note) -> tuple[QuotedLin
 
 
 def _evidence(note: _Note, line: int) -> QuotedLine:
-    """Return a line of a note as a quote.
+    """Return the line with the number `line` of a note as a quote.
 
-    For a front matter fence, this is the first line with content below it.
+    For a front matter fence, the first line with content below it is quoted instead.
     """
     lines = note.rows
     if line <= len(lines) and lines[line - 1].strip() == "---":
@@ -429,9 +446,9 @@ _OPEN_VALUE = pattern_of(
     r"[~<>≥≤→]|->|\d\s?\+|\d\s?[-–]\s?\d|\b(?:about|around|approx|up to|at least|bis zu|etwa)\b"
 )
 _MOST_HOLDERS = 4
-"""The most notes that may each have a value for a slot.
+"""The most notes that may give a value to the same thing.
 
-With more, the slot is a field of a form, not a contradiction.
+With more, the thing is a field of a form, and the values do not contradict each other.
 """
 _VALUE_WORDS = 8
 _LONGEST_VALUED = 200
@@ -440,12 +457,12 @@ _SAME_WORDING = 0.6
 
 
 class _Stated(Struct, frozen=True):
-    """A value of a thing that a note states."""
+    """A value that a note gives to a thing; `note` is the number of the note."""
 
     note: int
     fact: Fact
     slot: tuple[str, ...]
-    """The thing to which the value belongs: the kind of statement and its words."""
+    """The thing that has the value: the kind of statement, and the words that name the thing."""
     value: str
 
 
@@ -481,19 +498,22 @@ _TASK = pattern_of(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s")
 
 
 def _states_value(fact: Fact) -> bool:
-    """Return whether a statement with another value for the same thing would contradict the fact."""
+    """Return True if a statement with another value for the same thing would contradict the fact."""
     text = fact.text
     is_said = fact.kind in ("item", "prose", "row") and len(text) <= _LONGEST_VALUED
     return is_said and not _NO_VALUE.search(text) and not _OPEN_VALUE.search(text)
 
 
 def _is_journal(note: _Note) -> bool:
-    """Return whether the note describes one time in the past, which later notes cannot contradict."""
+    """Return True if the note describes one time in the past, which later notes cannot contradict."""
     return bool(_DATE.search(note.path.rpartition("/")[2])) or not _words().journals.isdisjoint(note.folders)
 
 
 def _slot(fact: Fact) -> tuple[tuple[str, ...], str]:
-    """Return the thing to which a fact gives a value, and the value; `()` and empty if there is none."""
+    """Return the thing to which a fact gives a value, as in `_Stated.slot`, and the value.
+
+    Returns `()` and an empty text if the fact gives no value to anything.
+    """
     labelled = _LABEL.match(fact.text)
     if labelled is None:
         words, (values, negated) = signature(fact)
@@ -513,7 +533,7 @@ def _slot(fact: Fact) -> tuple[tuple[str, ...], str]:
 
 
 def _disagreement(store: _Store, one: _Stated, other: _Stated) -> float:
-    """Return the certainty that two values of one thing cannot both be true; 0 if they can."""
+    """Return how certain it is that two values of one thing cannot both be true, 0 to 1; 0 if they can."""
     if one.fact.key == other.fact.key or store.notes[one.note].numbers != store.notes[other.note].numbers:
         return 0.0  # Each note of a numbered series has its own values.
     kind = one.slot[0]
@@ -536,7 +556,7 @@ def _disagreement(store: _Store, one: _Stated, other: _Stated) -> float:
 
 
 def _other_numbers(one: str, other: str) -> bool:
-    """Return whether each text has a number that the other lacks; `3.11` and `3.11.2` count as equal."""
+    """Return True if each text has a number that the other lacks; `3.11` and `3.11.2` count as equal."""
     first, second = (
         {each.replace(",", "").replace("_", "") for each in _NUMBER.findall(value)} for value in (one, other)
     )
@@ -552,7 +572,7 @@ def _is_part(one: str, other: str) -> bool:
 
 
 def _same_wording(one: str, other: str) -> bool:
-    """Return whether two values have similar words apart from their numbers."""
+    """Return True if two values have similar words apart from their numbers."""
     first, second = (
         {word[:STEM] for word in _WORD.findall(_NUMBER.sub(" ", value.casefold()))} - FUNCTION_WORDS
         for value in (one, other)
@@ -579,7 +599,7 @@ _NAMED = pattern_of(
 
 
 def _other_name(one: str, other: str) -> bool:
-    """Return whether two values begin with different names."""
+    """Return True if two values begin with different names."""
     first, second = _NAMED.match(one), _NAMED.match(other)
     if first is None or second is None:
         return False
@@ -598,11 +618,11 @@ class _UsedVersion(Struct, frozen=True):
 
     version: tuple[int, ...]
     or_later: bool
-    """Whether the note allows any later version, too."""
+    """True if the note allows any later version, too."""
     line: int
 
     def holds_with(self, other: _UsedVersion) -> bool:
-        """Return whether both can be true for one project; for example, `3.12` and `3.12.4` can."""
+        """Return True if both versions can be true for one project; for example, `3.12` and `3.12.4` can."""
         if self.or_later and other.or_later:
             return self.version == other.version
         if self.or_later or other.or_later:
@@ -634,7 +654,10 @@ def _other_versions(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _agree(one: tuple[_Note, _UsedVersion], other: tuple[_Note, _UsedVersion]) -> bool:
-    """Return whether both versions can be true, or a line that names one of them also names the other."""
+    """Return True if two versions of a product, each with the note that names it, do not contradict.
+
+    They do not if both can be true, or if a line that names one of them also names the other.
+    """
     if one[1].holds_with(other[1]):
         return True
     pairs = ((one, other), (other, one))
@@ -648,7 +671,10 @@ def _names_number(line: str, numbers: tuple[int, ...]) -> bool:
 
 
 def _versions_in(note: _Note) -> dict[str, _UsedVersion]:
-    """Return the version of each product that the note names; products with several versions are left out."""
+    """Return the version in use of each product that the note names, by product.
+
+    Products with several different versions are left out.
+    """
     words, found = _words(), dict[str, list[_UsedVersion]]()
     for fact in note.facts:
         if fact.kind == "code" or len(fact.text) > _LONGEST_VALUED or _OPEN_CHANGE.search(fact.text):
@@ -679,10 +705,10 @@ _OWN_VERSION = pattern_of(
 
 
 def _versions_of(text: str, words: _Words) -> Iterator[tuple[str, tuple[int, ...], bool]]:
-    """Yield each product named in a text, the parts of its version to compare, and whether it may be later.
+    """Yield (product, version, or_later) for each product that a text names with its version.
 
-    Only the first number of a version is compared, or the first two if the second one matters for the
-    product.
+    The version has only the parts that are compared: the first number, or the first two if the second one
+    matters for the product. The third part is True if any later version is allowed, too.
     """
     for match in words.products.finditer(text):
         product = _product(match["product"])
@@ -704,7 +730,7 @@ _OPEN_CHANGE = pattern_of(r"[~<>≥≤→]|->|\d\s?[-–/]\s?v?\d")
 
 
 def _product(name: str) -> str:
-    """Return one name for the different spellings of a product."""
+    """Return the one name that stands for all spellings of the name of a product."""
     plain = name.casefold().replace(" ", "").removesuffix(".js").removesuffix("js")
     return {"golang": "go", "postgresql": "postgres", "tailwindcss": "tailwind", "openjdk": "jdk"}.get(
         plain, plain
@@ -712,7 +738,7 @@ def _product(name: str) -> str:
 
 
 def _is_of_one_place(one: _Note, other: _Note) -> bool:
-    """Return whether two notes are about the same part of a project.
+    """Return True if two notes are about the same part of a project.
 
     Notes of the same name in two folders each describe a part of their own.
     """
@@ -728,7 +754,7 @@ class _WentAway(Struct, frozen=True):
     """The thing that replaced it; empty if none is named."""
     line: int
     is_code: bool
-    """Whether `gone` is in backticks."""
+    """True if `gone` is in backticks."""
 
 
 _LONGEST = 400
@@ -736,7 +762,7 @@ _MOST_MENTIONS = 6
 
 
 def _superseded(store: _Store) -> Iterator[RelatedNotes]:
-    """Yield older notes that rely on things that newer notes call removed or done."""
+    """Yield findings: an older note relies on something that a newer note calls removed or done."""
     where: dict[str, list[int]] | None = None
     best: dict[tuple[str, str], RelatedNotes] = {}
     for number, note in enumerate(store.notes):
@@ -778,7 +804,7 @@ def _changes(note: _Note) -> Iterator[_WentAway]:
 
 
 def _tells_itself(older: _Note, change: _WentAway) -> bool:
-    """Return whether the older note itself says that the thing is gone, or describes only the past."""
+    """Return True if the older note itself says that the thing is gone, or describes only the past."""
     if not _words().history.isdisjoint(older.name):
         return True  # Its folder does not count, because task lists are in such folders, too.
     gone = change.gone.casefold()
@@ -786,9 +812,9 @@ def _tells_itself(older: _Note, change: _WentAway) -> bool:
 
 
 def _mentions(store: _Store) -> dict[str, list[int]]:
-    """Return the numbers of the notes that have each word, by the word's first letters.
+    """Return the numbers of the notes in which a word occurs, by the first letters of the word.
 
-    Words in many notes are left out.
+    Words that occur in many notes are left out.
     """
     where: dict[str, list[int]] = defaultdict(list)
     for number, note in enumerate(store.notes):
@@ -803,7 +829,7 @@ def _is_before(older: _Note, newer: _Note) -> bool:
 
 
 def _relies_on(note: _Note, change: _WentAway) -> Fact | None:
-    """Return the first statement of a note which assumes that the thing still exists; None without one."""
+    """Return the first statement of a note that assumes that the thing in `change` exists, or None."""
     name = re.escape(change.gone)
     # A common word in backticks is a name only inside backticks.
     is_plain = change.is_code and _PLAIN.match(change.gone)
@@ -830,7 +856,7 @@ _IS_FORM = pattern_of(r"[?？]\W*$|<[^<>]{2,40}>|\{[^{}]{2,40}\}")
 
 
 def _done(store: _Store) -> Iterator[RelatedNotes]:
-    """Yield tasks that are open in one note and done in a newer one."""
+    """Yield findings: a task is open in one note and done in a newer one."""
     done: dict[str, list[tuple[_Note, int]]] = defaultdict(list)
     for note in store.notes:
         store.check()
@@ -882,7 +908,7 @@ class _Step(Struct, frozen=True):
 
 
 def _steps(store: _Store) -> Iterator[RelatedNotes]:
-    """Yield numbered parts of a plan that are open in one note and done in a newer one."""
+    """Yield findings: a numbered part of a plan is open in one note and done in a newer one."""
     told: dict[str, list[tuple[int, _Step]]] = defaultdict(list)
     for number, note in enumerate(store.notes):
         store.check()
@@ -906,9 +932,9 @@ def _steps(store: _Store) -> Iterator[RelatedNotes]:
 
 
 def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
-    """Yield only the most certain finding of each older note.
+    """Yield only the most certain of the findings about each older note.
 
-    A person who reviews it sees the other ones in the note.
+    A person who reviews that finding sees the other ones in the note.
     """
     taken: Counter[str] = Counter()
     for each in sorted(found, key=lambda each: (-each.score, each.paths)):
@@ -918,7 +944,10 @@ def _few_of_each(found: Iterable[RelatedNotes]) -> Iterator[RelatedNotes]:
 
 
 def _steps_in(note: _Note) -> dict[str, _Step]:
-    """Return each numbered part of a plan with its state; parts with contradicting states are left out."""
+    """Return the state of each numbered part of a plan that a note names, by the name of the part.
+
+    Parts with contradicting states are left out.
+    """
     words, found = _words(), dict[str, list[_Step]]()
     for number, line in enumerate(note.rows, 1):
         if len(line) > _LONGEST_STEP:
