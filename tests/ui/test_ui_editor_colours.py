@@ -9,7 +9,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QTextBlock, QTextDocument
 from PySide6.QtWidgets import QPlainTextDocumentLayout
 
 from reverie.ui.appearance import Theme, theme_of
-from reverie.ui.editor.highlighter import FRONT_LINES, MarkdownHighlighter
+from reverie.ui.editor.highlighter import FRONT_LINES, MOST_COLOURED, MarkdownHighlighter
 
 
 @pytest.fixture
@@ -97,3 +97,26 @@ def test_markdown_of_one_line(theme: Theme, line: str, coloured: dict[str, str])
     found = _kinds(f"first\n{line}", theme)[1]
     shown = {what: how for what, how in found.items() if what not in ("*", "**", "__", "~~")}
     assert {what: how.removeprefix("dim ") for what, how in shown.items()} == coloured
+
+
+def test_lines_far_down_are_coloured_between_events_and_count_as_no_edit(theme: Theme, qtbot: Any) -> None:
+    lines = [f"line {number}" for number in range(MOST_COLOURED + 10)]
+    lines[10] = "```"
+    document = QTextDocument()
+    document.setDocumentLayout(QPlainTextDocumentLayout(document))
+    document.setPlainText("\n".join(lines))
+    document.setModified(False)
+    highlighter = MarkdownHighlighter(document, theme)
+    highlighter.rehighlight()
+    edits: list[bool] = []
+    document.contentsChanged.connect(lambda: edits.append(True))
+    last = document.findBlockByNumber(MOST_COLOURED - 1)
+    assert _line(last, theme) == {}
+    qtbot.waitUntil(lambda: bool(_line(last, theme)))
+    coloured = [
+        number
+        for number in range(document.blockCount())
+        if _line(document.findBlockByNumber(number), theme) == {lines[number]: "code"}
+    ]
+    assert coloured == list(range(10, MOST_COLOURED))
+    assert (edits, document.isModified()) == ([], False)

@@ -240,3 +240,18 @@ def test_the_lines_of_a_merge_are_not_counted_when_it_is_shown(qtbot: Any) -> No
     qtbot.addWidget(shown)
     assert shown.show_merge(ReviewPart(group))
     assert shown.summary.text() == "0 of 2000 lines were here already. 2,000 lines moved here."
+
+
+def test_a_tick_leaves_a_merge_that_is_shown_at_the_place_that_was_read(shown: Shown, qtbot: Any) -> None:
+    choices = shown.show(merged(LONG))
+    merge = shown.tab.files.detail.merge
+    qtbot.waitUntil(lambda: merge.gone.is_filled)
+    bar = merge.gone.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 500)
+    bar.setValue(400)
+    taken = choices.selection
+    shown.tab.files.tree.tick(False)
+    qtbot.waitUntil(lambda: choices.selection != taken)
+    assert (bar.value(), merge.isHidden()) == (400, False)
+    shown.show(merged("Another.\n" * 3), "r2")
+    assert merge.gone.toPlainText().splitlines()[0].endswith("Another.")

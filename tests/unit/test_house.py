@@ -21,7 +21,7 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 93_410,
+    "code lines": 93_433,
     "banners": 0,
     "value classes": 656,
     "forwarders": 98,

@@ -82,7 +82,6 @@ MOST_LINES = 4_000
 LONGEST_SENTENCE = 5_000
 _LONGEST_TIP = 2_000
 _TIP_CHARS = 80
-_LINE_END = re.compile("\r\n|\r|\n")
 _MARKUP = re.compile(r"(<|&)(?=\S)")
 """Matches a character that Qt could read as a tag or entity; a zero-width joiner prevents that."""
 
@@ -99,7 +98,7 @@ def rows_of(text: str, most: int = 0) -> list[str]:
 
     `most`: the maximum number of rows to return; 0 returns all.
     """
-    rows = _LINE_END.split(text, most)
+    rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n", most or -1)
     return rows[:most] if most and len(rows) > most else rows if rows[-1] else rows[:-1]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QObject, QPoint, QSignalBlocker, Qt, Signal, Slot
@@ -148,10 +148,11 @@ class HunkView(ReadOnlyText):
             for note in notes.get(hunk.index, ())[:_MOST_NOTES]:
                 self.line(f"  {shortened(note, _NOTE_CHARS)}", theme.dim if off or gone else theme.warn_text)
                 yield
+            colours = {kind: _colours(theme, kind) for kind in {kind for kind, _text in hunk.lines}}
             for number, (kind, text) in enumerate(hunk.lines):
                 if self.document().blockCount() > MOST_LINES:
                     return True
-                colour, ground, mark = _colours(theme, kind)
+                colour, ground, mark = colours[kind]
                 if off or gone:
                     colour, ground, mark = theme.dim, None, None
                 found = hunk.marks[number] if hunk.marks else ()
@@ -289,6 +290,8 @@ class MergeView(Column):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        # The memories that are shown: the one that stays first. A click on a check box does not change them.
+        self._shown: list[ReviewFile] = []
         self.summary = WrapLabel()
         self.legend = WrapLabel(self.tr("= already here   → moved here   ≈ reworded here   ✕ removed"))
         self.kept_name, self.gone_name = WrapLabel(), WrapLabel()
@@ -310,9 +313,14 @@ class MergeView(Column):
         kept = [file for file in group.files if file.verb != "delete"] if group is not None else []
         gone = [file for file in group.files if file.verb == "delete"] if group is not None else []
         if group is None or group.kind != "merge" or len(kept) != 1 or not gone:
+            self._shown = []
             return False
         chosen = [file for file in gone if part is not None and part.file is file] or gone
         into = kept[0]
+        shown = [into, *chosen]
+        if len(shown) == len(self._shown) and all(map(is_, shown, self._shown)):
+            return True
+        self._shown = shown
         lines = [(file, group.merged.get(file.path, ())) for file in chosen]
         fates = Counter[Fate]()
         for file in chosen:
@@ -334,6 +342,7 @@ class MergeView(Column):
         """Show the lines of the deleted memories, each marked with its fate in the merge."""
         theme = self.gone.begin(lambda: self._show_gone(files))
         backs = {"moved": theme.added_back, "reworded": theme.warn_back, "gone": theme.removed_back}
+        mark = mixed(theme.warn, theme.warn_back, 0.25)
 
         def steps() -> Iterator[None]:
             for file, lines in files:
@@ -345,7 +354,7 @@ class MergeView(Column):
                         theme.dim if line.fate in ("same", "") else theme.text,
                         backs.get(line.fate),
                         marks=[(start + 2, length) for start, length in line.marks],
-                        mark=mixed(theme.warn, theme.warn_back, 0.25),
+                        mark=mark,
                     )
                     yield
 

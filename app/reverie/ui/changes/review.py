@@ -123,7 +123,8 @@ class ReviewTree(QTreeWidget):
         if first is None:
             self.picked.emit(None)
             return
-        self.setCurrentItem(first.child(0) or first)
+        with QSignalBlocker(self):
+            self.setCurrentItem(first.child(0) or first)
         self._on_current()
 
     @property

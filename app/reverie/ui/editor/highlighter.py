@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import re
 
+from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtGui import QColor, QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
 from reverie.ui.appearance import Theme
+from reverie.ui.jobs import single_shot
 
 LIMIT = 200_000
 MOST_COLOURED = 1_000
 """The maximum number of lines that are coloured; more would block the window."""
+LINES_AT_ONCE = 250
+"""The maximum number of lines that are coloured in one event after a text was opened."""
 
 
 FRONT_LINES = 300
@@ -88,14 +92,29 @@ class MarkdownHighlighter(QSyntaxHighlighter):
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
         self._formats = _formats(theme)
+        # Lines from this one on are coloured later, between events, so that a long text does not block.
+        self._until = LINES_AT_ONCE
+        self._next = single_shot(self, 0, self._go_on)
 
     def set_theme(self, theme: Theme) -> None:
         self._formats = _formats(theme)
+        self._until = LINES_AT_ONCE
         self.rehighlight()
+
+    @Slot()
+    def _go_on(self) -> None:
+        """Colour the next lines; Qt goes on by itself from a line whose state has changed to the next."""
+        block = self.document().findBlockByNumber(self._until)
+        self._until = min(self._until + LINES_AT_ONCE, MOST_COLOURED)
+        if block.isValid():
+            with QSignalBlocker(self.document()):  # colours are no change of the text
+                self.rehighlightBlock(block)
 
     def highlightBlock(self, text: str) -> None:
         state, number = self.previousBlockState(), self.currentBlock().blockNumber()
-        if number >= MOST_COLOURED:
+        if number >= self._until:
+            if number < MOST_COLOURED and not self._next.isActive():
+                self._next.start()
             return
         if number == 0:
             state = _FRONT if text.rstrip("\r") == "---" and self._front_ends() else _PLAIN

@@ -28,7 +28,7 @@ from reverie.ui.display_text import shortened, visible
 
 # Longer texts would make each rendering noticeable while typing.
 LIMIT = 40_000
-MOST_LINES = 700
+MOST_LINES = 500
 """The most lines of a rendered text: Qt lays out a list in time that grows with the square of its items."""
 
 

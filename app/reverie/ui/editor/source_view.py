@@ -366,7 +366,7 @@ class SourceView(PlainTextBox):
         else:
             self.gutter.update(0, area.y(), self.gutter.width(), area.height())
         # A blinking caret changes less than a line and moves nothing.
-        if moved or area.height() > 2 * QFontMetrics(self.font()).height():
+        if moved or area.height() > 2 * self.fontMetrics().height():
             self.geometry_changed.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

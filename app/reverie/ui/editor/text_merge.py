@@ -30,7 +30,7 @@ _Kind = Literal["mine", "theirs", "same", "conflict"]
 TYPING_STEPS = 20_000
 """Steps (see `text.matching`) that any two texts may take while the user is typing."""
 # Merging larger texts would block typing, so the user decides about the whole file.
-MERGE_CHARS = 250_000
+MERGE_CHARS = 120_000
 
 
 class Region(Struct, frozen=True):

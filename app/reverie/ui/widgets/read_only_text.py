@@ -16,7 +16,7 @@ from reverie.ui.display_text import shortened, visible_lines
 from reverie.ui.jobs import single_shot
 from reverie.ui.widgets.text_boxes import READABLE, FormattedTextBox
 
-AT_ONCE, CHARS_AT_ONCE = 100, 5_000
+AT_ONCE, CHARS_AT_ONCE = 60, 3_000
 """The maximum number of lines and of characters that are added to a text in one event."""
 LONGEST_ROW = 2_000
 """The longest row, in characters, that a view can show without blocking the window."""
