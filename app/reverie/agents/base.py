@@ -522,7 +522,7 @@ class Transcripts(Protocol):
         """Return the transcripts of a project (`project_path` None: of all), newest first, opening none."""
 
     def open_source(self, source: TranscriptSource) -> ReadableTranscript:
-        """Return the transcript for reading; nothing is read yet."""
+        """Return the transcript that `source` names, for reading; nothing is read yet."""
 
     def described_source(self, source: TranscriptSource) -> TranscriptSource:
         """Return the source with title, project and state read from the beginning of the transcript."""
@@ -535,7 +535,9 @@ class Sessions(Protocol):
         """Return `(workspace id, last user activity in ms)` in the agent's own order."""
 
     def session_place(self, workspace_id: str) -> SessionPlace | None:
-        """Return the place of a workspace's transcript (it need not exist); None for no such session.
+        """Return the files of the transcript of the workspace `workspace_id`; they need not exist.
+
+        None if there is no such workspace.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -550,7 +552,9 @@ class Sessions(Protocol):
         """Return the places to watch in order to notice which sessions are in use."""
 
     def workspace(self, workspace_id: str) -> Workspace | None:
-        """Return one workspace without listing the others; None if the home does not list it.
+        """Return the workspace with the id `workspace_id`; None if the home does not list it.
+
+        The other workspaces are not read.
 
         Raises `Unavailable` if the home's list cannot be read.
         """
@@ -558,15 +562,16 @@ class Sessions(Protocol):
     def learn_titles(self, most: int, project_path: str | None = None) -> TitlesRead:
         """Read up to `most` unknown workspace titles from transcripts, newest first, into Reverie's cache.
 
-        `project_path`: only workspaces of this project. Titles that are in the agent's own list are not read.
-        Blocks on disk.
+        Returns the number of titles read, and whether the list of workspaces changes. `project_path`: read
+        only titles of this project's workspaces; None: of all. Titles that are in the agent's own list are
+        not read. Blocks on disk.
         """
 
     def resolve_project(self, project_path: str) -> str:
         """Return the path of the listed project to which `project_path` belongs.
 
-        Reads the project's transcripts if nothing else names it. This is slow, so call it only for a project
-        that a person chose. The result is stored in Reverie's cache.
+        If no list of the agent names the project, its transcripts are read, which is slow; so call this
+        method only for a project that a person chose. The result is stored in Reverie's cache.
         """
 
 
@@ -574,13 +579,16 @@ class AgentWriter(Protocol):
     """An agent's memory writer, and the chat of each workspace that it reads."""
 
     def transcript(self, workspace_id: str) -> Transcript:
-        """Return the turns and boundaries of a workspace.
+        """Return the transcript of a workspace, which has its turns and its compactions (boundaries).
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
 
     def tail(self, place: SessionPlace, position: TailPosition | None) -> Tail:
-        """Return a reader of rows appended after `position` (None: the present end). Reads nothing yet."""
+        """Return a reader of the rows that are appended to the transcript at `place` after `position`.
+
+        `position` None: after the present end. Reads nothing yet.
+        """
 
     def newest_turns(self, place: SessionPlace) -> tuple[TailEvent, ...]:
         """Return the newest events that end a turn of the transcript at `place`, oldest first.
@@ -592,7 +600,7 @@ class AgentWriter(Protocol):
         """Return the newest successful calls of memory tools in the transcript at `place`."""
 
     def transcript_stamp(self, place: SessionPlace) -> tuple[tuple[int, int, int], ...]:
-        """Return time of change (ns), size and inode of each existing file of the transcript.
+        """Return (time of change in ns, size, inode) of each existing file of the transcript at `place`.
 
         Equal stamps mean equal content.
         """
@@ -601,7 +609,7 @@ class AgentWriter(Protocol):
         """Return the kinds of memories that the agent in this home loads."""
 
     def writer_place(self, workspace_id: str) -> WriterPlace:
-        """Return the places of the memory writer's files.
+        """Return the paths of the memory writer's files for a workspace.
 
         Raises `Unavailable` for an id that cannot be a directory name.
         """
@@ -635,10 +643,10 @@ class AgentNotes(Protocol):
         """
 
     def session_title(self, place: NotesPlace) -> str:
-        """Return the title of the session; empty if there is none."""
+        """Return the title of the session with the notes at `place`; empty if there is none."""
 
     def session_messages(self, place: NotesPlace) -> ReadableTranscript:
-        """Return the session's transcript for reading."""
+        """Return the transcript of the session with the notes at `place`, for reading."""
 
 
 class AgentJobs(Protocol):
@@ -727,7 +735,7 @@ class Extraction(Protocol):
         """Return the model that the agent's settings name for extraction, as `provider:model`, or None."""
 
     def note_path(self, title: str, at_ms: int, source: str = "") -> str:
-        """Return the path of a new note from Reverie to the agent; see `StoreRules.note_path`."""
+        """Return the path of a new note from Reverie to the agent; for the arguments see `StoreRules`."""
 
 
 class ModelPreferences(Protocol):

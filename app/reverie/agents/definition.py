@@ -59,7 +59,7 @@ class AgentDefinition(Struct, frozen=True):
 
 
 def parse_agent_definition(data: bytes) -> AgentDefinition:
-    """Parse the definition in a file's bytes.
+    """Return the agent definition in `data`, the bytes of its file.
 
     Raises `StoreError`, also for an empty prompt.
     """

@@ -115,7 +115,9 @@ KINDS: tuple[HomeKind, ...] = (
 
 
 def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
-    """Return the homes to offer, each real directory once.
+    """Return the agents' homes at the usual paths, each real directory once.
+
+    `env`: the agents' environment; `home_dir`: the user's home directory.
 
     Among the homes of one agent, the home that the agent would use comes first. A usual path without files of
     the agent is left out.
@@ -124,7 +126,10 @@ def discover(env: Mapping[str, str], home_dir: Path) -> tuple[FoundHome, ...]:
 
 
 def find_homes(env: Mapping[str, str], home_dir: Path, limit_s: float = ANSWER_S) -> DiscoveredHomes:
-    """Find homes as `discover` does, and the places that could not be read within `limit_s` seconds."""
+    """Return the homes as `discover` does, and the places that could not be read within `limit_s` seconds.
+
+    `env`: the agents' environment; `home_dir`: the user's home directory.
+    """
     places = {
         (kind.kind, root): partial(_ask, kind, root) for kind in KINDS for root in kind.places(env, home_dir)
     }
@@ -194,7 +199,7 @@ def _link_to_nothing(root: Path) -> UserError:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the paths that `discover` searches, without reading the disk."""
+    """Return the paths that `discover` searches for the same arguments, without reading the disk."""
     return tuple(dict.fromkeys(place for kind in KINDS for place in kind.places(env, home_dir)))
 
 
@@ -205,10 +210,10 @@ def find_projects(
     env: Mapping[str, str] | None = None,
     limit_s: float = ANSWER_S,
 ) -> DiscoveredHomes:
-    """Find the stores that lie in projects, each real directory once.
+    """Return the agents' homes that lie inside projects, each real directory once.
 
-    Searches the projects that the homes `found` list, and those in loki-mode's own list. This is slower than
-    `find_homes`, because it reads the lists of the homes. A home that does not list its projects within
+    Searches the projects that the homes `found` list, and those in loki-mode's own list. The search is slower
+    than `find_homes`, because it reads the lists of the homes. A home that does not list its projects within
     `limit_s` seconds becomes a `TroubledPlace`, and so does a project that does not respond within that time.
     `cache`: the directory for copies and caches; None: none are made. `env`: the environment of the user
     whose home directory is `home_dir`; None: no environment is used.
@@ -257,7 +262,7 @@ def _listed_projects(home: FoundHome, cache: Path | None, user: User | None) -> 
 
 
 def open_home(path: Path, cache: Path | None = None, user: User | None = None) -> Home:
-    """Open the home in the directory `path`.
+    """Open the home in the directory `path` and return it.
 
     `cache`: a directory for copies and caches, made on first use and shared by all homes; None: work without.
     `user`: the user to whom the home belongs; None: environment and user are not used. Raises `Unavailable`

@@ -114,7 +114,7 @@ class HomeRegistry:
         return identity
 
     def adopt(self, root: Path, known_id: str) -> HomeIdentity:
-        """Record that the home at `root` is the known home `known_id`.
+        """Record that the home at `root` is the known home `known_id`; return its new identity.
 
         From now on the home has that id, with its history and runs. The id that it had until now is kept in
         the registry, marked as replaced. Raises `StoreError` if the known home is not `adoptable` there.
@@ -238,7 +238,7 @@ def _place(root: Path) -> _Place:
 
 
 def _still_there(known: KnownHome) -> bool:
-    """Return whether the recorded path still leads to the recorded directory."""
+    """Return whether the recorded path of `known` still leads to the same directory."""
     try:
         status = known.root.stat()
     except (OSError, ValueError):

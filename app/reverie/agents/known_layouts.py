@@ -61,7 +61,7 @@ def refusals(store: str, evidence: Sequence[str], *, has_workspaces: bool = Fals
     """Return a tuple with one refusal to write into a store; empty if there is no `evidence`.
 
     `store`: the store's key, or `WHOLE_HOME`. `evidence`: sentences about the parts of the layout that
-    Reverie does not know (see the module); the refusal contains all of them. It also names the command that
+    Reverie does not know (see the module); the refusal contains all of them, and names the command that
     allows writing anyway. `has_workspaces`: the agent's homes have workspaces, so this command needs a
     workspace id.
     """
@@ -168,7 +168,7 @@ def codex_memories(home: Path) -> tuple[str, ...]:
 
 
 def codex_root(directory: Path) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in one memory root of Codex.
+    """Return evidence of an unknown layout in `directory`, one memory root of Codex.
 
     Checks the mark of the summary, and the version of the baseline.
     """
@@ -280,7 +280,7 @@ def loki_root(memory: Path) -> tuple[str, ...]:
 
 
 def loki_database(memory: Path, cache: Path | None) -> tuple[str, ...]:
-    """Return evidence of an unknown layout in the database beside the files of a store of loki-mode.
+    """Return evidence of an unknown layout in the database in `memory`, the memory root of loki-mode.
 
     `cache`: the directory for copies of databases; None: the database is not read.
     """
@@ -395,7 +395,7 @@ def _head(path: Path) -> str:
 
 
 def _shown(value: object) -> str:
-    """Format a value from disk for a sentence: short, on one line."""
+    """Return a value from disk as text for a sentence: short, on one line."""
     if isinstance(value, type):
         return "a list or an object"
     text = f"“{value}”" if isinstance(value, str) else repr(value)

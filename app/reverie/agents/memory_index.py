@@ -308,7 +308,9 @@ def respelled(text: str, line: int, there: Collection[str]) -> str:
 
 
 def slug_table(topics: Iterable[Topic]) -> dict[str, str]:
-    """Return the file that each `[[slug]]` leads to; if several match, the first one is used.
+    """Return slug -> path of the file among `topics` to which `[[slug]]` leads.
+
+    If several match, the first one is used.
 
     A slug is a name, a path with or without its ending, or a file name.
     """

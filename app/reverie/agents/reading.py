@@ -73,12 +73,15 @@ def as_shown(value: Any) -> str:
 
 
 def directory_names(directory: Path, problems: list[str]) -> list[str]:
-    """Return the sorted names of the subdirectories, including symlinked ones; see `file_names`."""
+    """Return the sorted names of the subdirectories of `directory`, including symlinked ones.
+
+    For missing and unreadable directories see `file_names`.
+    """
     return _names(directory, problems, os.DirEntry.is_dir)
 
 
 def file_names(directory: Path, problems: list[str]) -> list[str]:
-    """Return the sorted names of the regular files, including symlinked ones.
+    """Return the sorted names of the regular files in `directory`, including symlinked ones.
 
     A missing directory has none; one that cannot be listed adds a sentence to `problems`.
     """

@@ -164,9 +164,9 @@ class ScopeRoot(Struct, frozen=True):
 
 
 def escape_key(component: str) -> str:
-    """Escape one component of a logical key, so that keys of different components never collide.
+    """Return one component of a logical key (the key of a memory's usage) with `:` and `%` escaped.
 
-    See formats/mux.md section 8.
+    So keys of different components never collide (formats/mux.md section 8).
     """
     return component.replace("%", "%25").replace(":", "%3A")
 

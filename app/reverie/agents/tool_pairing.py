@@ -39,7 +39,7 @@ class Pairing:
         yield from self._ready()
 
     def result(self, call_id: str, output: str, *, is_error: bool, late: Message) -> Iterator[Message]:
-        """Add the result of the call `call_id`; yield the messages that are ready.
+        """Add `output`, the result of the call `call_id`; yield the messages that are ready.
 
         `is_error`: whether the call failed. `late`: the message to yield instead if the call was yielded
         already or never came.
@@ -59,7 +59,7 @@ class Pairing:
         yield from self._ready()
 
     def mark_failed(self, call_id: str) -> bool:
-        """Mark a call as failed; return False if the call was yielded already or never came."""
+        """Mark the call `call_id` as failed; return False if it was yielded already or never came."""
         place = self._places.get(call_id, -1)
         if place < self._left:
             return False

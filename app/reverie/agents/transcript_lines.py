@@ -27,7 +27,10 @@ _PACKED_PIECE = 1024
 
 
 def opened_transcript(path: Path) -> BinaryIO:
-    """Open a transcript for reading; raise `Unavailable` if it is not a regular file, such as a pipe."""
+    """Open a transcript for reading and return the open file.
+
+    Raises `Unavailable` for anything but a regular file, such as a pipe.
+    """
     try:
         return os.fdopen(open_regular(path, os.O_RDONLY), "rb")
     except (NotRegularFileError, IsADirectoryError) as error:

@@ -117,7 +117,7 @@ class ReadableTranscript(Protocol):
     """One transcript on disk. Opening it reads nothing."""
 
     def messages(self, reading: ReadStatistics) -> Iterator[Message]:
-        """Stream every message in order from the start of the file.
+        """Yield every message in order from the start of the file.
 
         Counts the lines in `reading`. A half-written last line is not read. Memory use is bounded by the
         longest line.

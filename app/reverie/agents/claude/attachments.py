@@ -133,7 +133,7 @@ def nested_in(attachment: Mapping[str, Any]) -> str:
 
 
 def recorded(path: Path) -> LoadedContext:
-    """Read the recorded context from a transcript.
+    """Return the files and memories that the session with the transcript `path` has loaded.
 
     Raises `FileNotFoundError`, `Unavailable`.
     """

@@ -46,7 +46,7 @@ class _MemoryFacts(Struct, frozen=True):
 
 
 def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tuple[AgentCheck, ...]:
-    """Return the checks of one project's memory.
+    """Return the doctor's checks of one project's memory, which is in `directory`.
 
     `off`: the reason why the memory is off, in words, empty if it is on; `status`: the agent's status lines
     about the memory, that of the lock first.
@@ -56,7 +56,10 @@ def memory_checks(directory: Path, off: str, status: Sequence[StatusLine]) -> tu
 
 
 def _index_text(directory: Path) -> tuple[str | None, str]:
-    """Return the text of the index; if there is none, None and the reason (empty: no such file)."""
+    """Return the text of the memory index in `directory`, and an empty string.
+
+    If it cannot be read, return None and the reason (empty if there is no such file).
+    """
     path = directory / INDEX
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

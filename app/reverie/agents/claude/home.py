@@ -495,7 +495,10 @@ class ClaudeHome(Home):
         return title, new
 
     def resolve_project(self, project_path: str) -> str:
-        """Return the path of a project, reading its newest transcripts if nothing else names it."""
+        """Return the path of the listed project to which `project_path` belongs.
+
+        Reads its newest transcripts if nothing else names it.
+        """
         own = Path(project_path)
         if own.parent == self._stores.projects and not self._known.paths(own.name):
             for one in self._listed([], (own.name,)):
@@ -547,10 +550,10 @@ class ClaudeHome(Home):
         return self._stores.root_of(paths[0]) if paths else str(self._stores.projects / name)
 
     def _project(self, project_path: str) -> str:
-        """Return the path that identifies a project.
+        """Return the path that identifies a project: the root of its repository, or else its own path.
 
-        This is the root of its repository; its directory in `projects/` if the path is unknown; else the
-        given path.
+        `project_path`: a directory of the project, or its directory in `projects/`, which is returned if the
+        path of the project is unknown.
         """
         own = Path(project_path)
         if own.parent == self._stores.projects and DIRECTORY.fullmatch(own.name):
@@ -601,7 +604,10 @@ class ClaudeHome(Home):
         return directory if is_directory(directory) else None
 
     def _has_ended(self, directory: Path) -> HasEnded:
-        """Return a check of whether a consolidation of this memory is over although its process is alive."""
+        """Return a check of whether a consolidation of the memory in `directory` is over.
+
+        It is for a consolidation by a process that is still alive.
+        """
 
         return Ended(directory, self._transcript_of)
 

@@ -205,7 +205,7 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _patterns_in(value: str) -> list[str]:
-    """Split a text into patterns at commas outside of braces, and expand the braces."""
+    """Return the path patterns in `value`, which are separated by commas; braces in them are expanded."""
     parts, depth, part = [], 0, ""
     for char in value:
         depth += (char == "{") - (char == "}")

@@ -119,7 +119,10 @@ def home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the paths at which a home may be: the one the agent would use, then the usual ones."""
+    """Return the paths at which a home may be: the one that the agent would use, then the usual ones.
+
+    `env`: the agent's environment; `home_dir`: the user's home directory.
+    """
     usual = (home_dir / ".claude", home_dir / ".config" / "claude")
     return tuple(dict.fromkeys((home_root(env, home_dir), *usual)))
 

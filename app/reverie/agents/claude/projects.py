@@ -212,7 +212,7 @@ class ProjectCache:
         return told.title if updated_at in (None, told.at) else ""
 
     def has_title(self, session: StoredSession) -> bool:
-        """Return whether the title was read since the transcript last changed; it may be empty."""
+        """Return whether the title of `session` was read since its transcript changed; it may be empty."""
         told = self._all().sessions.get(session.id)
         return told is not None and told.at == session.updated_at
 
@@ -249,7 +249,7 @@ class ProjectCache:
         return bool(self.cwd(session, session.directory)) or self._tried.get(session.id) == session.updated_at
 
     def _learn_head(self, session: StoredSession) -> bool:
-        """Read the beginning of one transcript and return whether it named its working directory."""
+        """Read the beginning of the transcript of `session`; return whether it names a working directory."""
 
         self._tried[session.id] = session.updated_at
         cwd = ""

@@ -46,7 +46,7 @@ class SessionFacts(Struct):
         return 0 if before is None else self.tool_calls - before
 
     def take(self, entry: TranscriptEntry) -> None:
-        """Add one record to the counts, unless a record with the same uuid was counted already."""
+        """Add the record `entry` to the counts, unless a record with its uuid was counted already."""
         if entry.side or entry.kind not in ("user", "assistant") or entry.uuid in self._after:
             return
         if not self.cwd and isinstance(cwd := entry.row.get("cwd"), str):

@@ -101,7 +101,7 @@ def managed_directory() -> Path:
 
 
 def canonical_root(cwd: str) -> str:
-    """Return the root of the repository that contains a directory; for a worktree, the main checkout's root.
+    """Return the root of the repository that contains `cwd`; for a worktree, the main checkout's root.
 
     Outside of a repository, and for a missing directory, the directory itself is returned. Reads no git: only
     `.git`, and for a worktree the two small files that lead to the main one. A worktree is accepted only if
@@ -161,7 +161,7 @@ class Checkouts:
         self._kept: dict[str, str] | None = None
 
     def root(self, cwd: str) -> str:
-        """Return the repository root of a working directory, as `canonical_root` does.
+        """Return the repository root of the working directory `cwd`, as `canonical_root` does.
 
         For a worktree that was removed, returns the root that it had.
         """
@@ -201,7 +201,10 @@ class Checkouts:
 
 
 def _root_by_place(cwd: str) -> str:
-    """Return the repository of a removed worktree that the agent made in `.claude/worktrees/`, else empty."""
+    """Return the repository of `cwd`, a removed worktree that the agent made in `.claude/worktrees/`.
+
+    Empty for any other directory.
+    """
     path = Path(cwd)
     for place in (path, *path.parents):
         if place.parent.name == "worktrees" and place.parent.parent.name == ".claude":
@@ -414,7 +417,7 @@ def _files(config: Path, cwd: str | None, machine: Machine) -> Iterator[_File]:
 
 
 def _environment(files: list[_File], machine: Machine) -> dict[str, str]:
-    """Return the environment of a session: the process's, overridden by `env` in the settings.
+    """Return the environment of a session: that of `machine`, overridden by `env` in the settings `files`.
 
     Stronger settings override weaker ones.
     """
@@ -734,7 +737,8 @@ class _Order:
     def add_unread(self, scope: Scope, path: Path, label: str, note: str) -> None:
         """Add an existing file that is not loaded as an instruction file.
 
-        Another part of the agent reads it, or nothing does in present versions; `note` explains this.
+        Another part of the agent reads it, or nothing does in present versions; `note` explains this. `scope`
+        and `label`: the scope and the name under which the file is shown.
         """
         real = real_path(path)
         if is_file(path) and not self._is_taken(path, real):

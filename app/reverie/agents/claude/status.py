@@ -65,7 +65,9 @@ def status_lines(
 
 
 def _memories(directory: Path, closed: list[str]) -> int:
-    """Return the number of files that the agent searches, up to a bound; links to directories are skipped.
+    """Return the number of files below `directory` that the agent searches, up to a bound.
+
+    Links to directories are skipped.
 
     Folders that cannot be read are added to `closed`.
     """

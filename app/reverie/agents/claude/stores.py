@@ -77,7 +77,7 @@ class ClaudeStores:
         return ScopeRoot(Scope.WORKSPACE, key, directory, f"{key}:", private=True, empty=_NOTES)
 
     def memory_of(self, project_path: str, cwd: str | None = None) -> ScopeRoot:
-        """Return the memory root of a project: the directory that settings choose, or the usual one.
+        """Return the memory root of the project `project_path`: as settings choose it, or the usual one.
 
         `cwd`: the working directory whose settings are used; None: the project's checkout. Raises
         `Unavailable`.
@@ -100,7 +100,7 @@ class ClaudeStores:
         return found
 
     def root_of(self, cwd: str) -> str:
-        """Return the repository root of a working directory, also of a removed worktree."""
+        """Return the repository root of the working directory `cwd`, also of a removed worktree."""
         return self._checkouts.root(cwd)
 
     def has_memory(self, name: str) -> bool:
@@ -190,7 +190,7 @@ def no_session(session_id: str) -> ScopeUnavailable:
 
 
 def refuse_hostile_id(session_id: str) -> None:
-    """Raise `Unavailable` for an id that is no UUID, before it becomes part of a path."""
+    """Raise `Unavailable` if `session_id` is no UUID, before it becomes part of a path."""
     if not SESSION.fullmatch(session_id):
         raise Unavailable(
             f"There is no session {session_id[:80]!r}.",

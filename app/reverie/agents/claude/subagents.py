@@ -36,7 +36,7 @@ def side_sources(projects: Path, session: StoredSession, owner: str) -> Iterator
 
 
 def older_sources(one: ProjectDirectory, owner: str) -> Iterator[TranscriptSource]:
-    """Yield the sub-agent transcripts that older versions stored in a directory, newest first.
+    """Yield the sub-agent transcripts that older versions stored in the directory `one`, newest first.
 
     `owner`: the project of the directory.
     """

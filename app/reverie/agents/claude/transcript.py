@@ -131,7 +131,7 @@ def entries(path: Path, reading: ReadStatistics) -> Iterator[TranscriptEntry]:
 
 
 def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
-    """Return the record in a decoded line; None if it does not belong to the conversation."""
+    """Return the record in `row`, a decoded line; None if it does not belong to the conversation."""
     kind = row.get("type")
     if not isinstance(kind, str) or kind not in KINDS:
         return None
@@ -141,7 +141,7 @@ def entry_of(row: dict[str, Any]) -> TranscriptEntry | None:
 
 
 def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
-    """Yield the content blocks of a message; a plain string is one text block."""
+    """Yield the content blocks of the message in `entry`; a plain string is one text block."""
     content = entry.message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
@@ -149,7 +149,7 @@ def blocks_of(entry: TranscriptEntry) -> Iterator[dict[str, Any]]:
 
 
 def message_text(entry: TranscriptEntry) -> str:
-    """Return the text of a message; pictures and documents are represented by their kind."""
+    """Return the text of the message in `entry`; pictures and documents are represented by their kind."""
     return "\n".join(filter(None, map(block_text, blocks_of(entry))))
 
 
@@ -169,7 +169,7 @@ def result_text(content: Any) -> str:
 
 
 def is_typed(entry: TranscriptEntry) -> bool:
-    """Return whether a person typed the record, in the session itself.
+    """Return whether a person typed the message in `entry`, and typed it in this session.
 
     Current versions record the origin (`rowSource`). In a row with the origin "local", text that does not
     begin with one of the tags of the program counts as typed.
@@ -193,7 +193,7 @@ def tool_uses(entry: TranscriptEntry) -> tuple[dict[str, Any], ...]:
 
 
 def usage_of(entry: TranscriptEntry) -> Usage | None:
-    """Return the token usage of the answer in this line; None if there is no answer or no usage."""
+    """Return the token usage of the answer in `entry`; None if there is no answer or no usage."""
     usage = entry.message.get("usage")
     if entry.kind != "assistant" or entry.synthetic or not isinstance(usage, dict):
         return None
@@ -225,7 +225,7 @@ def first_cwd(path: Path) -> str:
 
 
 def session_head(path: Path) -> SessionHead:
-    """Read a session's facts from the first 256 KiB and the last 64 KiB of its transcript.
+    """Return the facts about a session in the first 256 KiB and the last 64 KiB of its transcript.
 
     Raises `FileNotFoundError`, `Unavailable`.
     """

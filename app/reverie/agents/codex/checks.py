@@ -112,9 +112,9 @@ class CodexFacts(Struct, frozen=True):
 
 
 def checks(facts: CodexFacts) -> tuple[AgentCheck, ...]:
-    """Return the checks of whether Codex makes and loads memories.
+    """Return the doctor's checks of whether Codex makes and loads memories, judged by `facts`.
 
-    Their order is that in which Codex tests the conditions.
+    The checks are in the order in which Codex tests the conditions.
     """
     settings = codex_store.settings(facts.home)
     return (

@@ -521,7 +521,8 @@ class CodexHome(Home):
     def _known_cwds(self, books: Books, problems: list[str]) -> tuple[str, ...]:
         """Return the working directories in the agent's settings and its databases, `books`.
 
-        If the databases have no threads, the working directories in the rollouts are used.
+        If the databases have no threads, the working directories in the rollouts are used. Sentences about
+        errors are added to `problems`.
         """
         problems += books.problems
         named = [row.get("cwd") for row in books.threads.values()]
@@ -586,12 +587,15 @@ def _by_hash(cwds: Iterable[str]) -> dict[str, str]:
 
 
 def _hashed(by_hash: dict[str, str], bucket: str) -> str:
-    """Return the working directory whose hash begins with a bucket's name; empty if there is none."""
+    """Return the working directory with a hash that begins with the name `bucket`; empty if there is none.
+
+    `by_hash`: hash -> working directory.
+    """
     return next((cwd for hashed, cwd in by_hash.items() if hashed.startswith(bucket)), "")
 
 
 def _failed(source: TranscriptSource) -> TranscriptSource:
-    """Return the transcript, marked as one from which Codex could not extract a memory."""
+    """Return `source`, marked as a transcript from which Codex could not extract a memory."""
     return replace(source, state=", ".join(part for part in (source.state, EXTRACTION_FAILED) if part))
 
 

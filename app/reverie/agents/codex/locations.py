@@ -34,7 +34,7 @@ _MEMORY_NAMES = ("raw_memories.md", "rollout_summaries", "memory_summary.md")
 
 
 def bucket_of(cwd: str) -> str:
-    """Return the name of the directory in `memories/` for a normalised working directory: 64 hex digits.
+    """Return the name of the directory in `memories/` for `cwd`, a normalised path: 64 hex digits.
 
     Codex's first memory format uses the whole name, its second one only the first 16 digits.
     """
@@ -46,7 +46,7 @@ def bucket_of(cwd: str) -> str:
 
 
 def normalised_cwd(cwd: str, *, wsl: bool | None = None) -> str:
-    """Resolve symlinks of a working directory; return it unchanged if it does not exist.
+    """Return the working directory `cwd` with symlinks resolved; unchanged if it does not exist.
 
     Under WSL a path on a Windows drive is lower-cased. `wsl`: whether this is WSL; None: detect it.
     """
@@ -66,7 +66,7 @@ def slug_of(title: str) -> str:
 
 
 def trace_name(thread_id: str, title: str) -> str:
-    """Return the name of a thread's file in `trace_summaries/`."""
+    """Return the name of the file in `trace_summaries/` for the thread with this id and title."""
     return f"{thread_id}_{slug_of(title)}.md"
 
 
@@ -98,7 +98,10 @@ def sqlite_home(root: Path, env: Mapping[str, str], home_dir: Path) -> Path | No
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the paths at which a home may be: the one the agent would use, then the usual one."""
+    """Return the paths at which a home may be: the one that the agent would use, then the usual one.
+
+    `env`: the agent's environment; `home_dir`: the user's home directory.
+    """
     return tuple(dict.fromkeys((home_root(env, home_dir), home_dir / ".codex")))
 
 
@@ -153,7 +156,10 @@ def config(home: Path) -> tuple[Mapping[str, Any], str]:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, _mtime_ns: int, _size: int, _inode: int) -> tuple[Mapping[str, Any], str]:
-    """Parse config.toml, cached until the file changes."""
+    """Return the contents of config.toml and a sentence on its problem, as `config` does.
+
+    The result is cached until the file changes.
+    """
     import tomllib  # late: the first names need no settings
 
     try:

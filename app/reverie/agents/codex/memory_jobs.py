@@ -108,9 +108,9 @@ def valid_memories(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _by_thread(rows: Iterable[Row]) -> list[Row]:
-    """Return one extraction job for each thread: the running one, else the failed one, else any.
+    """Return one extraction job in `rows` for each thread: the running one, else a failed one, else any.
 
-    There may be several, because older versions of the agent extracted a thread once for each scope.
+    Older versions of the agent extracted a thread once for each scope, so it may have several jobs.
     """
     found: dict[str, Mapping[str, Any]] = {}
     for row in rows:

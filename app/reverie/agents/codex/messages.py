@@ -109,7 +109,7 @@ class CodexReadable:
 
 
 def planned(history: RolloutHistory) -> ReadingPlan:
-    """Make the first pass over a thread and return its result.
+    """Read the thread `history` once; return which lines its messages are made from in the second pass.
 
     Raises `FileNotFoundError`, `Unavailable`.
     """
@@ -455,7 +455,7 @@ def _item_failed(item: dict[str, Any]) -> bool:
 
 
 def _command(item: dict[str, Any]) -> str:
-    """Return the command line of a command, without the shell around it."""
+    """Return the command line of the command in `item`, without the shell around it."""
     words = item.get("command")
     if isinstance(words, list):
         texts = texts_of(words)

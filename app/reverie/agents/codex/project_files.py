@@ -32,11 +32,11 @@ _APPLIES = re.compile(r"^applies_to:[^\n]*?\bcwd=([^;\n]+)", re.MULTILINE)
 
 
 def project_files(store: Path, project_path: str) -> Iterator[Companion]:
-    """Yield the files of the store about a project, each read-only; newest rollout summaries first.
+    """Yield the files of `store` about the project `project_path`, each read-only.
 
-    The project is named in the `cwd:` line of a rollout summary, in `applies_to: cwd=…` of a block of the
-    handbook (version 1), and in a heading of the summary of version 2. The files are listed under the project
-    and edited under Global (formats/codex.md sections 3 and 10.4).
+    The newest rollout summaries come first. The project is named in the `cwd:` line of a rollout summary, in
+    `applies_to: cwd=…` of a block of the handbook (version 1), and in a heading of the summary of version 2.
+    The files are listed under the project and edited under Global (formats/codex.md sections 3 and 10.4).
     """
     wanted = {project_path, normalised_cwd(project_path)}
     for name, note in ((HANDBOOK, _handbook_note), (SUMMARY, _summary_note)):

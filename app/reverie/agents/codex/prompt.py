@@ -147,10 +147,10 @@ def was_reset(home: Path) -> bool:
 
 
 def memory_pieces(version: Version, directory: Path, summary: str) -> int:
-    """Return the number of pieces in which Codex sends a summary; 0 for an empty summary.
+    """Return the number of pieces in which Codex sends a memory summary; 0 for an empty summary.
 
-    The pieces also contain the text that Codex puts around the summary, which names the `directory` of the
-    memories.
+    `version`: the version of the memory; only the second one is sent in more than one piece. The pieces also
+    contain the text that Codex puts around the summary, which names the `directory` of the memories.
     """
     if not summary:
         return 0

@@ -55,7 +55,7 @@ class Books(Struct):
 
 
 def read_books(home: Path, cache: Path | None, elsewhere: Path | None = None) -> Books:
-    """Read the rows of threads, by thread id, and the names of projects and sections.
+    """Return the rows of threads, by thread id, and the names of projects and sections, from databases.
 
     `cache`: the directory for copies of databases; None: none are read. `elsewhere`: a further directory
     that may contain the databases, named by the agent's environment.
@@ -226,7 +226,10 @@ def _names(home: Path) -> dict[str, str]:
 
 
 def _rollouts(home: Path, problems: list[str]) -> Iterator[tuple[Path, bool, os.stat_result]]:
-    """Yield the path of every file that may be a rollout, whether it is archived, and its `stat_result`."""
+    """Yield (path, whether it is archived, `stat_result`) of every file that may be a rollout.
+
+    Sentences about directories that cannot be listed are added to `problems`.
+    """
     count = 0
     for directory, archived, depth in ((home / "sessions", False, 3), (home / "archived_sessions", True, 0)):
         for entry in _files(str(directory), depth, problems):

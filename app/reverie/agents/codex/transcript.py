@@ -166,7 +166,7 @@ def segment_records(segment: Segment, reading: ReadStatistics) -> Iterator[Recor
 
 
 def record_of(row: dict[str, Any]) -> Record | None:
-    """Return the record in a decoded line; None if its kind is unknown or not part of the conversation."""
+    """Return the record in `row`, a decoded line; None if it is of no known kind of the conversation."""
     kind, payload = row.get("type"), row.get("payload")
     when = timestamp_ms(row.get("timestamp"))
     if isinstance(kind, str) and isinstance(payload, dict):
@@ -181,7 +181,7 @@ def record_of(row: dict[str, Any]) -> Record | None:
 
 
 def rollout_head(path: Path) -> RolloutHead:
-    """Read the facts about a thread from the first lines of its rollout.
+    """Return the facts about a thread in the first lines of its rollout.
 
     Raises `FileNotFoundError`, `Unavailable`.
     """

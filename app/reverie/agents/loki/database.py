@@ -34,7 +34,9 @@ _MOST = 20_000
 
 
 def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
-    """Return the records of each table, unchanged, oldest row first.
+    """Return the records in the database `path` by table, unchanged, oldest row first.
+
+    `cache`: the directory for a copy of the database, which is read in its place.
 
     Raises `Unavailable`.
     """
@@ -45,7 +47,7 @@ def database_records(path: Path, cache: Path) -> dict[str, list[Any]]:
 
 
 def database_patterns(memory: Path, cache: Path | None, problems: list[str]) -> tuple[dict[str, Any], ...]:
-    """Return the patterns that are in the database and in no file.
+    """Return the patterns that are in the database of the memory root `memory` and in no file.
 
     `cache`: the directory for copies of databases; None: the database is not read. A failure adds a sentence
     to `problems`.
@@ -121,7 +123,7 @@ def _lines(memory: Path, found: dict[str, list[Any]]) -> Iterator[str]:
 
 
 def _rendered_record(rel: str, record: Any) -> str:
-    """Render a record as the file `rel` would be, with its headings one level deeper."""
+    """Return a record as Markdown, as the file `rel` with this content is shown, but with deeper headings."""
     text = rendered(rel, json.dumps(record).encode()) or ""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in text.splitlines())
 

@@ -164,7 +164,7 @@ class LokiHome(Home):
         return "kept"
 
     def rendered(self, root: ScopeRoot, rel: str, data: bytes) -> str | None:
-        """Render a record or the database as Markdown; None for any other file.
+        """Return a record or the database as Markdown; None for any other file.
 
         A database is read from a copy that includes its write-ahead log, not from `data`.
         """
@@ -173,7 +173,10 @@ class LokiHome(Home):
         return rendered(rel, data)
 
     def database_patterns(self, problems: list[str]) -> tuple[dict[str, Any], ...]:
-        """Return the patterns that are in the store's database and in no file; none without a database."""
+        """Return the patterns that are in the store's database and in no file; none without a database.
+
+        Parts that cannot be read are added to `problems`.
+        """
         if not is_file(self.memory / "memory.db"):
             return ()
         return database_patterns(self.memory, self._cache, problems)

@@ -53,7 +53,10 @@ def memory_elsewhere(project: Path, env: Mapping[str, str]) -> Path | None:
 
 
 def indexed_projects(home_dir: Path) -> tuple[Path, ...]:
-    """Return the projects in the agent's own list (formats/loki.md section 12); none if unreadable."""
+    """Return the projects in the agent's own list in the user's home directory; none if unreadable.
+
+    The list is described in formats/loki.md section 12.
+    """
     path = home_dir / STORE / "knowledge" / "project-index.json"
     try:
         document = json.loads(read_regular(path, _LARGEST_LIST))

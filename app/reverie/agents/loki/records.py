@@ -234,7 +234,7 @@ def anti_patterns_of(patterns: object, legacy: object) -> tuple[AntiPattern, ...
 
 
 def _said(each: AntiPattern) -> tuple[str, str, str]:
-    """Return the three texts of an anti-pattern, normalised for comparison with another anti-pattern."""
+    """Return the three texts of the anti-pattern `each`, normalised for comparison with another one."""
     what, why, prevention = (
         " ".join(text.lower().split()) for text in (each.what_fails, each.why, each.prevention)
     )
@@ -242,7 +242,7 @@ def _said(each: AntiPattern) -> tuple[str, str, str]:
 
 
 def parse_record(data: bytes) -> Any:
-    """Parse JSON as the agent accepts it.
+    """Return the value of the JSON text `data`, read as tolerantly as the agent reads it.
 
     Raises `ValueError` with the cause in words.
     """
@@ -261,7 +261,7 @@ def parse_record(data: bytes) -> Any:
 
 
 def parse_to_write(data: bytes) -> Any:
-    """Parse a record that is to be written again, as `parse_record` does.
+    """Return the record in `data`, which will be changed and written again, as `parse_record` does.
 
     Raises `ValueError` also for an object with two equal keys, because one of their values would be lost.
     """
@@ -278,7 +278,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_record(path: Path, problems: list[str]) -> Any:
-    """Read the JSON in a file; None for a missing or unreadable one.
+    """Return the JSON value in a file; None if the file is missing or unreadable.
 
     An unreadable file adds a sentence to `problems`.
     """
@@ -293,7 +293,7 @@ def read_record(path: Path, problems: list[str]) -> Any:
 
 
 def read_object(path: Path, problems: list[str]) -> dict[str, Any] | None:
-    """Read a file as `read_record` does; None also if it holds no object."""
+    """Return the JSON object in a file, as `read_record` does; None also if it holds no object."""
     found = read_record(path, problems)
     if found is None or isinstance(found, dict):
         return found
@@ -302,7 +302,7 @@ def read_object(path: Path, problems: list[str]) -> dict[str, Any] | None:
 
 
 def episode_files(memory: Path) -> Iterator[tuple[str, Path]]:
-    """Yield `(directory name, file)` of every episode, sorted by name, last first.
+    """Yield `(directory name, file)` of every episode below the memory root `memory`, by name, last first.
 
     Directories need not be named by a date; `index.json` is no episode.
     """
@@ -313,7 +313,7 @@ def episode_files(memory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def episode_days(memory: Path) -> list[str]:
-    """Return the dates that have episodes, last first, ignoring directories with other names."""
+    """Return the dates with episodes below the memory root, last first; other directories are ignored."""
     return [day for day in _names(memory / "episodic", directories=True) if _is_date(day)]
 
 

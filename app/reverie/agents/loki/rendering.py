@@ -35,7 +35,7 @@ _EPISODE, _PATTERN, _SKILL = (
 
 
 def of_episode(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an episode that its rendered text does not contain, by key.
+    """Return the fields of the episode `record` that its rendered text does not contain, by key.
 
     Includes fields of another type than the agent writes (formats/loki.md section 8), so that nothing is
     hidden.
@@ -54,7 +54,7 @@ def of_episode(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_skill(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a skill that its rendered text does not contain, by key, as `of_episode` does."""
+    """Return the fields of the skill `record` that its rendered text does not contain, by key."""
     told = _no_texts(record, _SKILL["texts"]) | _no_lists(record, _SKILL["lists"])
     return told | _objects(record, _SKILL, "common_errors")
 
@@ -417,7 +417,7 @@ def _line(text: str) -> str:
 
 
 def _when(value: object) -> str:
-    """Format a date; empty for a value that is no date."""
+    """Return a date as text for people; empty for a value that is no date."""
     at = moment(value)
     return "" if at is None or len(str(value)) < len("2026-08-19T10:00:00") else _moment(at)
 

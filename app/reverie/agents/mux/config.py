@@ -67,7 +67,9 @@ def parse_config(data: object, metadata_id: MetadataId) -> MuxConfig:
 
 
 def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> Workspace | None:
-    """Return the workspace that `parse_config` lists under this id, without building the others, or None.
+    """Return the workspace that `parse_config` lists under the id `workspace_id`, or None.
+
+    The other workspaces are not built.
 
     `data`: a decoded `config.json`. `metadata_id` returns the id of an old workspace, given the name of its
     directory.
@@ -77,7 +79,7 @@ def find_workspace(data: object, workspace_id: str, metadata_id: MetadataId) -> 
 
 
 def find_entry(data: object, workspace_id: str, metadata_id: MetadataId) -> Mapping[str, Any] | None:
-    """Return the entry in `config.json` of the workspace that `find_workspace` finds; None if there is none.
+    """Return the entry in `config.json` of the workspace that `find_workspace` returns; None: there is none.
 
     `data`: a decoded `config.json`. `metadata_id` returns the id of an old workspace, given the name of its
     directory.
@@ -269,7 +271,7 @@ def _project_name(path: str, raw: _Raw) -> str:
 
 
 def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return the text value of `key`; empty if the value is missing or no text."""
+    """Return the value of `key` in `raw` if it is a text; otherwise an empty text."""
     return as_text(raw.get(key))
 
 

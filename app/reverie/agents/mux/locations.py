@@ -46,9 +46,9 @@ def resolve_home_root(env: Mapping[str, str], home_dir: Path) -> Path:
 
 
 def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return the paths at which a home may be: that of the environment, then the usual ones.
+    """Return the paths at which a home may be: the one in `env`, then the usual ones in `home_dir`.
 
-    Reads no disk.
+    The disk is not read.
     """
     explicit = _explicit(env)
     named = (Path(explicit),) if explicit else ()
@@ -97,9 +97,9 @@ def _has_entries(directory: Path) -> bool:
 
 
 def _marked_fallback(home_dir: Path, suffix: str) -> Path | None:
-    """Return the older home that the marker file beside the canonical home names.
+    """Return the older home that the marker file beside the present home names; None if there is none.
 
-    None if there is no marker, or if the name in it is not that of a known older home.
+    `suffix`: the end of the names of the homes, such as "-dev". None also if the marker has an unknown name.
     """
     try:
         content = read_regular(home_dir / f".xum{suffix}.legacy-fallback", _MARKER_BYTES, follow=False)

@@ -164,7 +164,7 @@ class _FormerPaths:
     def of_workspace(self, workspace_id: str) -> tuple[str, str, tuple[str, ...]]:
         """Return the project path of a workspace, the file that names it, and its repository's checkouts.
 
-        If they are unknown, the texts and the tuple are empty.
+        The two texts and the tuple are empty if nothing names the project of `workspace_id`.
         """
         metadata = _read(self.root / "sessions" / workspace_id / "metadata.json", _DUMP_BYTES)
         path, checkout = text_at(metadata, "projectPath"), text_at(metadata, "workspacePath")

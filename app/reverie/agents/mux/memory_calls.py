@@ -30,7 +30,7 @@ _MARK = b'"memory'
 
 
 def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -> tuple[MemoryCall, ...]:
-    """Return the newest successful calls of memory tools, oldest first, each once.
+    """Return the newest successful calls of memory tools in a transcript, oldest first, each once.
 
     The calls are described in formats/mux.md sections 6, 13 and 14. A call without a time is left out. The
     answer that is being streamed is in `partial.json`; a compaction moves rows to the archive. At most the
@@ -50,7 +50,7 @@ def newest_memory_calls(session_directory: Path, *, most_bytes: int = 2 << 20) -
 
 
 def transcript_stamp(session_directory: Path) -> tuple[tuple[int, int, int], ...]:
-    """Return time of change (ns), size and inode of each file of a transcript."""
+    """Return (time of change in ns, size, inode) of each file of the transcript in a session's directory."""
     found = []
     for name in (*FILES, STREAMED):
         with contextlib.suppress(OSError):

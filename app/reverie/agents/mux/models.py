@@ -27,9 +27,10 @@ def dream_model(
 ) -> str | None:
     """Return the model that mux itself would consolidate with (formats/mux.md section 10), or None.
 
-    The first of: the workspace's own model for dreams, the home's default for dreams, the workspace's model,
-    the home's default model. `workspace_id` None: only those of the home. A value of the wrong type counts as
-    absent. `metadata_id` returns the id of an old workspace, given the name of its directory.
+    `config`: the decoded `config.json`. The model is the first of: the workspace's own model for dreams, the
+    home's default for dreams, the workspace's model, the home's default model. `workspace_id` None: only
+    those of the home. A value of the wrong type counts as absent. `metadata_id` returns the id of an old
+    workspace, given the name of its directory.
     """
     return next(
         (model for model in _candidates(config, workspace_id, metadata_id) if model is not None), None
@@ -95,6 +96,8 @@ def writer_place(
 
 def writer_config(config: object, workspace_id: str, metadata_id: MetadataId) -> AgentWriterConfig:
     """Return the settings of the memory writer for a workspace: its own, else the defaults of the home.
+
+    `config`: the decoded `config.json`.
 
     A value of the wrong type counts as absent, except for the interval: it is passed on unchanged, so that
     the scheduler can report the problem. `metadata_id` returns the id of an old workspace, given the name of

@@ -49,7 +49,9 @@ def base_name(path: str, *, windows: bool = _WINDOWS) -> str:
 
 @functools.lru_cache(4096)
 def project_dir_name(project_path: str, *, windows: bool = _WINDOWS) -> str:
-    """Return `<base>-<hash12>`, the directory of a project's memories (formats/mux.md section 3).
+    """Return `<base>-<hash12>`, the name of the directory with the memories of a project.
+
+    See formats/mux.md section 3.
 
     The path is hashed exactly as config.json has it: no realpath, no case folding. `windows`: also split the
     path at `\\`. Not to be confused with `project_id`.

@@ -18,7 +18,7 @@ _MOST_IN_USE = 256
 
 
 def session_place(root: Path, workspace_id: str) -> SessionPlace:
-    """Return the directory of a workspace's transcript, and the names of its files."""
+    """Return the directory and the file names of the transcript of the workspace `workspace_id`."""
     return SessionPlace(workspace_id, root / "sessions" / workspace_id, FILES)
 
 

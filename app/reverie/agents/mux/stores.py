@@ -118,9 +118,9 @@ class MuxStores:
 
 
 def owners_of(contents: HomeContents) -> dict[str, str]:
-    """Return the project path for each store directory name.
+    """Return name of a store's directory -> path of its project, for the projects in `contents`.
 
-    The names are one-way hashes, so every path that config.json mentions is tried.
+    A name contains a one-way hash of the path, so every path that config.json mentions is hashed.
     """
     paths = {project.path for project in contents.projects}
     for workspace in contents.workspaces():

@@ -216,7 +216,7 @@ class NewestRows(Struct, frozen=True):
 
 
 def newest_rows(session_directory: Path, *, most_rows: int = 1000, most_bytes: int = 4 << 20) -> NewestRows:
-    """Return at most `most_rows` of the newest rows, reading backwards from the end of the transcript.
+    """Return at most `most_rows` of a transcript's newest rows, reading backwards from its end.
 
     Reads about `most_bytes`, or as many as the newest row needs (32 MiB at most), however long the transcript
     is. Raises `UserError`.
