@@ -39,7 +39,7 @@ def look_for_homes() -> DiscoveredHomes:
 def look_for_stores(found: DiscoveredHomes, profile: Profile) -> DiscoveredHomes:
     """Search the projects known to the homes in `found` for agents' homes inside a project, such as `.loki`.
 
-    Returns these homes, and the places that could not be read.
+    Returns these homes, and the places that could not be read. `profile` has the directory for caches.
     """
     return find_projects(found.homes, Path.home(), profile.homes_cache, os.environ)
 
@@ -49,8 +49,9 @@ def open_parts(
 ) -> HomeContainer:
     """Open the home at `path`; return the container with its services.
 
-    `env`: the environment variables of the agents; None: those of this process. Raises `Unavailable` if
-    `path` is no home of a known kind.
+    `profile`: the directories of Reverie's own files; `clock`: the source of the current time. `env`: the
+    environment variables of the agents; None: those of this process. Raises `Unavailable` if `path` is no
+    home of a known kind.
     """
     # Late: a window imports this module but opens no home itself.
     from reverie.services.container import HomeContainer, HomeKey
@@ -105,7 +106,10 @@ def adopt_home(path: Path, known_id: str, profile: Profile, clock: Clock) -> Non
 
 
 def doctor_hooks(parts: HomeContainer, context: ScopeContext) -> DoctorHooks:
-    """Return the functions that the Doctor calls: list models, test a model, run the memory writer."""
+    """Return the functions by which the Doctor finds and tests models and runs the memory writer.
+
+    `parts`: the services of the home; `context`: the workspace to examine.
+    """
     from reverie.doctor.facts import DoctorHooks, ModelFacts
     from reverie.doctor.findings import ProbeFacts
     from reverie.services.models import Models

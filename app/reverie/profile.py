@@ -22,7 +22,7 @@ class Profile(Struct, frozen=True):
     """The four directories with Reverie's own files for one user.
 
     `config` has the settings, `data` permanent data, `cache` files that can be rebuilt, and `state` the state
-    of processes.
+    of processes. Methods take the id of a home (`home_id`), under which the registry lists it.
     """
 
     config: Path

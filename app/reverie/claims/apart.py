@@ -324,7 +324,7 @@ class ProjectClaims:
         """The hash of each note's text that the process has, by path."""
 
     def look(self, check: Callable[[], None] = lambda: None) -> ProjectState:
-        """Open the project, or read the present state of its repository.
+        """Open the project, or read the present state of its repository; return the state.
 
         `check` is called while waiting and may raise to stop. Raises `StoreError` for an unknown commit, and
         `Unavailable` for a commit without a repository, or for a repository that does not answer.
@@ -349,7 +349,7 @@ class ProjectClaims:
         check: Callable[[], None] = lambda: None,
         stale_only: bool = False,
     ) -> ClaimReport:
-        """Check the claims of these notes against the repository as read by the last `look`.
+        """Return the claims of `notes`, checked against the repository as the last `look` read it.
 
         `check` may raise to stop. `stale_only`: report stale claims only.
         """
@@ -550,7 +550,11 @@ class _Responder:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer the questions of the parent process and return the exit code."""
+    """Answer the questions of the parent process until it ends; return the exit code.
+
+    `arguments`: the seconds after which the silent process ends itself, and the memory in bytes that it may
+    use.
+    """
     silent_s, most_memory = arguments
     limit_memory(int(most_memory))
     with contextlib.suppress(BrokenPipeError, EOFError):  # the parent is gone

@@ -130,7 +130,7 @@ _HOLDS = _Fate(ClaimState.HOLDS)
 
 
 def check_existence(project: Path, note: CheckedNote) -> list[CheckedClaim]:
-    """Check a note's claims in a project without a repository.
+    """Return the claims of `note`, checked in a project without a repository.
 
     A claim holds if its path exists; no claim is stale.
     """
@@ -207,7 +207,7 @@ class ClaimChecker:
     def check(
         self, notes: Iterable[CheckedNote], *, check: Callable[[], None] = lambda: None
     ) -> list[CheckedClaim]:
-        """Check the claims of all `notes`, in order.
+        """Return the claims of all `notes` with the results of their check, in order.
 
         `check` is called for each note and may raise to stop.
         """
@@ -501,7 +501,7 @@ class ClaimChecker:
         return _dressed(claim.token, shown)
 
     def _line_fate(self, claim: Claim, note: CheckedNote, written: HistoryCommit) -> _Fate:
-        """Return the result for a claim about a line of a file, such as `src/a.py:12`.
+        """Return the result for `claim`, in `note`, about a line of a file, such as `src/a.py:12`.
 
         The line may have moved, with its file or within it, or be gone. `written`: the commit at which the
         claim was written.

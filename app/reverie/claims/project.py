@@ -195,7 +195,7 @@ def _is_note(place: str) -> bool:
 
 
 def _untracked_notes(project: Path) -> Iterable[str]:
-    """Yield the notes at their usual places, tracked or not, without following links."""
+    """Yield the paths of the notes at their usual places in a checkout, tracked or not; follow no links."""
     for name in _USUAL_FILES:
         if os.path.lexists(project / name):
             yield name

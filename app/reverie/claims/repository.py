@@ -154,7 +154,10 @@ class _Listing(Struct):
 
 
 def open_repository(project: Path) -> pygit2.Repository:
-    """Open the repository at `project`: a checkout, a linked worktree or a bare one. Raises `Unavailable`."""
+    """Open and return the repository at `project`: a checkout, a linked worktree or a bare repository.
+
+    Raises `Unavailable`.
+    """
     git = libgit2()
     place = _git_directory(project)
     flags = git.enums.RepositoryOpenFlag
@@ -182,7 +185,7 @@ def has_repository(project: Path) -> bool:
 
 
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-    """Return the files of git that change when HEAD moves, by a commit, a checkout or a pull.
+    """Return the files of git in `project` that change when HEAD moves, by a commit, a checkout or a pull.
 
     Each item is a directory and the names of files in it. Empty if there is no repository.
     """
@@ -469,7 +472,7 @@ class ProjectRepository:
         return any("/".join(parts[:end]) in self.now.submodules for end in range(1, len(parts) + 1))
 
     def size(self, oid: str) -> int:
-        """Return the size of a blob without loading it; -1 if it is missing."""
+        """Return the size in bytes of the blob `oid`, without loading it; -1 if it is missing."""
         self._progress()
         try:
             return int(self._objects.read_header(oid)[1])
@@ -885,7 +888,7 @@ def _ignore_rules(text: bytes) -> tuple[_IgnoreRule, ...]:
 
 
 def _similarity(one: bytes, other: bytes) -> float:
-    """Return how similar two texts are: the share (0 to 1) of common lines in the bytes of the larger one."""
+    """Return the similarity of two texts: the share (0 to 1) that common lines have in the larger text."""
     left, right = _line_sizes(one), _line_sizes(other)
     common = sum(min(size, right.get(line, 0)) for line, size in left.items())
     return common / max(sum(left.values()), sum(right.values()), 1)

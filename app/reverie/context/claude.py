@@ -43,8 +43,8 @@ _NOT_LOADED: Mapping[Loading, Reason] = {
 def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """Return the files and texts that a new session of Claude Code would load, by the parts of its prompt.
 
-    `at` (UTC ms) is only stored in the result, which does not depend on it otherwise. `drafts`: memory path
-    -> unsaved text, which counts as if it were saved.
+    `facts`: the files and settings that were read before. `at` (UTC ms) is only stored in the result, which
+    does not depend on it otherwise. `drafts`: memory path -> unsaved text, which counts as if it were saved.
     """
     instructions = tuple(
         replace(part, entries=(*part.entries, *_failed_imports(facts)))
@@ -59,7 +59,7 @@ def claude_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> C
 
 
 def _failed_imports(facts: ContextFacts) -> Iterator[ContextEntry]:
-    """Yield an entry for each import that loads nothing."""
+    """Yield an entry for each import in an instruction file that loads nothing."""
     for each in facts.failed_imports:
         yield ContextEntry(
             each.written, "out", "not-imported", description=each.label, detail=each.problem, line=each.line
@@ -147,7 +147,7 @@ def _of_index(
 def _of_topics(facts: ContextFacts, index_text: str, cut: Cut) -> Iterator[ContextEntry]:
     """Yield an entry for each memory, with the number of the first line of the index that links to it.
 
-    `cut`: the part of the index that is loaded.
+    `index_text`: the text of the index; `cut`: the part of it that is loaded.
     """
     lines: dict[str, tuple[int, str]] = {}
     there = {file.rel for file in facts.files(Scope.PROJECT)}

@@ -33,8 +33,8 @@ from reverie.memory.paths import memory_path
 def codex_context(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> ContextView:
     """Return the files and texts that a new session of Codex CLI would load, by the parts of its prompt.
 
-    `at` (UTC ms) is only stored in the result, which does not depend on it otherwise. `drafts`: memory path
-    -> unsaved text, which counts as if it were saved.
+    `facts`: the files and settings that were read before. `at` (UTC ms) is only stored in the result, which
+    does not depend on it otherwise. `drafts`: memory path -> unsaved text, which counts as if it were saved.
     """
     parts = (_summary_part(facts, drafts), *_instructions(facts))
     return ContextView(

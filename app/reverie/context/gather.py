@@ -79,7 +79,7 @@ def gather(
 
 
 def _real_paths(facts: ContextFacts, texts: Iterable[str]) -> dict[str, str]:
-    """Return the value of `ContextFacts.real_paths`: path -> path with its links resolved, if they differ.
+    """Return path -> path with its links resolved, if they differ, for `ContextFacts.real_paths`.
 
     The paths are those in `texts`, in the session's record and in the project's memory. They are resolved
     here because the home may be on another machine than the view.

@@ -66,7 +66,10 @@ def glance_of(view: ContextView) -> dict[str, Any]:
 
 
 def since(glance: Mapping[str, Any] | None, view: ContextView) -> Since | None:
-    """Return the changes since `glance`, the record that `glance_of` made earlier; None without a record."""
+    """Return the changes of `view` since `glance`, the record that `glance_of` made earlier.
+
+    None if there is no record, or no valid one.
+    """
     if glance is None or not isinstance(glance.get("at"), int) or not isinstance(glance.get("tokens"), int):
         return None
     parts = glance.get("parts")

@@ -26,7 +26,9 @@ def instructions_part(
     text_of: Callable[[str], str] = str,
     between: str = "\n",
 ) -> tuple[ContextPart, ...]:
-    """Return the part of the prompt with all companions that exist, in order; empty if there is none.
+    """Return the part of the prompt with the files that an agent loads beside its memories, in order.
+
+    The result is a tuple with this part, or empty if no such file (companion) exists.
 
     `judge` returns whether a companion with this text is loaded, and the reason. `count` returns the number
     of tokens of a text. `text_of` returns the text that the agent loads from a file's text. `between`

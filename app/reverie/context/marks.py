@@ -29,7 +29,10 @@ def marks_of(data: bytes, caps: Caps, rel: str, size: int) -> Marks:
 
 @lru_cache(maxsize=32)
 def marks_in(text: str, caps: Caps) -> Marks:
-    """Return the findings that need attention in a text that the agent loads; lines are counted in `text`."""
+    """Return the findings that need attention in a text that an agent with the limits `caps` loads.
+
+    Lines are counted in `text`.
+    """
     data = text.encode("utf-8", "replace")
     return marks_of(data, caps, "", len(data))
 

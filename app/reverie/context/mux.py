@@ -67,7 +67,7 @@ def hot_set(facts: ContextFacts, at: int, drafts: Mapping[str, str]) -> HotSet:
 
 
 def index_line(entry: IndexEntry) -> str:
-    """Return one line of the index as the agent writes it."""
+    """Return the line of the index for the memory `entry`, as the agent writes it."""
     suffix = f' — "{escaped(entry["description"])}"' if entry["description"] else ""
     return f"- {entry['path']}{suffix}"
 
@@ -109,7 +109,7 @@ def _hot_entry(facts: ContextFacts, item: HotItem) -> ContextEntry:
 
 
 def _cold_entries(facts: ContextFacts, skipped: Iterable[SkippedMemory]) -> Iterator[ContextEntry]:
-    """Yield the entries of memories outside the hot set.
+    """Yield an entry for each memory in `skipped`, which is outside the hot set (not loaded in full).
 
     There may be thousands, most of them unchanged after a keystroke, so entries are cached with the facts.
     """

@@ -135,7 +135,7 @@ def _predicted(
 
 
 def _memory_key(path: str, facts: ContextFacts) -> str:
-    """Return a key of a memory that is the same after its home has been moved."""
+    """Return a key for the memory at `path` that is the same after its home has been moved."""
     _above, found, below = path.replace("\\", "/").rpartition("/projects/")
     return below if found else facts.real_path(path)
 

@@ -126,7 +126,7 @@ def phase_of(value: object) -> str | None:
 
 
 def exit_code_of(value: object) -> int | None:
-    """Convert an exit code to a whole number as loki-mode does; None for anything else, including booleans.
+    """Return an exit code as a whole number, as loki-mode does; None for anything else, such as a boolean.
 
     A text is accepted, because shells pass one, and so is a fraction, which is truncated.
     """
@@ -168,7 +168,10 @@ def signature_of(stack: str) -> list[str]:
 
 
 def fingerprint(error_class: str, signature: list[str]) -> str:
-    """Return the fingerprint, which is the same for all crashes of one kind."""
+    """Return the fingerprint of a crash: a hash of its error class and of the functions in its stack.
+
+    It is the same for all crashes of one kind.
+    """
     return hashlib.sha256("\n".join((error_class, "\n".join(signature))).encode()).hexdigest()
 
 
@@ -238,7 +241,10 @@ class CrashGroup(Struct, frozen=True):
 
 
 def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
-    """Return every crash record in `directory` (`.loki/crash`), the last written first."""
+    """Return every crash record in `directory` (`.loki/crash`), the last written first.
+
+    A sentence is added to `problems` for each file that cannot be read.
+    """
     found = []
     for name, mtime_ns in _listed(directory):
         record = read_object(directory / name, problems)
@@ -248,12 +254,15 @@ def crashes(directory: Path, problems: list[str]) -> tuple[Crash, ...]:
 
 
 def newest_file(directory: Path) -> Path | None:
-    """Return the file that the agent would attach to a failure: the last written one, or None."""
+    """Return the crash record in `directory` that the agent would attach to a failure: the last written one.
+
+    None if there is none.
+    """
     return next((directory / name for name, _mtime in _listed(directory)), None)
 
 
 def groups(found: tuple[Crash, ...]) -> tuple[CrashGroup, ...]:
-    """Group crashes by fingerprint; the last seen kind comes first."""
+    """Return the crashes `found`, grouped by fingerprint; the kind that was seen last comes first."""
     kinds: dict[str, list[Crash]] = {}
     for crash in found:
         kinds.setdefault(crash.fingerprint or f"{crash.error_class}\n{crash.friction}", []).append(crash)
@@ -267,7 +276,10 @@ def _when(crash: Crash) -> int:
 
 
 def _listed(directory: Path) -> list[tuple[str, int]]:
-    """Return (name, mtime in ns) of each file, last written first; at equal times by name, descending."""
+    """Return (name, mtime in ns) of each crash record in `directory`, the last written first.
+
+    Records with the same time are in descending order of their names.
+    """
     found = []
     try:
         with os.scandir(directory) as entries:

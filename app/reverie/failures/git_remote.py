@@ -21,7 +21,9 @@ _SHORT = re.compile(r"^(?:[^@/]*@)?([^:/]+):(.*)$")
 
 
 def remote_of(project: Path) -> str:
-    """Return the address of the remote `origin`, or else of the first; empty if there is none.
+    """Return the address of the remote `origin` of the repository at `project`, or of its first remote.
+
+    Empty if there is none.
 
     Only `.git/config` is read, without git. Never raises; an unreadable file counts as having no remotes.
     """
@@ -71,7 +73,10 @@ def _spelt(remote: str) -> str:
 
 
 def names_of(remote: str) -> tuple[str, ...]:
-    """Return the names that may identify the repository: its path (`owner/name`) and each part of it."""
+    """Return the names that may identify the repository at the address `remote`.
+
+    These are its path (`owner/name`) and each part of the path.
+    """
     path = [part for part in normalised(remote).split("/")[1:] if part]
     if not path:
         return ()

@@ -76,8 +76,8 @@ def as_injected(
     are compared as texts. This function does the same, step by step, and names the first file that makes a
     difference (formats/loki.md sections 11 and 17.1).
 
-    `memory`: the memory root, which need not exist; `prior_lines`: the lines of the anti-patterns; `ours`:
-    Reverie's own block.
+    `memory`: the memory root, which need not exist; `goal`, `phase`: the subject of the next iteration;
+    `prior_lines`: the lines of the anti-patterns; `ours`: Reverie's own block.
     """
     if not is_file(memory / "index.json"):
         why = "loki-mode adds no lessons until memory/index.json exists."
@@ -114,7 +114,7 @@ def _compared(
 
 
 def _rank(memory: Path, goal: str, phase: str) -> frozenset[Path]:
-    """Return the episodes that loki-mode's retrieval finds; only rules about episodes are applied.
+    """Return the episodes below `memory` that loki-mode's retrieval finds; only rules about episodes count.
 
     The retrieval rewrites the time of their last use. It runs before the lessons are collected, and if it
     fails, nothing is injected; then this function raises `_Closed`. Without a goal and a phase, which
@@ -158,7 +158,7 @@ _PATTERN_TEXTS = ("pattern", "category", "correct_approach")
 
 
 def _require_patterns(memory: Path, words: Sequence[str]) -> None:
-    """Raise `_Closed` if loki-mode's retrieval would fail because of a pattern.
+    """Raise `_Closed` if loki-mode's retrieval for the query `words` would fail because of a pattern.
 
     The retrieval multiplies its score by `importance` and `confidence` if the query finds the pattern, and
     else only by `confidence`; it fails if such a value is not a number.
@@ -196,7 +196,11 @@ def _scanned(memory: Path) -> Iterator[Path]:
 def _lessons(
     memory: Path, now_ms: int, retrieved: frozenset[Path], left_out: list[tuple[Path, str]]
 ) -> list[tuple[str, Any, Any]]:
-    """Return (time as text, type, message) of each error, sorted by that text, newest first."""
+    """Return (time as text, type, message) of each error, sorted by that text, newest first.
+
+    `retrieved`: the episodes that loki-mode's retrieval finds. `left_out` gets the path of each episode that
+    loki-mode would leave out, with the cause.
+    """
     found: list[tuple[str, Any, Any]] = []
     now = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     for number, listed in enumerate(_listed(memory, now)):
@@ -219,7 +223,7 @@ def _lessons(
 
 
 def _listed(memory: Path, now: datetime) -> list[Path]:
-    """Return the episodes in directories dated yesterday or later, at most fifty."""
+    """Return at most fifty files of episodes, from directories dated the day before `now` or later."""
     since = (now - timedelta(hours=24)).replace(hour=0, minute=0, second=0, microsecond=0)
     found: list[Path] = []
     for day in _days(memory):
@@ -237,7 +241,10 @@ def _listed(memory: Path, now: datetime) -> list[Path]:
 
 
 def _errors(path: Path, data: dict[str, Any], now: datetime) -> list[tuple[str, Any, Any]]:
-    """Return the errors of this episode. Every episode is read in full, even one that did not fail."""
+    """Return (time as text, type, message) of each error of an episode.
+
+    The episode is read in full, even if it did not fail, because loki-mode stops at a malformed one.
+    """
     context = data.get("context", {})
     if not isinstance(context, dict):
         raise _Closed(path, "has no context")
@@ -423,7 +430,11 @@ def retrieve(memory: Path, *, now_ms: int, goal: str = "", phase: str = "", on: 
 
 
 def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
-    """Return every lesson in the time window, newest first; lessons of unknown time come last."""
+    """Return every lesson in the agent's time window at `now_ms` (UTC), newest first.
+
+    Lessons of unknown time come last. `memory`: the memory root. A sentence is added to `problems` for each
+    episode that cannot be read.
+    """
     found: list[Lesson] = []
     for path in _in_window(memory, now_ms):
         record = read_object(path, problems)
@@ -434,6 +445,8 @@ def lessons_in(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, 
 
 def all_lessons(memory: Path, now_ms: int, problems: list[str]) -> tuple[Lesson, ...]:
     """Return the lessons of every failed episode, inside or outside of the agent's window, newest first.
+
+    `memory`: the memory root. A sentence is added to `problems` for each episode that cannot be read.
 
     If there are too many episodes, only those in the newest directories are read. `seen` counts all lessons
     read.
@@ -459,7 +472,9 @@ def _newest_first(found: list[Lesson]) -> tuple[Lesson, ...]:
 
 
 def block_of(lessons: tuple[Lesson, ...], priors: tuple[str, ...]) -> str:
-    """Return the text of the block to inject; each line, also the last one, ends with a line break.
+    """Return the text to inject into the agent's prompt: the lessons and the anti-patterns, one per line.
+
+    Each line, also the last one, ends with a line break. `priors`: the lines of the anti-patterns.
 
     If any lessons are injected, the block begins with a blank line and a heading.
     """
@@ -508,7 +523,10 @@ def _priors(memory: Path, query: str, problems: list[str]) -> tuple[str, ...]:
 
 
 def anti_patterns_in(memory: Path, problems: list[str]) -> tuple[AntiPattern, ...]:
-    """Return the anti-patterns of both stores of a memory root."""
+    """Return the anti-patterns of both stores of a memory root (the present and the older one).
+
+    A sentence is added to `problems` for each file that cannot be read.
+    """
     patterns = read_record(memory / "semantic" / "patterns.json", problems)
     legacy = read_record(memory / "semantic" / "anti-patterns.json", problems)
     return anti_patterns_of(patterns, legacy)

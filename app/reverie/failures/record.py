@@ -72,14 +72,19 @@ class RecordedFailure(Struct, frozen=True):
 
 
 def places_of(project: Path, home_dir: Path) -> PrivatePlaces:
-    """Return the paths and names that identify a project and its user, which must be redacted."""
+    """Return the paths and names that identify a project and its user, which must be redacted.
+
+    `home_dir`: the user's home directory.
+    """
     return PrivatePlaces(os.path.abspath(project), str(home_dir), names_of(remote_of(project)))  # noqa: PTH100
 
 
 def record(
     project: Path, failure: Failure, *, env: Mapping[str, str], home_dir: Path, now_ms: int
 ) -> RecordedFailure:
-    """Store a failed iteration as an episode, unless recording is off; return its path or the reason.
+    """Store `failure`, a failed iteration, as an episode of the project, unless recording is off.
+
+    Returns the path of the episode, or the reason why none was stored. `home_dir`: the user's home directory.
 
     Raises `Unavailable` if there is no project.
     """
@@ -142,7 +147,7 @@ def wants_capture(env: Mapping[str, str], home_dir: Path) -> bool:
 
 
 def _user_says_no(config: Path) -> bool:
-    """Return whether the user's own settings, in shell syntax, switch the collecting of crashes off."""
+    """Return whether the settings file `config`, in shell syntax, switches the collecting of crashes off."""
     try:
         lines = read_regular(config, _CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -213,9 +218,9 @@ def _episode(
 
 
 def _phase(failure: Failure, places: PrivatePlaces) -> str:
-    """Return the redacted phase in upper case, as the agent writes it.
+    """Return the phase of `failure` without private parts and in upper case, as the agent writes it.
 
-    It is redacted first, because paths and tokens are recognised by their case.
+    Private parts are removed first, because paths and tokens are recognised by their case.
     """
     said = " ".join(failure.phase.split())
     return phase_of(said) or redact_text(said, places)[0].upper()
@@ -230,7 +235,10 @@ def _store(top: Path, memory: Path, episode: dict[str, Any]) -> Path:
 
 
 def _derived(top: Path, memory: Path, episode: Mapping[str, Any], now_ms: int) -> list[str]:
-    """Update the timeline and the index with an episode; return a sentence for each problem."""
+    """Add an episode to the timeline and the index of a memory root; return a sentence for each problem.
+
+    `top`: the agent's store, out of which no symbolic link may lead; `memory`: the memory root in it.
+    """
     now = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)).isoformat(
         timespec="microseconds"
     )

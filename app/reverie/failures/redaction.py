@@ -121,7 +121,7 @@ def redact_text(text: str, places: PrivatePlaces) -> tuple[str, int]:
 
 
 def redact_value(value: Any, places: PrivatePlaces) -> tuple[Any, int]:
-    """Redact every string and key in a JSON value, as `redact_text` does.
+    """Return a JSON value with every string and key redacted, and the number of parts removed.
 
     Values whose key names a secret are removed as well, at any depth.
     """

@@ -144,11 +144,12 @@ def remove_mark(path: Path) -> None:
 def replace_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:
-    """Replace the content of `name` by `data`, durably; see `atomic_write` for `mode`.
+    """Replace the content of the file `name` in `directory` by `data`, durably.
 
     `check` gets the current bytes (None: no such file) at the last moment and may raise to prevent the
-    replacement. It is called again whenever the file turns out to have changed after the check. Raises
-    OSError, SwappedError, and Conflict when other programs keep replacing the file.
+    replacement. It is called again whenever the file turns out to have changed after the check. For `mode`
+    see `atomic_write`. Raises OSError, SwappedError, and Conflict when other programs keep replacing the
+    file.
     """
     if check is None:
         _write_and_place(directory, name, data, mode, lambda temp: _replace(directory, temp, name))
@@ -170,7 +171,9 @@ def replace_file(
 def create_file(
     directory: Directory, name: str, data: bytes, *, mode: int | None = None, check: Check | None = None
 ) -> None:
-    """Create a file, durably, in one step. Raises FileExistsError if the name is taken, and never replaces.
+    """Create the file `name` with the content `data`, durably, in one step; replace nothing.
+
+    Raises FileExistsError if the name is taken.
 
     `mode`: the permission bits; None: those that the umask leaves. `check` is called at the last moment; its
     argument is None, or the bytes of the file if it exists after all.

@@ -375,7 +375,10 @@ class Directory:
 
     @classmethod
     def open(cls, path: str | Path) -> Directory:
-        """Open a directory by its path. Symlinks in the path are followed; callers resolve the path first."""
+        """Open the directory at `path` and return it.
+
+        Symlinks in the path are followed, so callers resolve the path first.
+        """
         if SUPPORTS_DIR_FD:
             return cls(str(path), os.open(path, os.O_RDONLY | _DIRECTORY))
         if not stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - errors as from os.open
@@ -397,7 +400,7 @@ class Directory:
             self._fd = None
 
     def child(self, name: str) -> Directory:
-        """Open the directory `name`, which must not be a symlink.
+        """Open the directory `name` in this one, which must not be a symlink, and return it.
 
         Raises SwappedError, FileNotFoundError, NotADirectoryError.
         """
@@ -729,7 +732,10 @@ class Descent:
         self._close_all()
 
     def at(self, rel: str) -> Directory:
-        """Open the directory `rel`, `/`-separated, "" for the top; it stays open until the next call."""
+        """Open the directory `rel` and return it; it stays open until the next call.
+
+        `rel`: the path below the top, `/`-separated; empty for the top itself.
+        """
         while self._way and not _leads_to(self._way[-1][0], rel):
             self._way.pop()[1].close()
         if not self._way:
@@ -751,6 +757,8 @@ class Descent:
 
 def everything_below(open_top: Callable[[], Directory]) -> Iterator[tuple[str, Directory, os.DirEntry[str]]]:
     """Yield (path, open directory that contains it, `DirEntry`) for each entry below the top directory.
+
+    `open_top` opens the top directory; it may be called more than once.
 
     Folders come before their contents.
     """

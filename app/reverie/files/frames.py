@@ -23,13 +23,16 @@ class FrameTooLarge(Exception):
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
-    """Write a frame; block as long as the other end does not read."""
+    """Write a frame (its length, then its bytes) to `stream`; block while the other end does not read."""
     stream.write(len(frame).to_bytes(_LENGTH_BYTES, "big") + frame)
     stream.flush()
 
 
 def read_frame(stream: BinaryIO, largest: int = LARGEST_FRAME) -> bytes:
-    """Wait for the next frame and return it; raise `FrameTooLarge` if it has more than `largest` bytes."""
+    """Wait for the next frame in `stream` and return it.
+
+    Raises `FrameTooLarge` if it has more than `largest` bytes.
+    """
     length = int.from_bytes(_read(stream, _LENGTH_BYTES), "big")
     if length > largest:
         raise FrameTooLarge(f"a message of {length:,} bytes is too large")

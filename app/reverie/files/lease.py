@@ -81,7 +81,9 @@ class Leases:
         self._ttl_s = ttl_s
 
     def acquire(self, name: str, *, purpose: str, ttl_s: float | None = None) -> Lease:
-        """Acquire the lease `name` for `ttl_s` seconds (None: the default); it is renewed while it is held.
+        """Acquire the lease `name` for `ttl_s` seconds (None: the default) and return it.
+
+        The lease is renewed while it is held.
 
         `purpose` is shown to others while the lease is held. Raises LeaseHeld, and Busy or Unavailable when
         the database cannot be used.

@@ -301,7 +301,7 @@ if sys.platform == "linux":
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
 
     def _started(pid: int) -> int | None:
-        """Return the start time of a living process (clock ticks since boot), None for a dead one."""
+        """Return the start time of the process `pid` (clock ticks since boot); None if it does not run."""
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, ProcessLookupError):
@@ -317,7 +317,7 @@ else:
         return ""
 
     def _started(pid: int) -> int | None:
-        """Return the start time of a living process (UTC ms), None for a dead one."""
+        """Return the start time of the process `pid` (UTC ms); None if it does not run."""
         import psutil  # late: only a lease or a run record needs it
 
         try:

@@ -817,7 +817,7 @@ def _all_below(directory: Directory, name: str, rel: str) -> list[DirectoryEntry
 
 
 def _is_folder(item: os.DirEntry[str]) -> bool:
-    """Return whether the entry is a folder that a walk enters: a real one without a leading dot."""
+    """Return whether `item` is a folder that a walk enters: a real one with no dot before its name."""
     return not item.name.startswith(".") and item.is_dir(follow_symlinks=False)
 
 

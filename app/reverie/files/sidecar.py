@@ -122,7 +122,7 @@ def _object_text(value: dict[str, Any], newline: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Format `value` like JavaScript's Number::toString, or as "null" if it is not finite.
+    """Return `value` as text, like JavaScript's Number::toString, or "null" if it is not finite.
 
     Python and JavaScript both write the shortest digits that parse back to the same number; only the layout
     differs.
@@ -141,7 +141,7 @@ def _number(value: float) -> str:
 
 
 def _layout(digits: str, point: int) -> str:
-    """Format the number `0.digits` × 10^`point` as JavaScript does."""
+    """Return the number `0.digits` × 10^`point` as text, as JavaScript writes it."""
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
     if 0 < point <= 21:

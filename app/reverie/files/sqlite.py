@@ -50,7 +50,7 @@ def refuse_irregular(database: Path) -> None:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Switch the database to WAL mode, in which readers continue during a long write."""
+    """Switch the database of `connection` to WAL mode, in which readers continue during a long write."""
     _use_journal(connection, "WAL")
 
 

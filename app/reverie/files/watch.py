@@ -371,7 +371,7 @@ __all__ = ["Changes", "Polling", "WatchState", "WatchTarget", "Watcher"]
 
 
 def native_source(sink: Sink) -> EventSource:
-    """Create the best event source that this system offers.
+    """Return the best event source that this system offers; it reports to `sink`.
 
     Imports watchdog, and is therefore called late, on the watcher's thread.
     """

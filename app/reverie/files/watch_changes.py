@@ -87,12 +87,15 @@ class Coalescer:
         self._note(reason, now)
 
     def request_rescan(self, reason: str, *, now: float) -> None:
-        """Request a full scan with the next batch, which becomes due as if an event had arrived at `now`."""
+        """Request a full scan with the next batch, which becomes due as if an event had arrived at `now`.
+
+        `reason`: added to the reasons of the batch.
+        """
         self.owe_rescan(reason)
         self._note("", now)
 
     def owe_rescan(self, reason: str) -> None:
-        """Request a full scan with the next batch, without making it due any sooner."""
+        """Request a full scan with the next batch, for `reason`, without making the batch due any sooner."""
         self._rescan = True
         self._reasons[reason] = None
 

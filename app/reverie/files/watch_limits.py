@@ -90,7 +90,7 @@ class FileSystems:
 
 
 def parse_mounts(table: str) -> dict[int, str]:
-    """Return device number -> type of its file system, from the text of `/proc/self/mountinfo`.
+    """Return device number -> type of its file system, from `table`, the text of `/proc/self/mountinfo`.
 
     Lines in another format are skipped.
     """

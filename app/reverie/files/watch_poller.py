@@ -112,7 +112,7 @@ class Poller:
 
 
 def differences(before: PolledState, now: PolledState) -> list[str]:
-    """Return the paths that were added, removed or changed between two snapshots."""
+    """Return the paths that were added, removed or changed between the snapshots `before` and `now`."""
     changed = [path for path, mark in now.items() if before.get(path) != mark]
     changed.extend(path for path in before if path not in now)
     return changed

@@ -77,7 +77,7 @@ class Placement(Struct, frozen=True):
 
 
 def locate_all(targets: Iterable[WatchTarget]) -> list[Placement]:
-    """Locate targets on the disk; directories that several of them share are resolved once."""
+    """Return the present location of each target on the disk; shared directories are resolved only once."""
     known: dict[str, str] = {}
     return [_located(target, known) for target in targets]
 

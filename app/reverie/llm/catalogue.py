@@ -277,7 +277,7 @@ def _shown(url: str) -> str:
 
 
 def _models(listed: Any) -> tuple[str, ...] | None:
-    """Return the ids in a service's list of models; None if the document is not such a list."""
+    """Return the ids in `listed`, a service's list of models; None if the document is not such a list."""
     rows = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(rows, list):
         # Ollama without a model sends null.

@@ -32,7 +32,7 @@ class Account(Struct, frozen=True):
 
 
 def spent(account: Account) -> tuple[dict[str, int] | None, float | None]:
-    """Return the usage, and the cost in US dollars, as a run record stores them; each None if unknown."""
+    """Return (usage, cost in US dollars) of `account` as a run's record stores them; each None if unknown."""
     usage = account.usage
     if usage is None:
         return None, None
@@ -127,7 +127,7 @@ class ModelClient(Struct, frozen=True):
 
 
 def end_of(result: AgentResult, account: Account, *, max_steps: int, attempts: int = 1) -> EngineResult:
-    """Convert the result of the agent loop to the result of an engine.
+    """Return the result of the agent loop as the result of an engine, with the costs in `account`.
 
     An end at one of the model's own limits counts as a failure. `max_steps`: the limit of steps, for the
     message; `attempts`: the number of attempts that were made.

@@ -116,9 +116,9 @@ def layout(source: JsonSource) -> JsonNode | None:
 def children(
     source: JsonSource, node: JsonNode, *, limit: int, skip: int = 0
 ) -> tuple[tuple[JsonNode, ...], bool]:
-    """Return at most `limit` members of a container (an object or a list), without the first `skip` ones.
+    """Return at most `limit` members of `node`, an object or a list, without the first `skip` ones.
 
-    The second value is whether more members follow.
+    The second value is True if more members follow. `source`: the document.
     """
     if not node.is_container:
         return (), False
@@ -137,7 +137,7 @@ def children(
 
 
 def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
-    """Return the member `key` of the object `node`; None if it does not exist."""
+    """Return the member `key` of the object `node` of a document; None if it does not exist."""
     found, _more = children(source, node, limit=10_000)
     return next((child for child in found if child.key == key), None)
 
@@ -155,7 +155,7 @@ def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
 
 
 def _cut_text(raw: bytes) -> str:
-    """Decode as much of a JSON text as possible if its end is missing."""
+    """Return as much as possible of a JSON string of which the end is missing, decoded."""
     body = raw.decode("utf-8", "ignore").removeprefix('"')
     # An escape, or one of a surrogate pair of escapes, may have been cut.
     for cut in range(min(_ESCAPE_BYTES, len(body)) + 1):
@@ -167,7 +167,7 @@ def _cut_text(raw: bytes) -> str:
 
 
 def _starts(source: JsonSource, node: JsonNode) -> Iterator[int]:
-    """Yield the position of the line break before each member of a container (an object or a list)."""
+    """Yield the position of the line break before each member of `node`, an object or a list."""
     pattern = re.compile(rb"\n {%d}(?=[^ \n\]}])" % (2 * (node.level + 1)))
     overlap = 2 * (node.level + 1) + 4
     position = node.start

@@ -65,7 +65,7 @@ class _DamagedJsonReader:
         self._keys: list[Any] = []
 
     def take(self, match: re.Match[str]) -> str:
-        """Process one JSON token; return a message about the error in it, or an empty text."""
+        """Process the JSON token `match`; return a message about the error in it, or an empty text."""
         if match["mark"]:
             return self._mark(match["mark"])
         if match["text"]:

@@ -172,12 +172,12 @@ async def run_agent(
     """Run the model until it makes no more calls, or a limit ends the run.
 
     The loop hides the secrets in everything that it sends. `messages` contain memory text with its secrets;
-    `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `cancelled` may raise;
-    this ends the run with that exception. `observer` gets each event of the run. `vault` has the secrets of
-    the run and their placeholders. `follow_up` gets the text of an answer without calls and returns one more
-    message for the model (a new attempt), or None to finish. `answer_schema`: the JSON schema for the text of
-    the answers; None: any text. `trace` is filled during the run, so the caller has it even if a bug ends the
-    run.
+    `system` contains only instructions, which may explain placeholders (`EXAMPLE`). `tools` are offered to
+    the model. `cancelled` may raise; this ends the run with that exception. `observer` gets each event of the
+    run. `vault` has the secrets of the run and their placeholders. `follow_up` gets the text of an answer
+    without calls and returns one more message for the model (a new attempt), or None to finish.
+    `answer_schema`: the JSON schema for the text of the answers; None: any text. `trace` is filled during the
+    run, so the caller has it even if a bug ends the run.
     """
     run = _Run(
         provider, tools, limits, vault, cancelled, observer, trace or Trace(vault.scrub), answer_schema
@@ -449,7 +449,7 @@ def _too_many() -> str:
 
 
 def _note_late_bug(task: asyncio.Future[ModelTurn]) -> None:
-    """Log the exception of an abandoned request if it is a bug; errors of the provider are ignored."""
+    """Log the exception of `task`, an abandoned request, if it is a bug; ignore errors of the provider."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, UserError):
         _log.error("A cancelled model request failed with %s.", type(error).__name__)

@@ -30,7 +30,7 @@ class CommandGuard(Protocol):
     def remaining(self) -> int: ...
 
     def execute(self, request: Mapping[str, Any], *, reason: str = "") -> dict[str, Any]:
-        """Execute one command as `memory.commands` does; return its result, which may be a refusal.
+        """Execute the memory command `request`; return its result (see `memory.commands`) or a refusal.
 
         `reason` is recorded with the change; empty: none.
         """

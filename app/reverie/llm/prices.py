@@ -88,7 +88,7 @@ def price_table() -> PriceTable:
 
 
 def parse_table(text: str) -> PriceTable:
-    """Parse a table from its JSON text.
+    """Return the table of prices in a JSON text.
 
     An exception for an invalid text is a bug, because the table is part of the program.
     """

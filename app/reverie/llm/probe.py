@@ -66,7 +66,7 @@ class ProbeReport(Struct, frozen=True):
 
 
 async def probe(provider: Provider, *, limit_s: float = 60) -> ProbeReport:
-    """Test a model with one real request to call a tool; return the result of each step.
+    """Test the model `provider` with one real request to call a tool; return the result of each step.
 
     The request is ended after `limit_s` seconds. Steps after a failed one are skipped. The request contains
     no memory text. An error that a person can fix is a failed step, never an exception.
@@ -115,7 +115,7 @@ def _answered(turn: ModelTurn, *, streamed: bool) -> ProbeReport:
 
 
 def _tool_trouble(turn: ModelTurn) -> str:
-    """Return the error in the model's tool call; "" if there is none."""
+    """Return a sentence on the error in the tool call of the answer `turn`; "" if there is none."""
     if not turn.message.tool_calls:
         return "The model responded with text instead of a tool call."
     call = turn.message.tool_calls[0]

@@ -65,7 +65,10 @@ class RemoteProvider:
     async def complete(
         self, request: ModelRequest, *, progress: Progress = lambda _progress: None
     ) -> ModelTurn:
-        """Send the request until there is an answer or its deadline has passed. Raises `ProviderError`."""
+        """Send the request, repeatedly if needed, and return the answer.
+
+        Raises `ProviderError`, at the latest when the deadline of the request has passed.
+        """
         self._last = None
         try:
             async with asyncio.timeout(max(0.0, request.deadline - time.monotonic())):
@@ -78,7 +81,7 @@ class RemoteProvider:
         await self._transport.close()
 
     def _without_secrets(self, turn: ModelTurn) -> ModelTurn:
-        """Return an answer with the service's key removed.
+        """Return the answer `turn` with the service's key removed.
 
         A service may repeat its key, but the key must not get into any trace or record.
         """

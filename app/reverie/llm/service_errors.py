@@ -221,12 +221,12 @@ def malformed_error(service: Service, what: str) -> ProviderError:
 
 
 def too_large_error(service: Service, limit_mib: int) -> ProviderError:
-    """Return the error for an answer that was not read to its end because it exceeds the size limit."""
+    """Return the error for an answer of `service` that is larger than `limit_mib` MiB and was not read."""
     return _error("long-answer", service, limit_mib=limit_mib)
 
 
 def cut_off_error(service: Service) -> ProviderError:
-    """Return the error for a connection that ended in the middle of an answer."""
+    """Return the error for a connection to `service` that ended in the middle of an answer."""
     return _error("cut-off", service)
 
 
@@ -258,7 +258,7 @@ def patience_error(error: ProviderError, wait_s: float) -> ProviderError:
 
 
 def unreachable_error(service: Service, error: BaseException, *, proxy: bool = False) -> ProviderError:
-    """Return the error for a failed connection.
+    """Return the error for a connection to `service` that could not be made.
 
     The reason is taken from the causes of the HTTP library's exception `error`; `proxy`: the connection to
     the proxy failed.
@@ -272,7 +272,7 @@ def proxy_settings_error(service: Service) -> ProviderError:
 
 
 def address_error(service: Service) -> ProviderError:
-    """Return the error for settings from which no request can be built."""
+    """Return the error for settings of `service` from which no request can be built."""
     return _error("request-settings", service)
 
 
@@ -285,7 +285,7 @@ def redaction_error(service: Service, failed: Sequence[str]) -> ProviderError:
 
 
 def web_page_error(service: Service) -> ProviderError:
-    """Return the error for an HTML page in place of an API's answer.
+    """Return the error for an HTML page that arrived in place of the answer of `service`.
 
     The address is wrong, or it is a network's sign-in page.
     """

@@ -68,7 +68,10 @@ class FunctionTool(Struct, frozen=True):
     remarks: frozenset[str] = frozenset()
 
     def call(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Call `function` with the arguments of the model; the loop reports a `UserError` to the model."""
+        """Call `function` with the arguments of the model; return its outcome.
+
+        The loop reports a `UserError` to the model.
+        """
         return self.function(arguments)
 
 
@@ -84,7 +87,7 @@ def _table() -> dict[str, Any]:
 
 
 def decode_arguments(text: str) -> dict[str, Any]:
-    """Parse the arguments that a model sent as an object; empty text gives an empty object.
+    """Return the arguments of a tool call, which a model sent as the JSON text `text`; empty for no text.
 
     Raises `StoreError`.
     """

@@ -91,7 +91,7 @@ class Trace:
         self.attempt(messages)
 
     def attempt(self, messages: Sequence[Message]) -> None:
-        """Start a new attempt: the first one, or one after a reminder."""
+        """Start a new attempt, the first one or one after a reminder; `messages`: the conversation so far."""
         self._step_began = self._clock(), self._monotonic()
         self._attempts.append(
             {
@@ -106,7 +106,7 @@ class Trace:
         )
 
     def turn(self, turn: ModelTurn) -> None:
-        """Record an answer of the model as a new step."""
+        """Record `turn`, an answer of the model, as a new step."""
         step: dict[str, Any] = {
             "text": self._text(turn.message.text),
             "toolCalls": self._calls(turn.message.tool_calls),
@@ -128,7 +128,7 @@ class Trace:
         self._call_began = self._clock(), self._monotonic()
 
     def call_ends(self, call: ToolCall, arguments: Any, outcome: ToolOutcome) -> None:
-        """Record a finished tool call.
+        """Record a finished tool call and its outcome.
 
         `arguments`: decoded, with placeholders, or the text as received if it cannot be decoded.
         """
@@ -184,7 +184,7 @@ class Trace:
         return any(attempt["wrote"] for attempt in self._attempts)
 
     def to_document(self, head: TraceHead) -> dict[str, Any]:
-        """Return the trace as JSON data; the run need not have ended."""
+        """Return the trace, with the facts in `head`, as JSON data; the run need not have ended."""
         satisfied = self.wrote or any(attempt["noNewMemories"] for attempt in self._attempts)
         return {
             "schemaVersion": 1,

@@ -237,7 +237,7 @@ def _step(item: Mapping[str, Any], attempt: int, index: int) -> Step:
 
 
 def _calls(item: Mapping[str, Any], attempt: int, step: int) -> list[Call]:
-    """Return the calls that the answer of step `step` in attempt `attempt` requested.
+    """Return the calls that `item`, the answer of step `step` in attempt `attempt`, requested.
 
     In a dump of mux, they are listed in `toolCalls` or are parts of `content`.
     """

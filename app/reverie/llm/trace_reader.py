@@ -177,9 +177,9 @@ def _no_number(_name: str) -> None:
 
 
 def _ends_first(nodes: list[JsonNode]) -> list[JsonNode]:
-    """Return the members in the order in which to read them: large, unimportant ones last.
+    """Return the members `nodes` in the order in which to read them: large, unimportant ones last.
 
-    So the unimportant members are cut first when the limit is reached.
+    So these are cut first when the limit is reached.
     """
     return sorted(nodes, key=lambda node: (node.key in _BULK, node.size if node.key in _BULK else 0))
 

@@ -40,7 +40,7 @@ class TraceStore:
         self._directory = directory
 
     def path_of(self, run_id: str) -> Path:
-        """Return the path of the trace of a run; the file may be missing.
+        """Return the path of the trace of the run `run_id`; the file may be missing.
 
         Raises `StoreError` for an invalid id.
         """
@@ -54,7 +54,7 @@ class TraceStore:
         return self._directory / name
 
     def save(self, run_id: str, document: Mapping[str, Any]) -> Path:
-        """Write a trace (`Trace.to_document`), then prune; return its path.
+        """Write a trace (the result of `Trace.to_document`), then delete old ones; return its path.
 
         `run_id` may have a suffix (`-2`) if a run has several traces.
         """
@@ -65,7 +65,7 @@ class TraceStore:
         return path
 
     def load(self, run_id: str) -> dict[str, Any]:
-        """Return one trace. Raises `StoreError` if it does not exist or cannot be read."""
+        """Return the trace of the run `run_id`. Raises `StoreError` if it is missing or cannot be read."""
         path = self.path_of(run_id)
         try:
             return parse_object(read_regular(path))
@@ -95,7 +95,8 @@ class TraceStore:
     ) -> tuple[str, ...]:
         """Delete the oldest traces beyond the limits, except the file named `always`; return their ids.
 
-        The limits are the number of traces and their total size in bytes. `always`: empty for no exception.
+        `keep_count`: the largest number of traces; `keep_bytes`: their largest total size. `always`: empty
+        for no exception.
         """
         removed: list[str] = []
         kept, used = 0, 0
@@ -191,7 +192,8 @@ class Dumps:
     def prune(self, *, keep_count: int, keep_bytes: int) -> tuple[Path, ...]:
         """Delete the oldest of Reverie's own dumps beyond the limits; return their paths.
 
-        The limits are the number of dumps and their total size in bytes. The newest is never deleted.
+        `keep_count`: the largest number of dumps; `keep_bytes`: their largest total size. The newest dump is
+        never deleted.
         """
         self._require()
         kept, used = 0, 0

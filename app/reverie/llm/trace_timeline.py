@@ -48,7 +48,7 @@ class Timeline(Struct, frozen=True):
 
 
 def timeline_of(facts: TraceFacts) -> Timeline:
-    """Return the timeline of a trace.
+    """Return the timeline of the trace with these facts.
 
     Spans are sorted by start; each attempt comes before its content.
     """

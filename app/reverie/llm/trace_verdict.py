@@ -222,7 +222,7 @@ def _wrote(call: Call, facts: TraceFacts) -> bool:
 
 
 def _is_accepted_no_op(call: Call, facts: TraceFacts) -> bool:
-    """Return whether a call is a no-op that the agent accepted.
+    """Return whether `call` states that there is nothing to write, and the agent accepted this.
 
     Since its commit 0d5fd5189, mux ignores a no-op after a failed write; in that case the write is the cause
     of the outcome.

@@ -48,7 +48,7 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """Process the next bytes; return the events that they complete."""
+        """Process `piece`, the next bytes of the stream; return the events that they complete."""
         if not piece:
             return []
         if self._after_cr and piece.startswith(b"\n"):
@@ -121,7 +121,7 @@ class ReplyReader(ABC):
 
     @abstractmethod
     def whole(self, document: Mapping[str, Any]) -> None:
-        """Process the whole answer of a server that does not stream."""
+        """Process `document`, the whole answer of a server that does not stream."""
 
     @abstractmethod
     def turn(self) -> ModelTurn:
@@ -257,7 +257,7 @@ def origin(url: str) -> str:
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """Parse the JSON object in `text`. Raises `Malformed`."""
+    """Return the JSON object in `text`. Raises `Malformed` for anything else."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -272,7 +272,7 @@ def _chat_usage(counts: Mapping[str, Any]) -> TokenUsage | None:
 
 
 def stream_refusal(error: Any) -> ServiceRefusal:
-    """Convert an error inside a stream to a refusal.
+    """Return the refusal for `error`, an error inside a stream.
 
     If its kind is not known, it counts as a server error.
     """

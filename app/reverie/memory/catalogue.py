@@ -70,7 +70,7 @@ class UpdateObserver(Struct, frozen=True):
 
 
 def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher: UpdateObserver) -> int:
-    """Update all rows of a home and mark it as complete; return the number of changed rows.
+    """Update all rows of a home and mark the home as complete; return the number of changed rows.
 
     Every file of every root is examined. The rows of a root or directory that cannot be read are kept,
     because a disconnected disk must not count as a thousand deletions. A file that is shown to people as
@@ -92,7 +92,7 @@ def update_all(connection: sqlite3.Connection, home: Home, home_id: str, watcher
 def update_dirty(
     connection: sqlite3.Connection, home: Home, home_id: str, dirty: Collection[Path], watcher: UpdateObserver
 ) -> int:
-    """Update the rows of one home for changed paths; return the number of changed rows.
+    """Update the rows of the changed files of one home; return the number of changed rows.
 
     `dirty`: the paths that may have changed. The rows of roots that appeared or disappeared are updated too.
     `watcher` gets the progress and may stop the update.
@@ -314,7 +314,10 @@ def _as_it_is(_rel: str, _data: bytes) -> None:
 
 
 def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str) -> dict[str, KnownVersion]:
-    """Return the known versions of the files below directory `rel` ("": the whole root), by path."""
+    """Return the state in which each file below `rel` was last read, by path.
+
+    `root`: the key of the root; `rel`: a directory in it, empty for the whole root.
+    """
     rows = connection.execute(
         "SELECT rel, stamp, read_ns, blob FROM files WHERE home = ? AND root = ?"
         + (" AND rel >= ? AND rel < ?" if rel else ""),
@@ -326,7 +329,7 @@ def _versions(connection: sqlite3.Connection, home_id: str, root: str, rel: str)
 
 
 def _stamp(text: str) -> Stamp:
-    """Parse a stored `Stamp`.
+    """Return the file `Stamp` that a row stores as text.
 
     Raises `CatalogueDamaged`.
     """

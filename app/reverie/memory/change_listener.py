@@ -44,7 +44,7 @@ class ChangeListener(Protocol):
         """Count a read of the file `rel` by an agent as a use."""
 
     def warn(self, sentence: str) -> None:
-        """Report a failure that occurred after a change was made."""
+        """Report, as `sentence`, a failure that occurred after a change was made."""
 
     def pinned(self, root: ScopeRoot, rel: str, pinned: bool) -> None:
         """Store that a person pinned or unpinned the file `rel`."""

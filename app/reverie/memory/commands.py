@@ -234,7 +234,7 @@ def _numbered(path: MemoryPath, text: str, offset: int | None, limit: int | None
 
 
 def _indented(entries: list[DirectoryEntry], base_depth: int, depth: int) -> list[str]:
-    """Return directories and files as an indented tree, in path order, at most `depth` levels deep.
+    """Return the lines of an indented tree of `entries`, in path order, at most `depth` levels deep.
 
     `base_depth`: the number of parts in the path of the listed directory.
     """

@@ -26,7 +26,7 @@ class CompanionPlace(Struct, frozen=True):
 
 
 def companion_place(home_root: Path, path: Path) -> CompanionPlace:
-    """Return the place at which the history stores one companion of a home.
+    """Return the place at which the history stores the companion `path` of the home at `home_root`.
 
     Companions in the home share one key. Companions outside belong to a project and have one key per
     directory, because the history must remain valid if a project is moved, and a file's key must not depend

@@ -130,7 +130,7 @@ def _in_characters(words: Sequence[str], parts: Sequence[tuple[int, int]]) -> Wo
 def unified(
     before: bytes | None, after: bytes | None, label: str, *, taken_back: Collection[int] | None = None
 ) -> str:
-    """Return a git-style unified diff, or "" if nothing differs. A content of None means a missing file.
+    """Return a git-style unified diff of two contents, or "" if nothing differs; None: no file.
 
     `label` is the path to show; leading slashes are dropped, names git would quote are quoted. `taken_back`:
     the indexes (from 0) of the hunks of a changed file that were undone; if given, each header has the
@@ -201,7 +201,10 @@ def _numbers(hunks: range, taken_back: Collection[int]) -> str:
 
 
 def changed_spans(old: Sequence[_T], new: Sequence[_T]) -> list[ChangedSpan]:
-    """Return the differences between two sequences, in order. Run records store indexes into this list."""
+    """Return the differences between the sequences `old` and `new`, in order.
+
+    Run records store indexes into this list.
+    """
     return [ChangedSpan(*places) for places in differing(matching(old, new), old, new)]
 
 
@@ -296,7 +299,7 @@ def blame(versions: Iterable[tuple[V, bytes | None]]) -> tuple[BlameLine[V], ...
 
 
 def lines_of(content: bytes) -> list[bytes]:
-    """Split bytes into lines with their `\\n` (and a `\\r` before it); the last line may lack one."""
+    """Return the lines of `content` with their line ends (`\\n` or `\\r\\n`); the last may lack one."""
     *whole, last = content.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
 

@@ -99,7 +99,7 @@ def split(
 
 
 def description(prefix: bytes, caps: Caps) -> Description:
-    """Read the description of a file from its beginning.
+    """Return the description of a file, read from its beginning.
 
     `prefix`: its first `caps.description_prefix_bytes` bytes, or the whole file if it is shorter.
     """
@@ -334,9 +334,9 @@ def _with_plain_fences(text: str) -> str:
 
 
 def _edited(text: str, value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Yield candidates for `text` with `value` as its description, best first; some may be invalid.
+    """Yield versions of `text`, which has front matter, with `value` as its description, best first.
 
-    The text has a block of front matter.
+    Some may be invalid; the caller uses the first that `rules`, the agent's rules, read back as expected.
     """
     empty = EMPTY.match(text, len(BOM) if text.startswith(BOM) else 0)
     if empty is not None:
@@ -430,7 +430,7 @@ def _with_value(raw: str, key: yaml12.YamlNode, node: yaml12.YamlNode, literal: 
 
 
 def _others(text: str, rules: FrontMatterRules) -> frozenset[object]:
-    """Return the keys and values of a block except its description, for comparison."""
+    """Return the keys and values of the front matter of `text` except its description, for comparison."""
     block = split(text, rules=rules)
     raw = text[block.block_start : block.block_end] if block is not None else ""
     root = parse(raw, rules) if _is_mapping(raw, rules) else None
@@ -449,7 +449,7 @@ def outline(node: yaml12.YamlNode) -> object:
 
 
 def _groups(raw: str) -> list[list[str]]:
-    """Split the lines of the block `raw` into one group for each unindented key and the lines below it.
+    """Return the lines of the block `raw` in groups: each unindented key with the lines below it.
 
     Lines before the first key form the first group.
     """
@@ -746,7 +746,7 @@ class Front(Struct, frozen=True):
 
 
 def read(text: str, prefix_bytes: int | None = None, *, rules: FrontMatterRules = "strict") -> Front:
-    """Read the front matter of a file's whole text.
+    """Return the front matter of a file's whole text.
 
     `prefix_bytes`: the number of bytes in which the agent searches for its end; None: no limit. `rules`: the
     agent's rules for front matter.
@@ -803,9 +803,10 @@ def set_value(
 
 
 def remove(text: str, key: Key, *, rules: FrontMatterRules = "strict") -> str:
-    """Return `text` without `key`.
+    """Return `text` without `key` in its front matter.
 
-    A mapping or a block that becomes empty is removed, too. Raises `FrontError`.
+    A mapping or a block that becomes empty is removed, too. `rules`: the agent's rules for front matter.
+    Raises `FrontError`.
     """
     path = _path(key)
     _refuse(read(text, rules=rules))
@@ -891,7 +892,10 @@ def _chain(
 
 
 def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | None:
-    """Return the string value at a path of keys; None if it is missing or the block does not parse."""
+    """Return the string value in the front matter of `text` at the keys `path`.
+
+    None if the value is missing, or if the block does not parse.
+    """
     try:
         chain = _chain(_block_and_root(text, rules)[1], path)
     except yaml12.MalformedError:
@@ -900,7 +904,7 @@ def _says(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> str | No
 
 
 def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
-    """Return whether a path of keys has a value; True for a block that does not parse."""
+    """Return whether the front matter of `text` has a value at the keys `path`; True if it does not parse."""
     try:
         return _chain(_block_and_root(text, rules)[1], path) is not None
     except yaml12.MalformedError:
@@ -908,7 +912,7 @@ def _has(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> bool:
 
 
 def _rest(text: str, path: tuple[str, ...], rules: FrontMatterRules) -> object:
-    """Return the content of a file except the value at a path (other keys and body), for comparison."""
+    """Return the other keys and the body of `text`, without the value at the keys `path`, for comparison."""
     try:
         block, root = _block_and_root(text, rules)
     except yaml12.MalformedError:
@@ -941,7 +945,10 @@ def _other_keys(node: yaml12.YamlNode | None, path: tuple[str, ...]) -> object:
 
 
 def _with(text: str, path: tuple[str, ...], value: str, rules: FrontMatterRules) -> Iterator[str]:
-    """Yield candidates for `text` with `value` at the path of keys, best first; some may be invalid."""
+    """Yield versions of `text` with `value` at the keys `path` in its front matter, best first.
+
+    Some may be invalid; the caller uses the first that reads back as expected.
+    """
     block = split(text, rules=rules)
     if block is not None:
         raw = text[block.block_start : block.block_end]

@@ -96,7 +96,7 @@ def block_of(text: str) -> Frontmatter | None:
 
 
 def loose_block(text: str) -> re.Match[str] | None:
-    """Match the block that a person would see as front matter; None if there is none.
+    """Return the match of the block that a person would see as front matter; None if there is none.
 
     Spaces may follow either fence, empty lines may precede the block, and `...` may end it. The groups are
     `above`, `newline`, `raw`, `last` (line end), `close` and `end`.

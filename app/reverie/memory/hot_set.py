@@ -114,7 +114,7 @@ class HotSet(Struct, frozen=True):
 
 
 def score(access_count: int, last_accessed_at: int | None, now: int) -> float:
-    """Return the number of uses, halved for every seven days since the last one.
+    """Return the number of uses `access_count`, halved for every seven days since the last use.
 
     Times are in UTC ms. If there was no use (`last_accessed_at` is None), the score is 0; a last use after
     `now` counts as a use at `now`.

@@ -137,7 +137,7 @@ def instruction_lines(text: str) -> list[int]:
 
 
 def _said(plain: str) -> Iterator[int]:
-    """Yield the position of each fixed phrase in the text."""
+    """Yield the position in the text `plain` of each fixed phrase (see `instruction_lines`)."""
     for phrase in _rules().phrases:
         if all(any(word in plain for word in group) for group in phrase.needs):
             for match in phrase.pattern.finditer(plain):
@@ -145,7 +145,7 @@ def _said(plain: str) -> Iterator[int]:
 
 
 def _meant(plain: str) -> Iterator[int]:
-    """Yield the position of the first idea in each sentence that has all ideas of a class of meaning.
+    """Yield the position of the first idea in each sentence of `plain` that has all ideas of a class.
 
     For the classes see `instruction_lines`.
     """

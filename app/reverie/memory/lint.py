@@ -278,7 +278,7 @@ def is_placeholder(line: str) -> bool:
 
 
 def _broken_line(text: str, rules: FrontMatterRules) -> int:
-    """Return the line (from 1) at which the parser failed, or else the line of the opening fence."""
+    """Return the line (from 1) of the front matter at which the parser failed, or that of its first fence."""
     block = front_matter.split(text, rules=rules)
     if block is None:
         return 1

@@ -161,7 +161,7 @@ def is_undecodable(rel: str) -> bool:
 
 
 def in_order(files: Sequence[MemoryFile]) -> list[MemoryFile]:
-    """Sort files by UTF-16 code unit of the path."""
+    """Return `files` sorted by the UTF-16 code units of the path, as the agent sorts them."""
     is_ascii = all(file.rel.isascii() for file in files)
     return sorted(files, key=attrgetter("rel") if is_ascii else _rank)
 
@@ -240,7 +240,7 @@ class FileChanges(Struct, frozen=True):
 
 
 def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...]) -> FileChanges:
-    """Return the differences between an earlier and a later listing, both ordered.
+    """Return the differences between the files `before` and `after` of two listings, both ordered.
 
     It is fast if most files are the same objects in both, as a scan leaves files that it did not read again.
     """
@@ -258,7 +258,7 @@ def changes_between(before: tuple[MemoryFile, ...], after: tuple[MemoryFile, ...
 
 
 def _alike(one: tuple[MemoryFile, ...], other: tuple[MemoryFile, ...]) -> int:
-    """Return how many files at the beginning of the two sequences are the same objects."""
+    """Return the number of files at the beginning of the two sequences that are the same objects."""
     for count, (left, right) in enumerate(zip(one, other, strict=False)):
         if left is not right:
             return count
@@ -330,7 +330,10 @@ UNREADABLE = "it cannot be read"
 
 
 def is_over_cap(unseen_reason: str) -> bool:
-    """Return whether the reason is a rule of the agent, such as its cap, and not that reading failed."""
+    """Return whether a reason of `MemoryFile.unseen_reason` is a rule of the agent, such as its cap.
+
+    False if the reason is that Reverie could not read the file.
+    """
     return bool(unseen_reason) and not unseen_reason.startswith(UNREADABLE)
 
 
@@ -511,7 +514,10 @@ def _open_root(path: str) -> Handle:
 
 
 def _open_folder(handle: Handle, name: str) -> Handle:
-    """Open the real directory `name` in `handle`; raise one of `_GONE` for anything else, even a symlink."""
+    """Open the directory `name` in the open directory `handle` and return it.
+
+    Raises `OSError` with one of the numbers in `_GONE` for anything else, even a symlink.
+    """
     if isinstance(handle, int):
         return os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=handle)
     path = f"{handle}{os.sep}{name}"
@@ -591,7 +597,7 @@ def is_gone(error: OSError) -> bool:
 
 
 def unreadable_folder(rel: str, error: OSError) -> str:
-    """Return the sentence for a folder that cannot be listed."""
+    """Return the sentence for the folder `rel`, which could not be listed because of `error`."""
     return f"The folder {rel} could not be read: {error.strerror or error}."
 
 
@@ -849,7 +855,7 @@ def names_only(
 
 
 def index_entries(listing: ScopeListing, scope: Scope, caps: Caps) -> list[IndexEntry]:
-    """Return the agent's index of a scope: the files below its cap with accepted names, in its order."""
+    """Return the agent's index of a scope: the files of `listing` that the agent sees, in its order."""
     return [
         IndexEntry(
             path=str(memory_path(scope, file.rel)),
@@ -937,7 +943,10 @@ def _scan_changed(
 def _used_otherwise(
     files: Sequence[MemoryFile], before: ScopeUsage | None, now: ScopeUsage | None
 ) -> list[str]:
-    """Return the paths whose usage differs between `before` and `now`; all paths if either is None."""
+    """Return the paths of `files` of which the usage differs between `before` and `now`.
+
+    All paths if either is None.
+    """
     if before is None or now is None:
         return [file.rel for file in files]
     old, new = before.by_rel, now.by_rel

@@ -41,7 +41,7 @@ class Tally:
             del self.uses[key]
 
     def move(self, old: str, new: str) -> None:
-        """Move the counts of a memory, or of all memories in a folder, to the new key."""
+        """Move the count of the memory `old`, or those of all memories in that folder, to the key `new`."""
         for key in [key for key in self.uses if is_below(key, old)]:
             self.uses[new + key[len(old) :]] = self.uses.pop(key)
 

@@ -45,7 +45,7 @@ class MemoryPath(Struct, frozen=True):
 
 
 def parse_memory_path(text: str) -> MemoryPath:
-    """Parse a memory path.
+    """Return the memory path in `text`, such as `/memories/global/notes.md`.
 
     Raises `PathRuleError` naming the first rule that fails.
     """
@@ -70,9 +70,9 @@ def parse_memory_path(text: str) -> MemoryPath:
 
 
 def memory_path(scope: Scope, rel: str) -> MemoryPath:
-    """Return the path of a file that was found on disk.
+    """Return the memory path of a file that was found on disk in `scope`.
 
-    `rel` is `/`-separated and is not checked against the rules.
+    `rel`: the path below the scope's root, `/`-separated; it is not checked against the rules.
     """
     return MemoryPath(scope, tuple(rel.split("/")) if rel else ())
 

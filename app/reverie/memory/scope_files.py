@@ -88,7 +88,7 @@ class ScopeFiles(Protocol):
         """
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move a file or folder.
+        """Move the file or folder `rel` to `new_rel`.
 
         Raises `Conflict` if the new path exists.
         """
@@ -131,7 +131,7 @@ class FileChange(Struct, frozen=True):
 
 
 def in_order(changes: Iterable[FileChange]) -> list[FileChange]:
-    """Sort changes of several files into the order in which they can be applied.
+    """Return changes of several files in the order in which they can be applied.
 
     Writes come before deletes, so that a reader in between finds a merged line twice rather than not at all.
     But if one path contains another (a file becomes a folder, or a folder a file), the delete comes first.
@@ -231,7 +231,7 @@ class OverlayFiles:
             self._modes[rel] = mode
 
     def remove(self, rel: str, *, check: RemovalCheck | None = None) -> None:
-        """Remove as `ScopeFiles.remove` does, in memory.
+        """Remove the file or folder `rel` from the overlay, in memory.
 
         Does not check for other writers: the transaction does that.
         """
@@ -252,7 +252,7 @@ class OverlayFiles:
         self._removed_directories.add(rel)
 
     def rename(self, rel: str, new_rel: str) -> None:
-        """Move as `ScopeFiles.rename` does, in memory; permissions are kept."""
+        """Move `rel` to `new_rel` in the overlay, in memory; permissions are kept."""
         entry = self.entry(rel)
         if entry is None:
             raise StoreError(f"There is no memory {rel}.", reason="missing")

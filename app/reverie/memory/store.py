@@ -230,7 +230,7 @@ class MemoryStore:
         self._effects.deleted(root, parsed.rel)
 
     def _delete(self, root: ScopeRoot, files: ScopeFiles, parsed: MemoryPath) -> None:
-        """Delete a file or folder without retrying.
+        """Delete the file or folder at the path `parsed`, without retrying.
 
         If a file was written to after the snapshot, restores the removed entries and raises
         `_OvertakenStore`.
@@ -261,7 +261,7 @@ class MemoryStore:
         self._say_protected(root, protected, "deleted")
 
     def rename(self, old: str | MemoryPath, new: str | MemoryPath) -> None:
-        """Move a file or directory inside its scope.
+        """Move the file or directory `old` to the path `new`, which must be in the same scope.
 
         Neither size nor file count is checked (formats/mux.md section 6).
         """
@@ -307,7 +307,7 @@ class MemoryStore:
         self._effects.renamed(root, source.rel, target.rel)
 
     def pin(self, path: str | MemoryPath, pinned: bool) -> None:
-        """Pin or unpin one path, without checking that a file exists (formats/mux.md section 6)."""
+        """Pin (`pinned`) or unpin a path, without checking that a file exists (formats/mux.md section 6)."""
         parsed, root, _files = self.resolve(path)
         refuse_scope_root(parsed, "pinned")
         self._effects.pinned(root, parsed.rel, pinned)
@@ -383,9 +383,9 @@ class MemoryStore:
 
     @staticmethod
     def _files_below(files: ScopeFiles, rel: str, entry: DirectoryEntry) -> dict[str, _Stamp]:
-        """Return the stamp of the file, or of each file in the folder, by path.
+        """Return the stamp of the file `rel`, or of each file in this folder, by path.
 
-        A later write changes the stamp.
+        A later write changes the stamp. `entry`: the file or folder.
         """
         if entry.kind == "file":
             return {rel: _stamp(entry)}

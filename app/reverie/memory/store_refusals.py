@@ -46,7 +46,7 @@ def changed(parsed: MemoryPath, what: str) -> Conflict:
 
 
 def encoded(parsed: MemoryPath, content: str, caps: Caps) -> bytes:
-    """Return the content as bytes to write.
+    """Return `content` as the bytes to write to the memory `parsed`.
 
     Raises `StoreError` for invalid text, or text over the cap.
     """
@@ -86,7 +86,7 @@ def refuse_full_scope(parsed: MemoryPath, files: ScopeFiles, caps: Caps) -> None
 def refuse_untouchable(
     home: Home, root: ScopeRoot, parsed: MemoryPath, done: str, *, as_a_whole: bool = False
 ) -> None:
-    """Raise `StoreError` if the path is a whole scope, or a file that only the agent may change.
+    """Raise `StoreError` if the path `parsed` is a whole scope, or a file that only the agent may change.
 
     `done`: the intended action, such as "renamed". `as_a_whole`: the file is deleted, or restored unchanged.
     """
@@ -102,7 +102,10 @@ def refuse_untouchable(
 
 
 def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
-    """Raise `StoreError` if the path is a scope itself. `done`: the intended action, such as "renamed"."""
+    """Raise `StoreError` if the path `parsed` is a whole scope.
+
+    `done`: the intended action, such as "renamed".
+    """
     if parsed.is_scope_root:
         raise StoreError(
             f"{parsed} is a whole scope and cannot be {done}.", next_step="Name a file inside it."
@@ -110,6 +113,6 @@ def refuse_scope_root(parsed: MemoryPath, done: str) -> None:
 
 
 def refuse_directory(parsed: MemoryPath, entry: DirectoryEntry | None) -> None:
-    """Raise `StoreError` if the entry is a folder; None (a missing path) is accepted."""
+    """Raise `StoreError` if `entry`, which is at the path `parsed`, is a folder; None: there is no entry."""
     if entry is not None and entry.kind != "file":
         raise StoreError(f"{parsed} is a directory, not a memory.", next_step="Name a file inside it.")

@@ -66,7 +66,7 @@ def lost_lines(result: bytes, *versions: bytes) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Split a text into its front matter with the fences, and the rest."""
+    """Return the front matter of a text, with its fences, and the rest of the text."""
     block = block_of(text) if not text.startswith(_BOM) else None
     at = block.body_start if block is not None else 0
     return text[:at], text[at:]
@@ -98,7 +98,7 @@ def _with_endings(text: str, newline: str) -> str:
 
 
 def text_lines(text: str) -> list[str]:
-    """Split a text into lines with their line endings.
+    """Return the lines of a text with their line endings.
 
     Only `\\n` ends a line, as for the agents, and for diff and merge.
     """

@@ -178,7 +178,7 @@ class UsageLog:
             self._tally(lambda tally: tally.add(key))
 
     def set_pinned(self, key: str, pinned: bool, *, own: bool = False, counts: bool = True) -> None:
-        """Pin or unpin a memory.
+        """Pin (`pinned`) or unpin the memory `key`.
 
         `own`: by a person or Reverie, not by the agent. With `counts`, pinning counts as a use. Unpinning
         never does, and leaves the statistics unchanged.

@@ -74,12 +74,12 @@ def is_below(key: str, ancestor: str) -> bool:
 
 
 def keys_below(entries: Mapping[str, Any], ancestor: str) -> list[str]:
-    """Return the existing keys at and below `ancestor`, in order."""
+    """Return the keys of `entries` that equal `ancestor` or are below it, in order."""
     return [key for key in entries if is_below(key, ancestor)]
 
 
 def note_use(entries: Entries, key: str, now: int, *, write: bool) -> None:
-    """Count one use of `key` at `now`; with `write`, also record the time of the write."""
+    """Count one use of `key` at `now` (UTC ms); with `write`, also record the time as that of a write."""
     usage = usage_of(entries.get(key))
     used = replace(usage, access_count=usage.access_count + 1, last_accessed_at=now)
     put(entries, key, replace(used, last_write_at=now) if write else used)
@@ -96,7 +96,7 @@ def written(usage: MemoryUsage | None, now: int) -> MemoryUsage:
 
 
 def note_pin(entries: Entries, key: str, pinned: bool, now: int, *, counts: bool = True) -> None:
-    """Pin or unpin a memory at `now` (UTC ms).
+    """Pin (`pinned`) or unpin the memory `key` in `entries` at `now` (UTC ms).
 
     With `counts`, pinning counts as a use, as for the agent; unpinning does not change the statistics.
     """
@@ -117,13 +117,13 @@ def note_rename(entries: Entries, old: str, new: str, now: int, *, counts: bool 
 
 
 def note_delete(entries: Entries, key: str) -> None:
-    """Delete an entry and all below it, so that a later file with that name does not get its usage."""
+    """Delete the entry `key` and all below it, so that a later file with that name does not get its usage."""
     for below in keys_below(entries, key):
         del entries[below]
 
 
 def put(entries: Entries, key: str, usage: MemoryUsage | None) -> None:
-    """Set an entry to `usage`, preserving its unknown fields; None removes the whole entry."""
+    """Set the entry `key` to `usage`, preserving its unknown fields; None removes the whole entry."""
     if usage is None:
         entries.pop(key, None)
         return

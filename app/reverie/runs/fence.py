@@ -34,7 +34,7 @@ _held = _FenceHolder()
 
 @contextlib.contextmanager
 def fenced(run_directory: Path) -> Iterator[None]:
-    """Context manager: hold the fence of a run, the kernel lock in its directory.
+    """Context manager: hold the fence of a run, which is a kernel lock in the directory `run_directory`.
 
     Does nothing if this thread already holds that fence. Raises `Busy` if another process, at work or
     suspended, holds it.

@@ -137,13 +137,13 @@ class Images:
 
 
 def save_journal(run_directory: Path, journal: Journal) -> None:
-    """Write the journal durably; the images that it names must be stored first."""
+    """Write the journal of a run durably; the contents of files that it names must be stored first."""
     data = json.dumps(as_dict(journal), ensure_ascii=True, indent=1).encode()
     atomic_write(ensure_private(run_directory) / "journal.json", data, mode=0o600)
 
 
 def load_journal(run_directory: Path) -> Journal | None:
-    """Read the journal of a run; None if the run wrote none and therefore changed nothing."""
+    """Return the journal of a run; None if the run wrote none and therefore changed nothing."""
     try:
         data = read_regular(run_directory / "journal.json")
     except FileNotFoundError:

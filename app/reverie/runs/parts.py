@@ -18,9 +18,10 @@ Parts = Mapping[str, frozenset[int] | None]
 
 
 def version_without(before: bytes | None, after: bytes | None, taken: Collection[int] | None) -> bytes | None:
-    """Return a file's content after a run, without the hunks in `taken`.
+    """Return a file's content after a run, with the hunks in `taken` undone.
 
-    `taken` None means all hunks. A content of None means that there is no file.
+    `before`, `after`: the contents before and after the run; None: there is no file. `taken`: the numbers of
+    the hunks; None: all of them.
     """
     if taken is None or before is None or after is None:
         return before if taken is None or taken else after
@@ -34,9 +35,9 @@ def version_without(before: bytes | None, after: bytes | None, taken: Collection
 
 
 def hunk_count(before: bytes | None, after: bytes | None) -> int:
-    """Return the number of hunks that can be undone one by one; 0 for a created or deleted file.
+    """Return the number of changes (hunks) from `before` to `after` that can be undone one by one.
 
-    A content of None means that there is no file.
+    A content of None means that there is no file; the result is 0 for a created or deleted file.
     """
     if before is None or after is None:
         return 0
@@ -67,7 +68,7 @@ def whole_where_complete(parts: Parts, counts: Mapping[str, int]) -> dict[str, f
 
 
 def require_parts(run_id: str, parts: Parts, taken: Parts, counts: Mapping[str, int]) -> None:
-    """Raise `StoreError` unless `parts` belong to this run and none of them was undone before.
+    """Raise `StoreError` unless `parts` belong to the run `run_id` and none of them was undone before.
 
     `taken` are the parts that were undone before; `counts` has the number of hunks of each file that the run
     changed.
@@ -108,7 +109,10 @@ def numbers_taken(before: bytes | None, after: bytes | None, taken: frozenset[in
 
 
 def taken_as_json(taken: frozenset[int] | None) -> str | list[int]:
-    """Return hunk numbers for scripts, counted from 1 as people see them; "all" for a whole file (None)."""
+    """Return the hunk numbers `taken` for scripts, counted from 1 as people see them.
+
+    The result is "all" for a whole file (None).
+    """
     return "all" if taken is None else [hunk + 1 for hunk in sorted(taken)]
 
 

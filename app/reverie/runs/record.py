@@ -253,12 +253,12 @@ class RunStore:
         atomic_write(path, data, mode=0o600)
 
     def finish(self, record: RunRecord, *, outcome: Outcome, ended_at: int, **changes: Any) -> RunRecord:
-        """Save the record with its outcome; return it.
+        """Save the record of a run with its outcome; return the record.
 
-        The outcome is also added to the record of the run that this one undid or applied. A record with
-        `pending` details stays open for recovery. If recovery has finished the run meanwhile, because this
-        process was suspended, only the usage is added, and the record that recovery saved is returned: other
-        runs may depend on it.
+        `ended_at`: the end of the run, UTC ms; `changes`: new values of further fields. The outcome is also
+        added to the record of the run that this one undid or applied. A record with `pending` details stays
+        open for recovery. If recovery has finished the run meanwhile, because this process was suspended,
+        only the usage is added, and the record that recovery saved is returned: other runs may depend on it.
         """
         finished = replace(record, outcome=outcome, ended_at=ended_at, **changes)
         with fenced(self.directory_of(record.id)):
@@ -273,7 +273,7 @@ class RunStore:
         return finished
 
     def change(self, run_id: str, change: Callable[[RunRecord], RunRecord]) -> RunRecord:
-        """Apply `change` to a record under the run's fence; save and return the result.
+        """Apply `change` to the record of the run `run_id`, under its fence; save and return the result.
 
         Raises `StoreError` if the record cannot be read.
         """
@@ -292,14 +292,14 @@ class RunStore:
         return record is not None and record.reverted
 
     def _readable(self, run_id: str) -> RunRecord | None:
-        """Return the record; None if it is missing, damaged or unreadable."""
+        """Return the record of the run `run_id`; None if it is missing, damaged or unreadable."""
         try:
             return self.load(run_id)
         except (StoreError, Unavailable):
             return None
 
     def _settled(self, run_id: str) -> RunRecord | None:
-        """Return the record if the run has ended and recovery has nothing left to do for it, else None."""
+        """Return the record of the run `run_id` if it has ended and needs no recovery, else None."""
         try:
             record = self.load(run_id)
         except StoreError:
@@ -335,7 +335,7 @@ class RunStore:
             self.change(applied, lambda found: replace(found, details={**found.details, "appliedBy": run.id}))
 
     def load(self, run_id: str) -> RunRecord:
-        """Return one record. Raises `StoreError` if it is missing or cannot be read."""
+        """Return the record of the run `run_id`. Raises `StoreError` if it is missing or cannot be read."""
         path = self.directory_of(run_id) / "record.json"
         try:
             return _parse(json.loads(read_regular(path)))
@@ -375,7 +375,7 @@ class RunStore:
         return tuple(records)
 
     def read(self, ids: Iterable[str]) -> tuple[RunRecord, ...]:
-        """Return the records of these runs, in this order, without damaged ones."""
+        """Return the records of the runs `ids`, in this order, without damaged ones."""
         records: list[RunRecord] = []
         for run_id in ids:
             self._load_into(records, run_id, [])

@@ -45,7 +45,8 @@ class Recovery:
 
         `transaction_for(run_id, actor)` builds the transaction of a run. `committed` returns whether a run's
         coverage record is in place. `give_back` releases resources other than files that a killed run held;
-        it is called once recovery has nothing left to do for any run. `activity`: the log of decisions.
+        it is called once recovery has nothing left to do for any run. `activity`: the log of decisions;
+        `clock`: the source of the current time.
         """
         self._runs = runs
         self._transaction_for = transaction_for

@@ -182,7 +182,7 @@ def leave_blocked(transaction: Transaction, plan: RevertPlan) -> tuple[str, ...]
 
 
 def _blocked(transaction: Transaction, plan: RevertPlan) -> set[tuple[str, str]]:
-    """Return (key of the root, path) of each change that is impossible because files in conflict stay."""
+    """Return (key of the root, path) of each change of `plan` that files in conflict make impossible."""
     going = {(change.root.key, change.rel) for change in plan.changes if change.after is None}
     missing = [intent for intent in plan.conflicts if intent.before is not None]
 
@@ -203,7 +203,7 @@ def _is_way(one: str, other: str) -> bool:
 
 
 def how_far(plan: RevertPlan, undid_nothing: bool) -> str:
-    """Return the end of the log sentence "Run X was ...": reverted, reverted in part, or not reverted.
+    """Return the end of the log sentence "Run X was ...": "reverted", "reverted in part" or "not reverted".
 
     `undid_nothing`: the revert failed, so that it is "not reverted".
     """
@@ -329,7 +329,7 @@ class RevertJob(Job[RevertPlan]):
         self._require_writable(self._original, self._part)
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Raise the refusal, because the person who undoes a run waits for the result."""
+        """Raise `refusal` instead of returning a result, because a person waits for the result of an undo."""
         raise refusal
 
     def keeps(self, outcome: Outcome) -> bool:
@@ -337,11 +337,11 @@ class RevertJob(Job[RevertPlan]):
         return False
 
     async def think(self, run: RunContext) -> RevertPlan | Plan:
-        """Plan the change of each file, without changing anything."""
+        """Return the plan of the change of each file, without changing anything."""
         return self._plan(self._original, self._part)
 
     def accept(self, thought: RevertPlan, run: RunContext) -> Plan:
-        """Return the plan to carry out: every possible change, with the conflicts in its summary."""
+        """Return the plan to carry out: every possible change in `thought`; its summary has the conflicts."""
         parts, original, plan = self._parts, self._original, thought
         given_back = self._usage_keys(plan, parts.transaction_for(original.id, "revert"))
         usage_before, usage_after = (
@@ -432,7 +432,7 @@ class RevertJob(Job[RevertPlan]):
             raise
 
     def _plan(self, original: RunRecord, part: Parts | None) -> RevertPlan:
-        """Plan the change of every file; change nothing.
+        """Return the plan of the change of every file; change nothing.
 
         `original`: the run to undo. `part`: the files and hunks to undo; None: the whole run. If one file of
         a part is refused, the whole part is refused.

@@ -109,7 +109,7 @@ class RunDependencies(Struct, frozen=True):
 
 
 def recover(parts: RunDependencies, purpose: str) -> None:
-    """Recover the runs of killed processes.
+    """Finish or undo the runs of killed processes.
 
     If another run holds the lease, nothing is done, because that run has already recovered them. `purpose` is
     the text that the lease shows.
@@ -269,7 +269,7 @@ class Job(ABC, Generic[Thought]):
         """
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """Save the result that completes the run: its coverage record, or a row in Reverie's own state.
+        """Save the result of `plan` that completes the run: its coverage record, or Reverie's own state.
 
         By default does nothing, for jobs without such a result.
         """
@@ -324,7 +324,7 @@ class Job(ABC, Generic[Thought]):
         """
 
     def ended(self, end: RunEnd, record: RunRecord) -> Mapping[str, Any] | None:
-        """Save the job's own state, whatever the outcome; return the new `record` of the result.
+        """Save the job's own state after the run's end `end`; return the new `record` of the result.
 
         If None is returned, the record stays as it is. If this raises, the error is added to the summary.
         """
@@ -339,7 +339,7 @@ class Job(ABC, Generic[Thought]):
         return outcome != "interrupted"
 
     def refused(self, refusal: UserError) -> RunResult:
-        """Return the result of a run that could not start."""
+        """Return the result of a run that could not start because of `refusal`."""
         return RunResult("", "skipped", str(refusal), refusal.reason, next_step=refusal.next_step)
 
     def sentence(self, why: str, undone: Recovered) -> str:
@@ -369,7 +369,7 @@ class Job(ABC, Generic[Thought]):
         """
 
     def document(self, trace: Mapping[str, Any], record: RunRecord, end: RunEnd) -> Mapping[str, Any]:
-        """Return the engine's trace, extended by the facts that only the run knows."""
+        """Return the engine's trace, extended by the facts in `record` and `end` that only the run knows."""
         ours = {**trace.get("reverie", {}), "runId": record.id, "runOutcome": record.outcome}
         return {**trace, "workspaceId": record.workspace_id or "", "reverie": ours}
 
@@ -632,7 +632,7 @@ class Run(Generic[Thought]):
         return self._with_history(result, end) if end.changed else result
 
     def _stopped(self, error: BaseException) -> RunEnd:
-        """Return the end of a run that was stopped.
+        """Return the end of a run that `error` stopped.
 
         It includes changes of the run that are left in the home.
         """

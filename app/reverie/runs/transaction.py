@@ -202,7 +202,7 @@ class Transaction:
         )
 
     def load(self) -> Journal | None:
-        """Read the journal; None if the run wrote none and therefore changed nothing."""
+        """Return the run's journal; None if the run wrote none and therefore changed nothing."""
         return load_journal(self._directory)
 
     def apply(
@@ -213,7 +213,7 @@ class Transaction:
         check: Callable[[], None] = lambda: None,
         confirm: Callable[[], None] = lambda: None,
     ) -> None:
-        """Bring the home to the state after the run.
+        """Make the changes of `journal` in the home, all of them or none.
 
         `commit` makes the coverage record durable, or raises without having changed anything. `confirm` is
         for a run without a coverage record: it is called once all files are in place, and may raise if the
@@ -281,9 +281,9 @@ class Transaction:
             raise
 
     def roll_back(self, journal: Journal, touched: Sequence[FileIntent] | None = None) -> Recovered:
-        """Restore the run's files, newest first, except those that another program has changed since.
+        """Restore the run's files, newest first; return which were restored and which were not.
 
-        The result names the restored files and the files that were left. `touched`: the only files that the
+        A file that another program has changed since is left as it is. `touched`: the only files that the
         run may have changed; None, after a kill, for all files of the journal. In the latter case a file that
         was deleted meanwhile is restored too, which does less harm than losing it.
         """
@@ -477,7 +477,7 @@ class Transaction:
         return True
 
     def _require_in_use(self, intent: FileIntent) -> None:
-        """Raise `ReadOnlyStore` if the agent no longer uses the store (directory of notes) of the file.
+        """Raise `ReadOnlyStore` if the agent no longer uses the store (directory of notes) with this file.
 
         Restoring a file could recreate the directory. An unknown layout is ignored, because the run itself
         may have written it.

@@ -92,7 +92,7 @@ def matching(old: Sequence[Hashable], new: Sequence[Hashable], least: int = LEAS
 
 
 def ratio(runs: Sequence[Run], old: Sequence[object], new: Sequence[object]) -> float:
-    """Return the fraction (0 to 1) of the elements of both sequences that are part of a run."""
+    """Return the fraction (0 to 1) of the elements of `old` and `new` that are part of a run (`matching`)."""
     size = len(old) + len(new)
     return 2 * sum(length for _at, _new_at, length in runs) / size if size else 1.0
 

@@ -902,7 +902,7 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
 
 
 def _inside_escapes(text: str) -> dict[int, int]:
-    """Map each position inside an escape sequence to the end of that sequence.
+    """Return position -> end of the escape sequence, for each position inside such a sequence.
 
     A redaction that began at such a position would leave half an escape sequence behind.
     """
@@ -924,7 +924,7 @@ def _character(escape: str) -> str:
 
 
 def _united(spans: Iterable[SecretSpan]) -> list[Secret]:
-    """Merge overlapping spans into one, with the most specific of their kinds (`_RANK`)."""
+    """Return the spans with overlapping ones merged into one, of the most specific kind (`_RANK`)."""
     found: list[Secret] = []
     for start, end, kind in sorted(spans, key=lambda span: span[0]):
         if end <= start:

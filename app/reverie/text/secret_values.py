@@ -112,7 +112,7 @@ def is_bracketed(value: str) -> bool:
 
 
 def is_mask(body: str) -> bool:
-    """Return whether the text after a service's prefix is a mask, not a key: `xxxx`, `your-key-here`."""
+    """Return whether `body`, the text after a service's prefix, is a mask, not a key: `xxxx`, `your-key`."""
     letters = set(body.lower()) - set("-_.")
     if len(letters) <= 2 or (_SAME.search(body) is not None and len(letters) <= 5):
         return True

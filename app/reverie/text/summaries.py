@@ -32,7 +32,7 @@ def is_utf16(data: bytes) -> bool:
 
 
 def readable_text(data: bytes) -> str:
-    """Decode a file's bytes for display or search: UTF-16 with a byte order mark, else UTF-8.
+    """Return a file's bytes as text for display or search: UTF-16 with a byte order mark, else UTF-8.
 
     Invalid bytes become U+FFFD.
     """

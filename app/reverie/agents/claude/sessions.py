@@ -63,7 +63,7 @@ class ClaudeSessions:
         return sorted(found, key=lambda session: (-session.updated_at, session.id))
 
     def place_of(self, session_id: str) -> str | None:
-        """Return the name of the directory in `projects/` that has the session; None if there is no such session.
+        """Return the name of the directory in `projects/` that has the session; None: no such session.
 
         The result is cached and checked again at each call, because callers ask for thousands.
         """

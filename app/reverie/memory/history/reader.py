@@ -257,7 +257,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
         return found if count * 2 >= total else None
 
     def _lines(self, blob: bytes) -> Counter[bytes]:
-        """Count each non-blank line of the content with the id `blob`.
+        """Return the number of times that each non-blank line occurs in the content with the id `blob`.
 
         Empty if the content is too large to compare or was not stored.
         """
@@ -274,7 +274,7 @@ class _CommitStep(Struct, frozen=True, dict=True):
 
 
 def leaves_at(repository: Repository, tree: bytes, place: HistoryPlace) -> Iterator[tuple[str, str]]:
-    """Yield path below the root and blob id of every file at and below a place in a commit's tree."""
+    """Yield (path below the root, blob id) of every file at and below `place` in the tree of a commit."""
     entry = repository.entry(tree, place.names)
     if entry is None:
         return
@@ -594,7 +594,7 @@ class HistoryReader:
             return [None if each is None or each.is_tree else repository.blob(each.id) for each in found]
 
     def is_newest(self, place: HistoryPlace, content: bytes, mode: int) -> bool:
-        """Return whether the newest commit has this file with this content and these permission bits.
+        """Return whether the newest commit has the file at `place` with this content and the bits `mode`.
 
         Raises StoreError, Unavailable.
         """
@@ -613,7 +613,9 @@ class HistoryReader:
             return (version.mode, version.omitted) == (mode, False) and repository.blob(leaf.id) == content
 
     def changes(self, old: str | None, new: str) -> tuple[VersionChange, ...]:
-        """Return every file that differs between two commits (`old` None: from nothing), by key and path.
+        """Return every file that differs between the commits `old` (None: no commit) and `new`.
+
+        The result is in the order of root keys and paths.
 
         Changes of mode, pins and usage count too: see `VersionChange.content_changed`. Raises StoreError,
         Unavailable.

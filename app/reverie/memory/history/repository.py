@@ -212,7 +212,7 @@ def temporary_directory(path: Path) -> Iterator[Path]:
 
 
 def write_pack(repository: pygit2.Repository, ids: Iterable[pygit2.Oid], directory: Path) -> None:
-    """Write these objects of `repository` as a pack and its index into `directory`.
+    """Write the objects `ids` of `repository` as a pack and its index into `directory`.
 
     Raises `GitError` or KeyError if an object cannot be read, `GitError` if the pack cannot be written.
     """
@@ -475,7 +475,7 @@ def commit_message(*, actor: str, source: str, run_id: str | None, subject: str,
 
 
 def stored_commit(found: pygit2.Commit) -> StoredCommit:
-    """Convert a commit of libgit2, whether or not Reverie wrote it."""
+    """Return the commit `found` of libgit2, whether or not Reverie wrote it, as a `StoredCommit`."""
     message = found.raw_message.decode("utf-8", "replace")
     paragraphs = message.strip("\n").split("\n\n")
     matches = map(_TRAILER.fullmatch, paragraphs[-1].split("\n"))
@@ -681,7 +681,7 @@ class Repository:
         return stored_commit(self._object(raw, "commit"))
 
     def commit_named(self, commit_id: str) -> StoredCommit:
-        """Return the commit with this hexadecimal id.
+        """Return the commit with the hexadecimal id `commit_id`.
 
         Raises MissingVersionError, DamagedHistoryError.
         """
@@ -828,7 +828,7 @@ _REST = re.compile(r"[0-9a-f]{38}")
 
 
 def pack_if_worthwhile(repository: Repository, pack_after: int) -> None:
-    """Pack when there are more than `pack_after` loose objects or more than `MOST_PACKS` packs.
+    """Pack the repository if it has more than `pack_after` loose objects or more than `MOST_PACKS` packs.
 
     Packing keeps the history small and fast. No object is removed before its copy has been read back from the
     new pack and its id compared, so after a kill at any point each object still exists. Every object is

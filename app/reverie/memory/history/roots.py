@@ -217,7 +217,7 @@ class HistoryScanner:
 
 
 def _read(directory: Directory, name: str) -> tuple[bytes, os.stat_result]:
-    """Return the bytes of a file, and its status before it was read."""
+    """Return the bytes of the file `name` in `directory`, and its status before it was read."""
     for _ in range(_READ_ATTEMPTS):
         before = directory.lstat(name)
         if before.st_size > LARGEST_BYTES:

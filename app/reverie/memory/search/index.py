@@ -103,7 +103,7 @@ class Loose(Struct, frozen=True):
 
 
 def find_loose(catalogue: FileCatalogue, query: SearchQuery, limits: SearchLimits) -> Loose:
-    """Return the notes that contain any word of a query, best first.
+    """Return the notes that contain any word of `query`, best first, within `limits`.
 
     Raises `CatalogueDamaged`, `Unavailable`.
     """

@@ -100,7 +100,7 @@ class Group(Struct, frozen=True):
 
 
 def loose_words(query: SearchQuery) -> list[tuple[str, bool]]:
-    """Return the words for a search by any word, each once, and for each whether it may be unfinished.
+    """Return the words of `query` for a search by any word, as (word, whether it may be unfinished).
 
     The last word is left out if only one letter of it is typed.
     """

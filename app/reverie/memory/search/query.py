@@ -104,7 +104,7 @@ class SearchQuery(Struct, frozen=True):
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Parse a query; never raises."""
+    """Return the query that a person typed as `text`; never raises (see `SearchQuery.problems`)."""
     made: dict[str, Any] = {}
     problems: list[str] = []
     found = _REGEX.search(text)
@@ -214,7 +214,7 @@ def _repeats(pattern: str, *, verbose: bool) -> tuple[int, bool]:
 
 
 def _most(repeat: re.Match[str]) -> float:
-    """Return the maximum number of repetitions that a quantifier allows; `inf` if unlimited."""
+    """Return the maximum number of repetitions that the quantifier `repeat` allows; `inf` if unlimited."""
     if repeat["least"] is None:
         return 1 if repeat[0].startswith("?") else inf
     most = repeat["most"] if repeat["comma"] else repeat["least"]

@@ -28,9 +28,9 @@ class Snippet(Struct, frozen=True):
 
 
 def snippet(text: str, query: SearchQuery) -> Snippet:
-    """Return the line of `text` with the greatest number of hits close together.
+    """Return the line of `text` in which most matches of `query` are close together.
 
-    Without a hit, return the beginning of the text.
+    Without a match, return the beginning of the text.
     """
     return snippet_of(text, regex_hits(text, query.regex) if query.regex else term_hits(text, query.terms))
 
@@ -47,7 +47,7 @@ def snippet_of(text: str, hits: Ranges) -> Snippet:
 
 
 def _densest(hits: Ranges) -> tuple[int, int]:
-    """Return the hit that is followed by the most other hits within the length of a snippet."""
+    """Return the hit (start, end) that is followed by the most other hits within the length of a snippet."""
     best, most, last = hits[0], 0, 0
     for first, (start, _end) in enumerate(hits):
         last = max(last, first)
