@@ -82,7 +82,7 @@ _OUTSIDE_A_NAME = pattern_of(r"[^A-Za-z0-9._-]")
 
 
 class Said(Struct, frozen=True):
-    """One message of the transcript as an extractor gets it, truncated if it is long."""
+    """One message of the transcript, given to an extractor; it is truncated if it is long."""
 
     id: str
     role: str
@@ -90,7 +90,7 @@ class Said(Struct, frozen=True):
 
 
 class Chunk(Struct, frozen=True):
-    """A part of the compacted transcript that an extractor gets at once."""
+    """A part of the conversation before a compaction, small enough for an extractor to read at once."""
 
     messages: tuple[Said, ...]
 
@@ -101,15 +101,16 @@ class Chunk(Struct, frozen=True):
 
 
 class InboxCandidate(Struct, frozen=True):
-    """A proposed memory."""
+    """A proposed memory, to be written into the inbox, a file of new memories that are not sorted in yet."""
 
     category: Category
     text: str
     evidence: tuple[str, ...]
     """The ids of the messages that support it."""
     confidence: float
-    """0 to 1."""
+    """How certain the extractor is that the candidate is worth remembering, 0 to 1."""
     rationale: str
+    """The extractor's reason for the proposal."""
 
 
 class Extractor(Protocol):
@@ -132,7 +133,10 @@ class Extractor(Protocol):
 
 
 class Checked(Struct):
-    """The accepted and the refused candidates so far; duplicates are found across chunks."""
+    """The accepted and the refused candidates of a harvest so far.
+
+    Duplicates are found across all chunks.
+    """
 
     accepted: list[InboxCandidate] = field(default_factory=list)
     skipped: list[SkipReason] = field(default_factory=list)
@@ -161,7 +165,7 @@ class Checked(Struct):
 
 
 def parse_candidate(item: Any) -> InboxCandidate | None:
-    """Return a proposed JSON object as a candidate; None if it does not have the agreed form."""
+    """Return the candidate that a JSON object of an extractor describes; None if its form is wrong."""
     if not isinstance(item, Mapping):
         return None
     category: Any = item.get("category")
@@ -228,7 +232,7 @@ def inbox_text(boundary: Boundary, candidates: Sequence[InboxCandidate]) -> str:
 def fitting(
     boundary: Boundary, candidates: Sequence[InboxCandidate], *, file_bytes: int
 ) -> list[InboxCandidate]:
-    """Return as many candidates as fit into the inbox file, in their present order.
+    """Return the candidates that fit into the inbox file, which may have `file_bytes` bytes, in their order.
 
     If not all fit, the most confident are preferred.
     """
@@ -244,7 +248,7 @@ def fitting(
 
 
 def _identity(candidate: InboxCandidate) -> tuple[str, str, tuple[str, ...]]:
-    """Return a value that is equal for duplicates."""
+    """Return a value by which duplicates are recognised: it is equal for candidates with the same content."""
     folded = " ".join(candidate.text.lower().split())
     return candidate.category, folded, tuple(sorted(candidate.evidence))
 
@@ -275,18 +279,19 @@ _LEAST_WORDS = 3
 
 
 class _Statement(Struct, frozen=True):
-    """One phrasing by which people state lasting facts or preferences."""
+    """A phrasing by which people state lasting facts or preferences, such as "always ..."."""
 
     name: str
     pattern: re.Pattern[str]
     """Matches a sentence without its quotes."""
     confidence: float
+    """The confidence of a candidate that is found by this phrasing, 0 to 1."""
     veto: re.Pattern[str] | None = None
-    """Excludes sentences that `pattern` matches."""
+    """A pattern that excludes some of the sentences that `pattern` matches; None: none are excluded."""
     lasting: bool = False
-    """Whether the phrasing is so explicit that the sentence is accepted even with words such as "now".
+    """True if the phrasing is so explicit that words such as "now" do not matter.
 
-    In other sentences such words mark a request for the present task.
+    In sentences with other phrasings such words mark a request for the present task.
     """
     category: Category | None = None
 
@@ -351,7 +356,7 @@ class RulesExtractor:
 
 
 def candidates_in(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the explicit statements of one message as candidates without evidence."""
+    """Yield the explicit statements in one message as candidates, JSON objects without evidence."""
     for sentence in sentences(text):
         statement = _statement_in(sentence)
         if statement is not None and len(sentence) <= TEXT_CHARS:
@@ -456,7 +461,7 @@ class ModelExtractor(ModelWork):
 
 
 class _Proposals:
-    """The candidates that the model has proposed so far."""
+    """The candidates that the model has proposed so far, as JSON values that are not checked."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -472,7 +477,7 @@ class _Proposals:
         return ToolOutcome("Noted. If that is all, answer with the single word done.")
 
     def reminder(self, _text: str) -> str | None:
-        """Return a reminder to call the tool if the model ends without a call; None if it has called it.
+        """Return a reminder to call the tool if the model has ended without calling it; else None.
 
         Only the first time; later None.
         """
@@ -522,14 +527,18 @@ class HarvestRequest(Struct, frozen=True):
 
 
 class HarvestSource(Struct, frozen=True):
-    """One compaction of one transcript, to be harvested."""
+    """A compaction of a transcript, which is to be harvested.
+
+    A compaction replaces the conversation before it by a summary; a harvest reads that conversation.
+    `boundary`: the place of the compaction in the transcript.
+    """
 
     context: ScopeContext
     workspace_id: str
     transcript: Transcript
     boundary: Boundary
     previous: Mapping[str, Any] | None
-    """The record of the attempt before; None for the first attempt."""
+    """The harvest record of the attempt before; None for the first attempt."""
 
 
 class HarvestJob(Job[Checked]):
@@ -565,7 +574,7 @@ class HarvestJob(Job[Checked]):
 
     @property
     def source_read(self) -> HarvestSource:
-        """The compaction to harvest; known after `ready`."""
+        """The compaction to harvest; available after `ready`."""
         assert self._source is not None, "asked before it was ready"
         return self._source
 
@@ -677,9 +686,10 @@ class HarvestJob(Job[Checked]):
         return replace(run, record=run.record or self._pending, details=details)
 
     def _planned(self, candidates: list[InboxCandidate]) -> FileChange | None:
-        """Return the change of the inbox file; None if it stays the same.
+        """Return the change that writes `candidates` to the inbox file; None if the file stays the same.
 
-        Raises `StoreError` if the inbox cannot have its name.
+        Without candidates, the change deletes an old inbox. Raises `StoreError` if the inbox cannot have its
+        name.
         """
         boundary = self.source_read.boundary
         root = self._parts.home.scope_root(self._request.context, Scope.WORKSPACE)
@@ -694,9 +704,9 @@ class HarvestJob(Job[Checked]):
         return None if before == after else FileChange(root, rel, before, after)
 
     def _save(self, record: Mapping[str, Any], *, after: Mapping[str, Any] | None) -> None:
-        """Save the harvest record.
+        """Save the harvest record in place of the record `after`.
 
-        Raises `LeaseLost` if another harvest of the same compaction has saved one since.
+        Raises `LeaseLost` if another harvest of the same compaction has saved a record since.
         """
         if not self._log.save(self.source_read.workspace_id, record, after=after):
             raise LeaseLost(
@@ -719,7 +729,7 @@ _REFUSALS: Mapping[Refusal, tuple[str, str]] = {
 
 
 class HarvestService:
-    """Runs the harvests of one home."""
+    """The service that runs the harvests of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts
@@ -775,18 +785,19 @@ class HarvestService:
 
 
 def dream_follows(harvest: RunResult) -> bool:
-    """Return whether a consolidation follows this harvest, as it does after the agent's own harvests.
+    """Return True if a consolidation must follow this harvest, as it does after the agent's own harvests.
 
-    It also follows if the harvest failed, was done already, or has no attempts left.
+    That is so if the harvest succeeded, failed, was done already, or has no attempts left.
     """
     done = harvest.outcome == "skipped" and harvest.reason in ("harvested", "attempts-used-up")
     return harvest.succeeded or harvest.outcome == "failed" or done
 
 
 def follow_up(home: Home, context: ScopeContext, engine: str) -> DreamRequest:
-    """Return the request for the consolidation after a harvest, without debounce.
+    """Return the request for the consolidation after a harvest.
 
-    If the workspace was archived meanwhile, the consolidation is its final pass.
+    It is not refused because of a recent consolidation. If the workspace was archived meanwhile, it is the
+    last consolidation of the workspace. `engine`: the name of the engine.
     """
     archived = any(
         workspace.archived

@@ -64,7 +64,10 @@ _KINDS: Mapping[str, RelatedKind] = {
 
 
 class NoticedPair(Struct, frozen=True):
-    """A pair of lines from two memories; for `superseded`, the first line is the outdated one."""
+    """A pair of lines from two memories that a model left for a person to decide.
+
+    For the kind `superseded`, the first line is the outdated one.
+    """
 
     kind: RelatedKind
     paths: tuple[str, str]
@@ -75,7 +78,10 @@ class NoticedPair(Struct, frozen=True):
     """The model's reason."""
 
     def lines_in(self, texts: Mapping[str, str]) -> tuple[int, int] | None:
-        """Return the present numbers of the two lines, from 1; None if one of them no longer exists."""
+        """Return the present numbers of the two lines, from 1; None if one of them no longer exists.
+
+        `texts`: the present texts of memories, by path.
+        """
         found = [
             next((number for number, line in _numbered_lines(texts.get(path, "")) if line == quote), 0)
             for path, quote in zip(self.paths, self.quotes, strict=True)
@@ -102,7 +108,7 @@ class PairsNoticed:
         return FunctionTool(tool_spec("point_out"), self._take)
 
     def _take(self, arguments: Mapping[str, Any]) -> ToolOutcome:
-        """Add the valid pairs of a tool call; return their number and the errors of the others."""
+        """Handle a call of the tool: add its valid pairs; return their number and the errors of others."""
         refused = []
         for number, each in enumerate(arguments["pairs"], 1):
             found = self._read(each)
@@ -114,7 +120,7 @@ class PairsNoticed:
         return ToolOutcome("\n".join(words), is_error=bool(refused))
 
     def _read(self, each: Mapping[str, Any]) -> NoticedPair | str:
-        """Return the pair that the model gave, or an error message for the model."""
+        """Return the pair in the model's JSON object `each`, or a message for the model about its error."""
         if len(self.pairs) >= MOST_OF_ONE_RUN:
             return f"A run points out at most {MOST_OF_ONE_RUN} pairs."
         first, second = str(each["first_path"]), str(each["second_path"])
@@ -191,7 +197,7 @@ def _of_context(context: ScopeContext, kept: Iterable[Any]) -> Iterator[NoticedP
 
 
 def _place(context: ScopeContext, path: str) -> str:
-    """Return a key that tells this memory from memories of the same path in other contexts."""
+    """Return a key for a memory that differs from the keys of equal paths in other contexts."""
     parts = path.split("/")
     scope = parts[2] if len(parts) > 2 else ""
     if scope == Scope.WORKSPACE.value:
@@ -228,7 +234,10 @@ def root_change(
 
 
 def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, str]:
-    """Return deleted file -> the file into which it was merged; other deleted files are left out."""
+    """Return for each deleted file in `gone` the file of `candidates` into which it was merged, by path.
+
+    Files that were not merged are left out.
+    """
     if not gone:
         return {}
     lines = {rel: _lines(text) for rel, text in candidates.items()}
@@ -242,7 +251,7 @@ def _heirs(gone: Mapping[str, str], candidates: Mapping[str, str]) -> dict[str, 
 
 
 def _lines(text: str) -> set[str]:
-    """Return the folded lines of a text, without its front matter."""
+    """Return the lines of a text, folded for comparison, without its front matter."""
     block = block_of(text)
     body = text[block.body_start :] if block is not None else text
     return {folded_words(line) for line in body.splitlines()} - {""}
@@ -253,7 +262,7 @@ def _read(text: str, rules: FrontMatterRules) -> ConsolidatedFile:
 
 
 def _said(text: str, key: str, rules: FrontMatterRules) -> str:
-    """Return the value of a front matter key; empty if it is missing.
+    """Return the value of the front matter key `key` of a text; empty if it is missing.
 
     The parser is a hundred times slower than the pattern, so it is only used for values that are not plain
     words.
@@ -275,9 +284,9 @@ _KEPT: Mapping[str, str] = {
     "log": "the log of a day",
     "kept": "what the agent keeps for itself",
 }
-"""The file roles that no consolidation changes -> their descriptions."""
+"""The file roles that no consolidation changes, with a description of each."""
 _ALSO_NEVER_DELETED: Mapping[str, str] = {"index": "an index", "document": "a document of the agent's"}
-"""The file roles that a consolidation may edit, but not delete or rename -> their descriptions."""
+"""The file roles that a consolidation may edit but not delete or rename, with a description of each."""
 
 
 class _ScopeOverlay(Struct, frozen=True):
@@ -289,10 +298,10 @@ class _ScopeOverlay(Struct, frozen=True):
 
 
 class DreamOverlay:
-    """Copies of all memories that a consolidation may read and change.
+    """Copies in memory of all files that a consolidation may read and change; the disk stays unchanged.
 
-    These are the scopes of the context; the project's scope only with a single project (formats/mux.md
-    section 10). Thus the overlay enforces the limit to allowed scopes.
+    It has the scopes of the context; the project's scope only with a single project (formats/mux.md section
+    10). Thus the overlay enforces the limit to allowed scopes.
     """
 
     def __init__(
@@ -313,7 +322,8 @@ class DreamOverlay:
         self._store = MemoryStore(home, context, self._files_of, NoChangeListener())
         self._before: dict[str, str] = {}
         self.noticed: Sequence[NoticedPair] = ()
-        """Pairs that the engine left to a person; the rules compute theirs again on each request."""
+        """Pairs of lines that the model left for a person; the rules' own pairs are computed when
+        requested."""
         self._undeletable: frozenset[Scope] = frozenset()
 
     @property
@@ -327,9 +337,10 @@ class DreamOverlay:
         return frozenset(overlay.root.scope for overlay in self._scopes.values())
 
     def guard(self, *, budget: int, dry_run: bool, undeletable: frozenset[Scope] = frozenset()) -> Guard:
-        """Return a guard with the rails of this overlay, around the commands that change it.
+        """Return a guard around the commands that change this overlay, with the limits of the run.
 
-        Nothing may be deleted from the scopes in `undeletable`.
+        `budget`: the number of changes that are allowed. `dry_run`: nothing will be written to disk. Nothing
+        may be deleted from the scopes in `undeletable`.
         """
         self._undeletable = undeletable
         rails = Rails(
@@ -343,7 +354,7 @@ class DreamOverlay:
         return Guard(MemoryCommands(self._store, count_reads=False), rails)
 
     def is_protected(self, path: MemoryPath) -> bool:
-        """Return whether the path is pinned or has a pinned memory below it."""
+        """Return True if the path is pinned or has a pinned memory below it."""
         key = self._key(path)
         return key is not None and any(
             usage.pinned and (pinned == key or pinned.startswith(key + "/"))
@@ -351,7 +362,7 @@ class DreamOverlay:
         )
 
     def pinned_meanwhile(self) -> tuple[str, ...]:
-        """Return the memories that this run deletes or moves and that were pinned since the run began."""
+        """Return the paths that this run deletes or moves and that were pinned since the run began."""
         usage = self._usage_log.load()
         found = []
         for change in self.changes():
@@ -403,7 +414,7 @@ class DreamOverlay:
         return tuple(notes)
 
     def left_out(self) -> tuple[str, ...]:
-        """Return the files that `notes` left out."""
+        """Return the memory paths of the files that the last call of `notes` left out."""
         return tuple(
             path
             for overlay in self._scopes.values()
@@ -413,7 +424,10 @@ class DreamOverlay:
         )
 
     def write_protected(self) -> tuple[str, ...]:
-        """Return the memories that no run changes because they are write-protected (`files.atomic`)."""
+        """Return the paths of memories that no run changes because they are write-protected.
+
+        See `files.atomic` for write protection.
+        """
         return tuple(
             str(memory_path(overlay.root.scope, entry.rel))
             for overlay in self._scopes.values()
@@ -429,7 +443,7 @@ class DreamOverlay:
         return entry is not None and is_write_protected(entry.mode)
 
     def texts_before_and_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two mappings, before and after the run: memory path -> the content to preserve.
+        """Return the content to preserve of each memory, before and after the run, by memory path.
 
         See `comparable` for this content.
         """
@@ -446,7 +460,7 @@ class DreamOverlay:
         return before, after
 
     def graded_texts(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two mappings, before and after the run: memory path -> text as on disk."""
+        """Return the texts of all memories before and after the run, by memory path, as they are on disk."""
         before = dict(self._before)
         after = dict(before)
         for change in self.changes():
@@ -459,10 +473,10 @@ class DreamOverlay:
         return before, after
 
     def loaded(self, texts: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the texts that a session would load at its start if `texts` were all texts.
+        """Return the part of `texts`, all texts by path, that an agent would load at the start of a session.
 
-        These are the part of an index above its cut line, files that the agent loads whole, and under the
-        name `index` the list of descriptions that the agent makes itself.
+        This is the part of an index above the line at which the agent cuts it off, files that the agent loads
+        whole, and under the name `index` the list of descriptions that the agent makes itself.
         """
         found: dict[str, str] = {}
         listed: list[str] = []
@@ -488,9 +502,10 @@ class DreamOverlay:
         return found
 
     def follow(self, ops: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> tuple[str, ...]:
-        """Update the home's indexes and links for the changes so far; return the paths of changed files.
+        """Update indexes and links in the overlay for the changes so far; return the changed memory paths.
 
-        They are memory paths. `but`: files to leave unchanged. `ops` show which changes are renames.
+        `but`: files to leave unchanged. `ops`: the operations of the run, which show what changes are
+        renames.
         """
         before, after = self.texts_before_and_after()
         moved = renamed_files(ops, before, after)
@@ -528,7 +543,7 @@ class DreamOverlay:
                 files.remove(change.rel)
 
     def _root_change(self, overlay: _ScopeOverlay, moved: Mapping[str, str]) -> RootChange:
-        """Return the changes so far in one scope; `moved` maps old memory paths to new ones."""
+        """Return the changes so far in the scope of `overlay`; `moved` maps old memory paths to new ones."""
         after: dict[str, str] = {}
         for entry in overlay.files.walk().entries:
             if entry.kind == "file" and self._home.file_rule(overlay.root, entry.rel).kind == "editable":
@@ -547,9 +562,9 @@ class DreamOverlay:
         return root_change(before, after, renames, heirs_among=heirs, rules=self.caps.front_matter)
 
     def _kept(self, command: str, path: MemoryPath) -> str:
-        """Return the reason why a command must not change a path, given its role for the agent.
+        """Return why the command `command` must not change a path, as a sentence; empty if it may.
 
-        Empty if the command may change it.
+        The reason is the role of the file for the agent, such as an index.
         """
         overlay = next((found for found in self._scopes.values() if found.root.scope is path.scope), None)
         if overlay is None or not path.segments:
@@ -586,9 +601,10 @@ class DreamOverlay:
     def usage_delta(
         self, ops: Sequence[Mapping[str, Any]], *, now: int
     ) -> tuple[dict[str, MemoryUsage | None], dict[str, MemoryUsage | None]]:
-        """Return the usage entries before and after the applied ops, for the keys that the ops change.
+        """Return the usage entries that the applied operations change, before and after, by usage key.
 
-        A write by a run does not count as a use, because the agent loads the most used memories.
+        A usage entry has the pin and use count of a memory. A write by a run does not count as a use, because
+        the agent loads the most used memories.
         """
         after: dict[str, MemoryUsage | None] = dict(self._usage)
         for op in ops:
@@ -607,7 +623,7 @@ class DreamOverlay:
             overlay.files.rollback(savepoint[key])
 
     def _count(self, usage: dict[str, MemoryUsage | None], op: Mapping[str, Any], now: int) -> None:
-        """Apply one op to the usage; a rename moves the counts, a delete removes them."""
+        """Apply the operation `op` to the entries in `usage`; a rename moves them, a delete removes them."""
         key = self._key(parse_memory_path(op["path"]))
         if key is None:
             return
@@ -633,7 +649,7 @@ class DreamOverlay:
 
     @staticmethod
     def _text(overlay: _ScopeOverlay, rel: str) -> str | None:
-        """Return a memory's text; None if it is not valid UTF-8 text, has vanished or cannot be read.
+        """Return the text of the file `rel`; None if it has vanished or is not valid UTF-8 text.
 
         Such files are left unchanged.
         """

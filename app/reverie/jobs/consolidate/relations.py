@@ -61,7 +61,7 @@ _LOADED = NEGATIONS_FORWARD | NEGATIONS_CLAUSE
 
 
 def terms_of(text: str) -> Iterator[str]:
-    """Yield the beginning of each word of a text; in scripts without spaces, pairs of characters."""
+    """Yield the first letters of each word of a text; in scripts without spaces, pairs of characters."""
     for found in _WORD.findall(text.casefold()):
         if found.isascii() or not UNSPACED.search(found):
             if len(found) > 1:
@@ -105,29 +105,38 @@ class TextIndex:
         self._weights = [sum(map(self.rarity.__getitem__, terms)) for terms in counted]
 
     def vector(self, terms: Mapping[str, int]) -> dict[str, float]:
-        """Return the weight of each word of a text, so that the sum of their squares is 1."""
+        """Return the weight of each word of a text, so that the sum of the squares of the weights is 1.
+
+        `terms`: the words of the text, and how often each occurs.
+        """
         weights = {term: (1 + math.log(count)) * self.rarity[term] for term, count in terms.items()}
         length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
         return {term: weight / length for term, weight in weights.items()}
 
     def similarity(self, one: int, other: int, without: Collection[str] = ()) -> float:
-        """Return the cosine similarity of two texts; words in `without` are ignored."""
+        """Return the cosine similarity of two texts, 0 to 1, given by their numbers.
+
+        Words in `without` are ignored.
+        """
         a, b = self._vectors[one], self._vectors[other]
         if len(a) > len(b):
             a, b = b, a
         return sum(weight * b[term] for term, weight in a.items() if term in b and term not in without)
 
     def share(self, one: int, other: int) -> float:
-        """Return the share of the words of the text with fewer words, by weight, that the other one has."""
+        """Return the share of the words of one text, by weight, that the other text has, 0 to 1.
+
+        The share is that of the text with fewer words. `one`, `other`: the numbers of the texts.
+        """
         small, large = sorted((one, other), key=lambda number: (self.sizes[number], number))
         there = self._vectors[large]
         shared = sum(self.rarity[term] for term in self._vectors[small] if term in there)
         return shared / self._weights[small] if self._weights[small] else 0.0
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Return the pairs of texts that share at least three of their characteristic words.
+        """Return the pairs of numbers of texts that share at least three of their characteristic words.
 
-        Their number grows with that of the texts, and not with that of all pairs.
+        How many pairs there are grows with the number of texts, not with its square.
         """
         if len(self.sizes) <= _FEW:
             return list(combinations(range(len(self.sizes)), 2))
@@ -154,7 +163,7 @@ class TextIndex:
         return sorted(pair for pair, count in shared.items() if count >= _LEAST_SHARED)
 
     def related_pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of texts that are worth comparing statement by statement."""
+        """Yield the pairs of numbers of texts that are worth comparing statement by statement."""
         for one, other in self.pairs():
             if self.similarity(one, other) >= _SIMILAR or self.share(one, other) >= _COVERED:
                 yield one, other
@@ -172,7 +181,7 @@ def folded_body(text: str) -> str:
 
 
 class ComparedText:
-    """A text to be compared with others; its parts are computed on first use."""
+    """A text to be compared with others; its parts are computed when they are first used."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
@@ -209,7 +218,7 @@ class ComparedText:
 
     @property
     def weight(self) -> int:
-        """The number of different words of its statements."""
+        """The number of different words in the statements of the text."""
         return sum(map(_weight, self.facts))
 
 
@@ -218,7 +227,11 @@ def _weight(fact: Fact) -> int:
 
 
 class Difference(Struct, frozen=True):
-    """Two statements about the same thing that cannot both be true, or the names of two things."""
+    """A difference of two texts: two statements about the same thing that cannot both be true.
+
+    If the texts are about different things, these are the facts with the names of the things. `what`: the
+    kind of difference, such as "number".
+    """
 
     first: Fact
     second: Fact
@@ -232,19 +245,19 @@ class Relation(Struct, frozen=True):
     score: float
     """The share of the smaller text, by words, that the other one has (0 to 1)."""
     small: int = 0
-    """The number of the smaller text: 0 for the first, 1 for the second."""
+    """Which text is the smaller one: 0 for the first, 1 for the second."""
     shared: tuple[tuple[Fact, Fact], ...] = ()
-    """The statements of the smaller text with those of the other one that have the same content."""
+    """Pairs of statements with the same content: of the smaller text, and of the other one."""
     differences: tuple[Difference, ...] = ()
 
     @property
     def says_the_same(self) -> bool:
-        """Whether one text has much of the other one and they differ in nothing."""
+        """True if one text has much of the other one and they differ in nothing."""
         return self.kind in ("exact", "contained", "overlapping") and not self.differences
 
     @property
     def is_repetition(self) -> bool:
-        """Whether nothing would be lost without the smaller text."""
+        """True if nothing would be lost without the smaller text."""
         return self.kind in ("exact", "contained") and not self.differences
 
 
@@ -255,7 +268,10 @@ _LEAST_WEIGHT = 5
 
 
 def compare(one: ComparedText, other: ComparedText, check: Callable[[], None] = no_check) -> Relation:
-    """Compare two texts statement by statement."""
+    """Compare two texts statement by statement; return their relation.
+
+    `check` is called for each statement and may raise to stop.
+    """
     texts = (one, other)
     number = min((0, 1), key=lambda each: (texts[each].weight, texts[each].body, texts[each].path))
     small, large = texts[number], texts[1 - number]
@@ -284,7 +300,10 @@ def compare(one: ComparedText, other: ComparedText, check: Callable[[], None] = 
 
 
 def _partner(fact: Fact, large: ComparedText) -> tuple[Fact | None, float, What | Literal[""]]:
-    """Return the statement of `large` that has most of a fact, the share that it has, and how they differ."""
+    """Return the statement of `large` that has most of `fact`, its share of the fact, and the difference.
+
+    The statement is None if none is similar. The difference is empty if the meaning is the same.
+    """
     same = large.by_key.get(fact.key)
     if same:
         return same[0], 1.0, "place" if all(_is_elsewhere(fact, each) for each in same) else ""
@@ -299,7 +318,10 @@ def _partner(fact: Fact, large: ComparedText) -> tuple[Fact | None, float, What 
 
 
 def _what(fact: Fact, other: Fact, compared: Compared) -> What | Literal[""]:
-    """Return the difference of two statements with the same words; empty if there is none."""
+    """Return how two statements with the same words differ in meaning; empty if they do not.
+
+    `compared`: the comparison of both.
+    """
     a, b = fact.wording, other.wording
     if _STATE.findall(fact.text) != _STATE.findall(other.text):
         return "certainty"
@@ -318,13 +340,13 @@ _STATE = pattern_of(r"~~|<!--|^\[[ xX]\](?= )")
 
 
 def _is_elsewhere(fact: Fact, other: Fact) -> bool:
-    """Return whether the headings of two statements give them different meanings."""
+    """Return True if the headings of two statements give them different meanings."""
     loaded = [read_wording(each.place).seen & _LOADED for each in (fact, other)]
     return loaded[0] != loaded[1] or are_excluding(fact.place, other.place)
 
 
 def _modals_differ(a: Wording, b: Wording) -> bool:
-    """Return whether one statement is an obligation and the other a permission."""
+    """Return True if one statement is an obligation and the other a permission."""
     if a.negations or b.negations:
         return False  # "must not" and "may not" mean the same.
     required, allowed = ([not words.isdisjoint(each.seen) for each in (a, b)] for words in _MODALS)
@@ -335,7 +357,7 @@ _MODALS = STRONG_MODALS, WEAK_MODALS
 
 
 def _are_exchanged(a: Wording, b: Wording) -> bool:
-    """Return whether two words of a statement have changed places, such as subject and object.
+    """Return True if two words of a statement have changed places in the other, such as subject and object.
 
     Phrases can move freely, and the subject of a passive statement is the object of an active one.
     """
@@ -354,7 +376,7 @@ def _are_exchanged(a: Wording, b: Wording) -> bool:
 
 
 def _has_all(large: ComparedText, small: ComparedText) -> bool:
-    """Return whether `large` has all lines of `small`, unchanged, in the same order.
+    """Return True if `large` has all lines of `small`, unchanged and in the same order.
 
     Lines under headings must be under the same ones.
     """
@@ -369,7 +391,7 @@ def _is_same(fact: Fact, other: Fact) -> bool:
 
 
 def _differences_of_names(one: ComparedText, other: ComparedText) -> Iterator[Difference]:
-    """Yield a difference if two texts are about different things, or if only one calls something outdated."""
+    """Yield a difference if two texts are about different things, or if only one calls a thing outdated."""
     if _names_differ(one, other):
         yield Difference(_named(one), _named(other), "name")
     outdated = [CONTRADICTION.search(each.text.replace("_", " ")) is not None for each in (one, other)]
@@ -378,7 +400,7 @@ def _differences_of_names(one: ComparedText, other: ComparedText) -> Iterator[Di
 
 
 def _names_differ(one: ComparedText, other: ComparedText) -> bool:
-    """Return whether the names or headings of two texts tell that the texts are about different things."""
+    """Return True if the names or headings of two texts show that the texts are about different things."""
     first, second = (frozenset((*each.name, *each.folders)) for each in (one, other))
     if excludes(first, second) or (first ^ second) & STATUS_MARKERS:
         return True
@@ -402,7 +424,7 @@ _NUMBER = pattern_of(r"\d")
 
 
 def _own_words(one: ComparedText, other: ComparedText) -> set[str]:
-    """Return the words of the path of one text that name a subject and that the other text does not have."""
+    """Return the words that name a subject in the path of `one` and that `other` does not have at all."""
     found = {each for each in (*one.name, *one.folders) if each not in FILLER_NAME_WORDS}
     return {each for each in found if word(each) not in other.words and (len(each) > 1 or not each.isascii())}
 

@@ -48,7 +48,7 @@ class OperationGroup(Struct, frozen=True):
     """Changes that are accepted or rejected together."""
 
     ops: tuple[int, ...]
-    """The positions of its ops in the list of the run's ops."""
+    """The positions of its operations in the list of the run's operations."""
     paths: tuple[str, ...]
     """The changed files, in the order of the run."""
     kind: GroupKind
@@ -57,7 +57,7 @@ class OperationGroup(Struct, frozen=True):
 
 
 def came_to_pass(op: Mapping[str, Any]) -> bool:
-    """Return whether the run made this change, or would have made it if it were not a dry run or held."""
+    """Return True if the run made the change `op`, or would have, had it not been a dry run or held."""
     return bool(op["applied"]) or op.get("note") in (DRY_RUN_NOTE, HELD_NOTE)
 
 
@@ -67,14 +67,14 @@ def group_operations(
     after: Mapping[str, str],
     reasons: Sequence[str] = (),
 ) -> tuple[OperationGroup, ...]:
-    """Return the groups of changes that belong together, in the order of their first op.
+    """Return the groups of changes that belong together, in the order of their first operation.
 
-    A group has all changes to one path, both names of a rename, and a memory that lost lines with the one
-    that gained them. Headings and lines without words connect nothing, since half of all memories have a
-    "Notes" section.
+    `ops`: the operations of the run. A group has all changes to one path, both names of a rename, and a
+    memory that lost lines with the one that gained them. Headings and lines without words connect nothing,
+    since half of all memories have a "Notes" section. `reasons`: the engine's reason for each operation.
 
-    `before` and `after` have only the changed files; a path that one of them lacks did not exist then. Files
-    that no op names, as in an old record, come last.
+    `before` and `after` have only the texts of the changed files; a path that one of them lacks did not exist
+    then. Files that no operation names, as in an old record, come last.
     """
     changed = [*before, *(path for path in after if path not in before)]
     ties = _Ties()
@@ -102,7 +102,10 @@ def group_operations(
 def renamed_files(
     ops: Sequence[Mapping[str, Any]], before: Collection[str], after: Collection[str]
 ) -> dict[str, str]:
-    """Return the old and new path of each file that the run moved to a path where no file was before."""
+    """Return the new path of each file that the run moved, by old path.
+
+    Only moves to a path where no file was before.
+    """
     now: dict[str, str | None] = {path: path for path in before}
     for op in ops:
         if not came_to_pass(op) or op["command"] not in ("rename", "delete"):
@@ -119,7 +122,7 @@ def renamed_files(
 
 
 def covers(name: str, path: str) -> bool:
-    """Return whether an op on `name` concerns `path`: the same file, or one below that directory."""
+    """Return True if an operation on `name` concerns `path`: the same file, or one below that directory."""
     return path == name or path.startswith(name + "/")
 
 
@@ -155,13 +158,13 @@ def _carried(before: Mapping[str, str], after: Mapping[str, str]) -> Iterable[tu
 
 
 def _telling_lines(text: str) -> set[str]:
-    """Return the folded lines of a text that contain words, without headings."""
+    """Return the lines of a text that contain words, folded for comparison, without headings."""
     folded = {folded_words(line) for line in text.splitlines() if not line.lstrip().startswith("#")}
     return folded - {""}
 
 
 def _in_run_order(paths: Sequence[str], ops: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the paths in the order in which the ops first name them."""
+    """Return the paths in the order in which the operations of the run first name them."""
     names = [name for op in ops for name in (op["path"], op.get("newPath")) if name]
 
     def first(path: str) -> int:
@@ -187,7 +190,10 @@ def _group(
 def _kind(
     paths: Sequence[str], before: Mapping[str, str], after: Mapping[str, str], renamed: Mapping[str, str]
 ) -> GroupKind:
-    """Return the kind of a group; `mixed` if no other kind fits."""
+    """Return the kind of the group of changes to `paths`; `mixed` if no other kind fits.
+
+    `before`, `after`: the texts of the changed files. `renamed`: old path -> new path.
+    """
     moved = {path for path in paths if path in renamed}
     if moved and set(paths) == moved | {renamed[path] for path in moved}:
         return "rename"
@@ -204,7 +210,7 @@ def _kind(
 
 
 def _derived(kind: GroupKind, paths: Sequence[str], after: Mapping[str, str]) -> str:
-    """Return a sentence that describes a group for which the engine gave no reason."""
+    """Return a sentence that describes the changes to `paths`, if the engine gave no reason for them."""
     gone = [path for path in paths if path not in after]
     kept = [path for path in paths if path in after]
     names = ", ".join(paths)
@@ -223,6 +229,7 @@ class Hunk(Struct, frozen=True):
 
     Lines include their endings, so accepting all hunks results in exactly the second version, and accepting
     none in exactly the first. A hunk without lines stands for the creation, deletion or move of its file.
+    `index`: the number of the hunk in its file, from 0.
     """
 
     index: int
@@ -249,9 +256,9 @@ def split_hunks(before: str, after: str) -> tuple[Hunk, ...]:
 def apply_hunks(
     before: str, hunks: Sequence[Hunk], accepted: Collection[int], edits: Mapping[int, str]
 ) -> str:
-    """Return `before` with the accepted hunks applied.
+    """Return the text `before` with the hunks applied whose numbers are in `accepted`.
 
-    `edits` replaces the added lines of a hunk by other text, which gets a line ending if it lacks one and
+    `edits`: hunk number -> a text that replaces the added lines; it gets a line ending if it lacks one and
     lines follow.
     """
     lines, parts, at = text_lines(before), [], 0
@@ -269,7 +276,7 @@ def apply_hunks(
 
 
 def _ended(text: str, hunk: Hunk) -> str:
-    """Return the text with a line ending of the hunk's style; unchanged if it has one or is empty."""
+    """Return `text` with a line ending, in the style of the hunk, if it has none and is not empty."""
     if not text or text.endswith("\n"):
         return text
     crlf = any(line.endswith("\r\n") for line in (*hunk.removed, *hunk.added))
@@ -282,7 +289,7 @@ Verb = Literal["create", "edit", "delete", "rename"]
 _folded = functools.lru_cache(maxsize=1 << 16)(folded_words)
 _AGREE = "Accept the loss, or keep the file."
 _Effects = Mapping[str, Mapping[str, str | None]]
-"""`ReviewedFile.path` -> the changed texts, by path; None for a deleted file."""
+"""The new texts of a file's paths (None: deleted), by `ReviewedFile.path`."""
 
 
 class ReviewedFile(Struct, frozen=True):
@@ -317,23 +324,24 @@ class ReviewedGroup(Struct, frozen=True):
     kind: GroupKind
     reason: str
     ops: tuple[int, ...]
-    """The positions of its ops in the list of the run's ops."""
+    """The positions of its operations in the list of the run's operations."""
     files: tuple[ReviewedFile, ...]
 
 
 class Review(Struct, frozen=True):
-    """The changes of a run, with the facts about other memories that the rails need."""
+    """The changes of a run, with the facts about other memories that its rails (limits) need."""
 
     groups: tuple[ReviewedGroup, ...]
     words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Path -> how often each folded line occurs in the file before the run."""
+    """How often each line, folded for comparison, occurs in a file before the run, by path."""
     kept: frozenset[str] = frozenset()
-    """Folded lines that also occur in memories that the run does not change."""
+    """Lines, folded for comparison, that also occur in memories that the run does not change."""
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Scope -> the number of lines in it."""
+    """The number of lines in a scope before the run, by the name of the scope."""
     protected: frozenset[str] = frozenset()
     """The paths that are pinned or have a pinned memory below them."""
     max_loss_percent: float = 20.0
+    """The largest share of the lines of a scope that a selection may lose, in percent."""
 
     @property
     def files(self) -> tuple[ReviewedFile, ...]:
@@ -342,19 +350,20 @@ class Review(Struct, frozen=True):
 
 
 class ReviewSelection(Struct, frozen=True):
-    """The changes that a person accepts: all except those named here.
+    """A person's choices about the changes of a run; every change that is not rejected is accepted.
 
-    Files are named by `ReviewedFile.path`. Immutable: each `with_` method returns a new selection.
+    Files are named by `ReviewedFile.path`, hunks by number. Immutable: each `with_` method returns a new
+    selection.
     """
 
     rejected_groups: frozenset[int] = frozenset()
     rejected_hunks: Mapping[str, frozenset[int]] = field(default_factory=dict)
     edited_files: Mapping[str, str] = field(default_factory=dict)
-    """Path -> a whole text that a person wrote to replace that of the run."""
+    """The whole texts that a person wrote to replace those of the run, by path."""
     edited_hunks: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    """Path -> hunk number -> a text that a person wrote to replace the added lines of the hunk."""
+    """The texts that a person wrote to replace the added lines of hunks, by path, then by hunk number."""
     agreed_losses: frozenset[str] = frozenset()
-    """The files of which a person agreed to lose lines."""
+    """The files that may lose lines that then exist nowhere else, because a person agreed to it."""
 
     def with_group(self, index: int, *, accepted: bool) -> ReviewSelection:
         """Return a selection that accepts or rejects a whole group; the choices about its hunks stay."""
@@ -382,19 +391,20 @@ class ReviewSelection(Struct, frozen=True):
         return replace(self, agreed_losses=losses)
 
     def is_edited(self, path: str) -> bool:
-        """Return whether a person rewrote the file or one of its hunks."""
+        """Return True if a person rewrote the file or one of its hunks."""
         return path in self.edited_files or path in self.edited_hunks
 
 
 class Resolution(Struct, frozen=True):
-    """The files that result from a selection."""
+    """The files that result from a selection, and those that the rails (limits of a run) leave unchanged."""
 
     files: Mapping[str, bytes | None]
-    """Changed path -> its new content; None if no file is there afterwards."""
+    """The new content of each changed path; None if no file is there afterwards."""
     blocked: Mapping[str, str]
-    """`ReviewedFile.path` -> the reason why the rails leave the file unchanged."""
+    """The reason why the rails leave a file unchanged, by `ReviewedFile.path`."""
     pinned: frozenset[str] = frozenset()
-    """The blocked paths that would stay blocked after an agreement to the loss, because they are pinned."""
+    """The blocked files that are blocked because they are pinned, so that agreeing to a loss changes
+    nothing."""
 
 
 def text_of(data: bytes) -> str:
@@ -419,11 +429,12 @@ def build_review(
     followed: Collection[str] = (),
     essence: Callable[[str], str] = str,
 ) -> Review:
-    """Build the review of a run from the texts of its changed files, `before` and `after`.
+    """Build the review of a run from its operations and the texts of its changed files.
 
-    `others` are the context's other memories now. `followed` are files that changed only to keep an index or
-    links valid, so their lines do not count as lost. `essence` returns the content of a text that must be
-    preserved.
+    `before`, `after`: these texts by path. `reasons`: the engine's reason for each operation. `others` are
+    the context's other memories now. `is_protected` returns True for a path that must not be deleted or
+    moved. `followed` are files that changed only to keep an index or links valid, so their lines do not count
+    as lost. `essence` returns the part of a text that must be preserved.
     """
     moved = renamed_files(ops, before, after)
     groups = tuple(
@@ -450,7 +461,7 @@ def build_review(
 
 
 def resolve(review: Review, selection: ReviewSelection) -> Resolution:
-    """Return the files that result from the selection, after applying the rails."""
+    """Return the files that result from the selection, without the changes that the rails (limits) block."""
     chosen: dict[str, Mapping[str, str | None]] = {}
     blocked: dict[str, str] = {}
     for group in review.groups:
@@ -479,12 +490,15 @@ def resolve(review: Review, selection: ReviewSelection) -> Resolution:
 
 
 def chosen_change(file: ReviewedFile, resolution: Resolution) -> dict[str, bytes | None]:
-    """Return path -> content of one file as resolved; empty if the file stays unchanged."""
+    """Return the new contents of one file according to `resolution`, by path.
+
+    Empty if the file stays unchanged; None as a content means that no file is there.
+    """
     return {path: resolution.files[path] for path in file.paths if path in resolution.files}
 
 
 def _is_following(group: ReviewedGroup, followed: Collection[str]) -> bool:
-    """Return whether the files of a group changed only to keep an index or links valid."""
+    """Return True if the files of a group changed only to keep an index or links valid."""
     return not group.ops and all(file.path in followed for file in group.files)
 
 
@@ -501,7 +515,10 @@ def _reviewed_group(
     after: Mapping[str, str],
     moved: Mapping[str, str],
 ) -> ReviewedGroup:
-    """Return a group with the texts and hunks of its files."""
+    """Return the group number `index` of a review, with the texts and hunks of its files.
+
+    `before`, `after`: the texts of the changed files, by path. `moved`: old path -> new path.
+    """
     arrived = {new: old for old, new in moved.items()}
     files = tuple(
         _reviewed_file(path, arrived.get(path, ""), before, after)
@@ -528,7 +545,7 @@ def _bare_hunk() -> Hunk:
 
 
 def _effect(file: ReviewedFile, selection: ReviewSelection) -> dict[str, str | None]:
-    """Return the new texts of one accepted file, by path; only those that differ from before."""
+    """Return the new texts of one accepted file, by path, if they differ from before; None: deleted."""
     rejected = selection.rejected_hunks.get(file.path, frozenset())
     edits = selection.edited_hunks.get(file.path, {})
     accepted = {hunk.index for hunk in file.hunks} - rejected
@@ -539,7 +556,11 @@ def _effect(file: ReviewedFile, selection: ReviewSelection) -> dict[str, str | N
 
 
 def _text(file: ReviewedFile, accepted: set[int], edits: Mapping[int, str], whole: str | None) -> str | None:
-    """Return the selected text of a file; None if the file does not exist afterwards."""
+    """Return the selected text of a file; None if the file does not exist afterwards.
+
+    `accepted`: the numbers of the accepted hunks. `edits`: texts that replace the added lines of hunks.
+    `whole`: a text that replaces that of the run; None: there is none.
+    """
     if whole is not None:
         return whole
     edited = any(index in edits for index in accepted)
@@ -553,7 +574,10 @@ def _text(file: ReviewedFile, accepted: set[int], edits: Mapping[int, str], whol
 def _deletes_with_a_loss(
     review: Review, selection: ReviewSelection, lost: Mapping[str, int], chosen: _Effects
 ) -> list[tuple[ReviewedFile, str]]:
-    """Return the files whose deletion or move would lose lines without agreement, with the reasons."""
+    """Return the files whose deletion or move would lose lines without agreement, with the reasons.
+
+    A person can agree to a loss. `lost`: the number of lost lines by path. `chosen`: the selected texts.
+    """
     return [
         (file, _would_lose(lost[file.source]))
         for file in review.files
@@ -568,7 +592,8 @@ def _edits_with_a_loss(
 ) -> list[tuple[ReviewedFile, str]]:
     """Return the files that lose lines in a scope that would lose too many, with the reason for each.
 
-    Files for which a person agreed to the loss, or which a person rewrote, are left out.
+    `lost`: the number of lost lines by path. `chosen`: the selected texts. Files for which a person agreed to
+    the loss, or which a person rewrote, are left out.
     """
     losing = [
         file
@@ -589,7 +614,7 @@ def _edits_with_a_loss(
 
 
 def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[str, ...]:
-    """Return the description lines that a person rejected with their hunks.
+    """Return the `description:` lines in hunks that a person rejected.
 
     A description only states the subject of a note, so a line rejected in one note need not stay in another.
     """
@@ -604,10 +629,10 @@ def refused_descriptions(review: Review, selection: ReviewSelection) -> tuple[st
 
 
 def _lost_lines(review: Review, selection: ReviewSelection, chosen: _Effects) -> dict[str, int]:
-    """Return for each file, by its path before, how many of its lines would no longer exist anywhere.
+    """Return how many lines of each file would no longer exist anywhere, by the file's path before the run.
 
-    The result equals that of `judge_retention`, but this runs on every click, so everything that does not
-    depend on the selection is folded in advance.
+    `chosen`: the selected texts. The result equals that of `judge_retention`, but this runs on every click,
+    so everything that does not depend on the selection is folded in advance.
     """
     after: dict[str, str | None] = {file.source: file.before for file in review.files}
     for effect in chosen.values():
@@ -654,7 +679,8 @@ class MergedLine(Struct, frozen=True):
     text: str
     fate: Fate
     match: str = ""
-    """The line of the result with the same content; empty if its text is the same."""
+    """The line of the result that has the same or similar content; empty if it is equal, or if there is
+    none."""
     marks: WordSpans = ()
     """The words of a reworded line that the new line lacks."""
 
@@ -688,7 +714,7 @@ _MOST_OF_A_WORD, _MOST_COMPARED, _LEAST_STEPS = 50, 4, 4_000
 
 
 class _AlikeLines:
-    """The lines of a text by their words, for finding the most similar one.
+    """An index of the lines of a text by their words, for finding the line most similar to a given one.
 
     A line is compared only with the few that share most of its words; words in more than `_MOST_OF_A_WORD`
     lines are ignored. So the time is linear in the number of searches.
@@ -720,7 +746,10 @@ class _AlikeLines:
 
 
 def standing(review: Review, taken: Parts) -> ReviewSelection:
-    """Return the part of a run that is still in effect, as a selection; `taken` were undone already."""
+    """Return a selection of the changes of a run that are still in effect.
+
+    `taken`: the parts of the run that were undone already.
+    """
     rejected = {file.path: gone for file in review.files if (gone := hunks_taken(file, taken))}
     selection = ReviewSelection(rejected_hunks=rejected)
     return ReviewSelection(
@@ -729,7 +758,10 @@ def standing(review: Review, taken: Parts) -> ReviewSelection:
 
 
 def hunks_taken(file: ReviewedFile, taken: Parts) -> frozenset[int]:
-    """Return the hunks of a file that were undone."""
+    """Return the numbers of the hunks of a file that were undone.
+
+    `taken`: the parts of the run that were undone.
+    """
     found = taken.get(file.path, frozenset())
     return frozenset(hunk.index for hunk in file.hunks) if found is None else found
 
@@ -737,9 +769,10 @@ def hunks_taken(file: ReviewedFile, taken: Parts) -> frozenset[int]:
 def to_take_back(
     review: Review, selection: ReviewSelection, taken: Parts, resolution: Resolution | None = None
 ) -> Parts:
-    """Return the parts to undo so that only the selection remains in effect; empty if there are none.
+    """Return the parts of a run to undo so that only the changes in `selection` remain in effect.
 
-    `resolution` is that of the selection; None computes it.
+    `taken`: the parts that were undone already. `resolution` is that of the selection; None computes it.
+    Empty if nothing is to be undone.
     """
     blocked = (resolution or resolve(review, selection)).blocked
     parts: dict[str, frozenset[int] | None] = {}
@@ -760,11 +793,11 @@ def to_take_back(
 def named_parts(
     run_id: str, review: Review, paths: Collection[str], hunks: Collection[int], taken: Parts
 ) -> tuple[Parts, tuple[str, ...]]:
-    """Return the parts that a command names, together with the parts that the rails add.
+    """Return the parts of a run that a command names, together with parts that can only be undone with them.
 
     The second value is the paths of the added parts. `paths` may have either name of a file; `hunks` are the
-    numbers, from 1, of hunks of one edited file. Raises `StoreError` for parts that the run does not have or
-    that were undone already.
+    numbers, from 1, of hunks of one edited file. `taken`: the parts that were undone already. Raises
+    `StoreError` for parts that the run does not have or that were undone already.
     """
     # A diff shows paths without their leading slash. A name that two files share stands for the first.
     files = {

@@ -81,7 +81,7 @@ _LISTS = frozenset({"index", "readme", "memory", "contents", "toc"})
 
 
 def lacks_description(text: str, caps: Caps) -> bool:
-    """Return whether the agent's index would show no description for the note."""
+    """Return True if the agent's index would show no description for the note."""
     return caps.descriptions and not _shown(text, caps)
 
 
@@ -152,16 +152,16 @@ class _Candidate(Struct, frozen=True):
     """A text of a note that may describe it."""
 
     kind: str
-    """`declared`, or a key of `_LEAST_WORDS`."""
+    """The kind of place where the text was found: `declared`, or a key of `_LEAST_WORDS`."""
     words: str
     """The text without markup."""
     around: str
-    """The passage itself with the passage before it."""
+    """The paragraph or list entry with the text, together with the one before it."""
     own: int
     """The number of characters, at the end of `around`, that belong to the passage itself."""
 
     def is_secret(self) -> bool:
-        """Return whether the passage may be a secret, by itself or together with the text before it."""
+        """Return True if the text may be a secret, by itself or together with the text before it."""
         hides = any(secret.end > len(self.around) - self.own for secret in find_secrets(self.around))
         return hides or _may_be_secret(self.words)
 
@@ -213,10 +213,9 @@ def _candidates(passages: Sequence[Passage]) -> Iterator[_Candidate]:
 
 
 def _in_passage(passage: Passage, *, is_opening: bool, is_alone: bool) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the text of what may describe the note in a passage of prose or a point of a list.
+    """Yield the kind and the text of each part of a paragraph or list entry that may describe the note.
 
-    `is_opening` is whether nothing but titles and labels is before it. `is_alone` is whether the passage is
-    no point among others.
+    `is_opening`: nothing but titles and labels is before it. `is_alone`: it is not one entry among others.
     """
     lines = [_plain(_MARKER.sub("", line.strip())) for line in passage.lines]
     labels = [_LABEL.match(line) for line in lines]
@@ -240,7 +239,7 @@ def _passage_words(passage: Passage) -> str:
 
 
 def _is_clear(words: str) -> bool:
-    """Return whether a text is a whole sentence of some length."""
+    """Return True if a text is a whole sentence of some length."""
     return _size(set(_content_words(words))) >= _CLEAR_WITHOUT_STOP and _ends_as_sentence(words)
 
 
@@ -260,7 +259,7 @@ def _first_sentence(words: str) -> str:
 
 
 def _without_loose_clause(words: str, caps: Caps) -> str:
-    """Return a sentence that is too long for a description without its last, explaining clause."""
+    """Return a sentence that is too long for a description without the explaining clause at its end."""
     limit = longest_description(caps)
     if utf16_length(words) <= limit:
         return words
@@ -269,9 +268,10 @@ def _without_loose_clause(words: str, caps: Caps) -> str:
 
 
 def _tells(words: str, kind: str, known: Collection[str]) -> bool:
-    """Return whether a text says something about the subject of its note.
+    """Return True if a text says something about the subject of its note.
 
-    `known` are the beginnings of words that the name of the note already tells.
+    `kind`: the kind of place, as in `_Candidate`. `known`: the beginnings of words in the name of the note;
+    they say nothing new.
     """
     first = re.match(r"[\w']+", words.casefold())
     if first is None or _STATE_SIGN.search(words) or _ABOUT_NOTE.search(words) or words.endswith(_QUESTIONS):
@@ -289,7 +289,7 @@ def _tells(words: str, kind: str, known: Collection[str]) -> bool:
 
 
 def _size(words: Collection[str]) -> float:
-    """Return the number of words; two pairs of characters, in a script without spaces, are one."""
+    """Return the number of words; in a script without spaces, two pairs of characters count as one word."""
     return sum(0.5 if not word.isascii() and UNSPACED.search(word) else 1.0 for word in words)
 
 
@@ -326,7 +326,7 @@ def _flat(text: str) -> str:
 
 
 def _keeps_words(before: str, after: str) -> bool:
-    """Return whether every line of `before` is also in `after`, except for an empty description."""
+    """Return True if every line of `before` is also in `after`, except for an empty description."""
     as_before = set(after.splitlines())
     rest = [line for line in before.splitlines() if line not in as_before and not _BARE_KEY.fullmatch(line)]
     if not rest:

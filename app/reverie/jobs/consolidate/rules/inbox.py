@@ -34,7 +34,7 @@ _LOOKED_AT = 200
 
 
 def candidates_of(text: str) -> tuple[str, ...]:
-    """Return the texts of an inbox's candidates; empty unless the inbox has exactly the agent's format.
+    """Return the texts of the candidates in a harvest inbox; empty unless it has exactly the agent's format.
 
     An inbox with any other line may have been edited by a person (formats/mux.md section 11).
     """
@@ -56,7 +56,7 @@ def candidates_of(text: str) -> tuple[str, ...]:
 
 
 class KnownTexts:
-    """The lines of the notes outside the inboxes, by which candidates of an inbox are found.
+    """An index of the lines of notes outside the inboxes, to find notes that contain a candidate already.
 
     Lines are folded as in `runs.retention`, so that both checks agree.
     """
@@ -83,7 +83,7 @@ class KnownTexts:
                     self._lines.append((path, folded))
 
     def holds(self, candidate: str) -> bool:
-        """Return whether one note has every line of the candidate."""
+        """Return True if one note has every line of the candidate."""
         places: set[str] | None = None
         for line in candidate.split("\n"):
             folded = folded_words(line)
@@ -93,7 +93,7 @@ class KnownTexts:
         return bool(places)
 
     def _paths(self, folded: str) -> Iterable[str]:
-        """Return the notes that have this folded line with the same meaning."""
+        """Return the paths of the notes that have this folded line with the same meaning."""
         own = folded.split()
         rarest = min((self._where.get(each, []) for each in own), key=len)
         for number in rarest[:_LOOKED_AT]:

@@ -19,7 +19,7 @@ class WordingMatch(Struct, frozen=True):
     """The tokens that two statements share."""
 
     pairs: tuple[tuple[int, int], ...]
-    """Pairs of token numbers: of the first and of the second statement."""
+    """Pairs of the number of a token in the first statement and of the equal one in the second."""
     weight: float
     """The weight of the common tokens."""
 
@@ -49,7 +49,7 @@ def _compatible(a: WordToken, b: WordToken) -> bool:
 
 
 def _pair_alike(small: Wording, large: Wording, pairs: list[tuple[int, int]]) -> None:
-    """Add to `pairs` the unpaired words of two statements that differ by a spelling mistake or as compounds.
+    """Add to `pairs` the unpaired words that are equal except for spelling or for being written apart.
 
     A pair has the number of a token in `small` and of one in `large`.
     """
@@ -79,7 +79,7 @@ def _pair_alike(small: Wording, large: Wording, pairs: list[tuple[int, int]]) ->
 
 
 def _alike(a: WordToken, b: WordToken) -> bool:
-    """Return whether two words may be the same word, inflected or misspelt.
+    """Return True if two words may be the same word, inflected or misspelt.
 
     Letters may be missing, or two may be exchanged. A different letter makes a different word. Names, numbers
     and identifiers are never similar.
@@ -97,14 +97,17 @@ def _alike(a: WordToken, b: WordToken) -> bool:
 
 
 def _distance(a: str, b: str) -> int:
-    """Return the edit distance; an exchange of two neighbouring letters counts as one edit."""
+    """Return the edit distance of two words; exchanging two neighbouring letters counts as one edit."""
     from rapidfuzz.distance import OSA
 
     return OSA.distance(a, b)
 
 
 def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: set[int]) -> bool:
-    """Return whether a word equals two consecutive tokens, from `at` on, written as one word."""
+    """Return True if a word equals the tokens `at` and `at + 1`, written as one word.
+
+    `used`: the numbers of tokens that are paired already.
+    """
     return (
         at + 1 < len(tokens)
         and at + 1 not in used
@@ -115,7 +118,7 @@ def _is_compound(whole: WordToken, tokens: Sequence[WordToken], at: int, used: s
 
 
 def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
-    """Return whether one statement negates words that the other one affirms.
+    """Return True if one statement negates words that the other one affirms.
 
     Negated words are the first word after the negation, or its whole clause.
     """
@@ -139,7 +142,7 @@ def polarity_differs(a: Wording, b: Wording, match: WordingMatch) -> bool:
 
 
 def _is_predicate(wording: Wording, negation: Negation, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return whether the negation applies to something that both statements have ("flags are not supported").
+    """Return True if the negation applies to something that both statements have ("flags are not supported").
 
     It does not if it is only a contrast in a clause of its own ("says why, not what").
     """

@@ -38,7 +38,7 @@ from reverie.values import Struct, field
 
 
 def merged_body(target: str, source: str, *, compact: bool) -> str | None:
-    """Return the target's body with the passages of the source's body that it lacks.
+    """Return the target's body with the passages of the source's body added that the target lacks.
 
     The result is the source's own body if that contains the whole target body. `compact` leaves out blank
     lines that Markdown does not need.
@@ -62,7 +62,7 @@ def merged_body(target: str, source: str, *, compact: bool) -> str | None:
 
 
 def _rules(body: str) -> int:
-    """Return the number of thematic breaks of a body."""
+    """Return the number of thematic breaks (horizontal lines) in a body."""
     return sum(passage.kind == "rule" for passage in split_passages(body))
 
 
@@ -72,7 +72,7 @@ def _kinds(passages: Sequence[Passage]) -> Counter[tuple[str, str]]:
 
 
 def ends_in_code(body: str) -> bool:
-    """Return whether a code block is never closed, so that appended text would become code as well."""
+    """Return True if a code block at the end is never closed, so that appended text would become code."""
     return any(is_open(passage) for passage in split_passages(body)[-1:])
 
 
@@ -92,10 +92,9 @@ _END = -1
 
 
 class _Index:
-    """The passages of a body, indexed by their folded lines.
+    """An index of the passages of a body by their lines, folded, with their headings and parent lines.
 
-    Each comes with the headings and lines that it belongs to. A search takes the same time however often a
-    line is repeated.
+    A search takes the same time however often a line is repeated.
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -136,7 +135,7 @@ class _Index:
         return None if any(each is None for each in found) else found[-1]
 
     def _first(self, wanted: Passage, line: str) -> int | None:
-        """Return the number of the first passage that has the same `line` as `wanted`, with the same meaning.
+        """Return the number of the first passage with the line `line` of `wanted` and the same meaning.
 
         The meaning is the same under the same heading, list entry and table head. None if there is none.
         """
@@ -155,19 +154,19 @@ def _key(passage: Passage, line: str) -> tuple[str, ...]:
 
 
 def _is_one_block(here: Passage, after: Passage) -> bool:
-    """Return whether the passage `after`, which follows `here`, belongs to the same paragraph or table."""
+    """Return True if the passage `after`, which follows `here`, belongs to the same paragraph or table."""
     if after.kind == "row":
         return here.kind in ("row", "head")
     return here.kind == after.kind == "prose" and not after.gap
 
 
 def _code_of(passage: Passage) -> tuple[str, ...]:
-    """Return the lines of code without blank ones."""
+    """Return the lines of a code block without blank ones."""
     return tuple(line.rstrip() for line in passage.lines if line.strip())
 
 
 def _own_lines(passage: Passage) -> tuple[str, ...]:
-    """Return the lines, without lines that only draw a table or underline a title."""
+    """Return the lines of a passage, without lines that only draw a table or underline a title."""
     return passage.lines[:1] if passage.kind in ("head", "heading") else passage.lines
 
 
@@ -179,7 +178,7 @@ def _folded(passage: Passage, line: str) -> str:
 
 
 class _Carrier:
-    """Inserts a source's missing passages into a target's body.
+    """The insertion of a source's missing passages into a target's body.
 
     Blank lines are inserted where the source has them and where Markdown needs them; `compact` leaves out the
     former.
@@ -243,9 +242,10 @@ class _Carrier:
         return self._after(inside[-1], passage)
 
     def _following(self, number: int) -> int | None:
-        """Return the number of the next passage of the section that the target already has; None without one.
+        """Return the number of the target's passage that equals the next one in the source's section.
 
-        The passage is always the beginning of a paragraph, never inside one.
+        `number`: the passage of the source from which to search. None if the target has none of them. The
+        result is always the beginning of a paragraph, never inside one.
         """
         passage = self._source[number]
         for at in range(number + 1, len(self._source)):
@@ -263,9 +263,9 @@ class _Carrier:
         return None
 
     def _place_title(self, number: int) -> int:
-        """Return the number of the line before which to insert a title: after the target's title, or `_END`.
+        """Return the number of the line of the target before which a title of the source is inserted.
 
-        `_END` is for a title with new text below it.
+        It is the line after the target's title, or `_END` for a title with new text below it.
         """
         passages = self._there.passages
         if number + 1 in self._missing and self._source[number + 1].kind != "heading":
@@ -339,14 +339,14 @@ class _Carrier:
 
 
 def _hangs_on(here: Passage, after: Passage) -> bool:
-    """Return whether `after` belongs to the list entry `here` and must not be separated from it."""
+    """Return True if `after` belongs to the list entry `here` and must not be separated from it."""
     if here.kind != "item" or after.kind == "heading":
         return False
     return after.lines[0][:1].isspace() and (after.kind != "item" or after.level > here.level)
 
 
 def _needs_gap(before: Passage, after: Passage) -> bool:
-    """Return whether Markdown would read two passages as one without a blank line between them."""
+    """Return True if Markdown would read two passages as one without a blank line between them."""
     if after.kind == "prose":
         return before.kind in ("item", "head", "row") or (
             before.kind == "prose" and is_unfinished(before.lines[-1])
@@ -369,7 +369,10 @@ def _looks_better_apart(before: Passage, after: Passage) -> bool:
 
 
 def append_line(body: str, line: str, newline: str) -> str:
-    """Append a line to a body as a paragraph of its own."""
+    """Return the body with `line` added at the end as a paragraph of its own.
+
+    `newline`: the line ending to use.
+    """
     stripped = body.rstrip("\r\n")
     end = body[len(stripped) :]
     return f"{stripped}{newline * 2 if stripped else ''}{line}{newline if end else ''}"
@@ -380,7 +383,7 @@ _EMPTY_BLOCK = re.compile(r"^(\ufeff?)---\r?\n---(?:\r?\n|\Z)")
 
 
 def merge(target: str, source: str, caps: Caps) -> str | None:
-    """Return the target's text with all of the source in it; None if that is impossible without loss.
+    """Return the target's text with everything in the source added; None if that would lose something.
 
     The result is the target itself if it already has everything.
     """
@@ -408,7 +411,7 @@ def merge(target: str, source: str, caps: Caps) -> str | None:
 
 
 class _Front(Struct, frozen=True):
-    """The merged front matter of two notes."""
+    """The front matter of two notes, merged."""
 
     text: str
     """The text before the body."""
@@ -417,11 +420,11 @@ class _Front(Struct, frozen=True):
     line: str = ""
     """A description that is added to the body as a line instead; empty for none."""
     meanings: dict[str, object] = field(default_factory=dict)
-    """Front matter key -> the value that the result must have."""
+    """The value that each front matter key must have in the result."""
 
 
 def _holds(target: str, source: str) -> bool:
-    """Return whether the target has every line and every front matter key of the source unchanged."""
+    """Return True if the target has every line and every front matter key of the source unchanged."""
     if missing_passages(_body(target), _body(source)):
         return False
     lines, more = _front_lines(target), _front_lines(source)
@@ -496,9 +499,10 @@ def _with_lines(text: str, lines: Sequence[str]) -> str:
 def _both_descriptions(
     text: str, described: str, also: str, meanings: dict[str, object], caps: Caps
 ) -> _Front:
-    """Return front matter with both descriptions joined in one if they fit the agent's limit.
+    """Return front matter with the descriptions `described` and `also` in one, if both fit the limit.
 
-    Otherwise the second description becomes a line of the body.
+    Otherwise the second one becomes a line of the body. `text`: the front matter so far. `meanings`: the
+    values that the keys must have.
     """
     one, other = " ".join(described.split()), " ".join(also.split())
     if folded_words(other) in folded_words(one):
@@ -511,7 +515,7 @@ def _both_descriptions(
 
 
 def _is_whole(result: str, target: str, source: str, front: _Front, caps: Caps) -> bool:
-    """Return whether a merged text has the lines and front matter of both notes, and has not grown."""
+    """Return True if a merged text has the lines and front matter of both notes, and has not grown."""
     size = len(result.encode("utf-8", "surrogatepass"))
     keys = read_keys(result)
     if size > caps.file_bytes or keys is None or keys.meanings() != front.meanings:

@@ -17,7 +17,7 @@ _HARD_BREAK = pattern_of(r"[^ \t] {2,}\r?$")
 
 
 def is_empty(text: str) -> bool:
-    """Return whether a text has only white space, or only an empty front matter block."""
+    """Return True if a text has only white space, or only an empty front matter block."""
     bare = text.removeprefix(BOM)
     return (
         not _EMPTY_BLOCK.sub("", bare.lstrip(), count=1).strip()
@@ -56,7 +56,10 @@ def without_noise(text: str) -> str | None:
 
 
 def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool:
-    """Return whether the line ends with white space that has no meaning outside of code."""
+    """Return True if a line ends with white space that has no meaning in prose.
+
+    `number`: the index of the line in `lines`. `is_first`: it is the first line of the note.
+    """
     line = lines[number]
     if not line.removesuffix("\r").endswith((" ", "\t")):
         return False
@@ -69,7 +72,7 @@ def _has_blank_end(lines: Sequence[str], number: int, *, is_first: bool) -> bool
 def _with_one_end(body: str, *, has_block: bool) -> str:
     """Return the body without blank lines at its end.
 
-    A body that consists of blank lines becomes empty only if there is front matter.
+    A body that consists of blank lines becomes empty only if there is front matter (`has_block`).
     """
     words = body.rstrip(" \t\r\n")
     if not words:
