@@ -46,7 +46,7 @@ class RootChange(Struct, frozen=True):
     moved: Mapping[str, str]
     """The moved files: old path -> new path."""
     merged: Mapping[str, str]
-    """The path of the memory into which each merged file of `gone` went."""
+    """The merged files of `gone`: old path -> path of the memory that has their text now."""
     created: tuple[str, ...] = ()
     """The new files."""
 

@@ -108,7 +108,7 @@ _CODE = pattern_of(r"`[^`]*`|[A-Za-z0-9_@.-]*[/\\.][A-Za-z0-9_@./-]+|[A-Za-z0-9]
 
 @lru_cache(256)
 def _muted_by(sentence: str) -> str:
-    """Return the reason why a sentence is muted; empty if it is not.
+    """Return the reason why claims in a sentence are never reported as stale (muted); empty if they may be.
 
     Cached, because it is called for each claim in the sentence.
     """

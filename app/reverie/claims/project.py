@@ -48,7 +48,7 @@ class ClaimReport(Struct, frozen=True):
     """All claims, by note and line."""
     notes: int = 0
     commit: str = ""
-    """The commit against which they were checked; empty without a repository."""
+    """The commit against which the claims were checked; empty without a repository."""
     problem: str = ""
     """A sentence with the reason why there is no repository; empty if there is one."""
     limits: tuple[str, ...] = ()

@@ -240,7 +240,7 @@ def _small_text(path: Path) -> str:
 
 
 class ProjectRepository:
-    """One repository as of one commit, which `refresh` moves to the present HEAD."""
+    """One repository in its state at one commit; `refresh` changes to the present HEAD."""
 
     def __init__(
         self,

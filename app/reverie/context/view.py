@@ -84,7 +84,7 @@ Note = Literal[
     "recorded", "session-runs", "rules-agree", "rules-differ", "recall-mode", "recall-long",
     "agent-differs", "loads-nothing", "moved-by-project", "memory-outside",
 ]  # fmt: skip
-"""A remark about a whole part; the part's `detail` may add to it."""
+"""The identifier of a remark about a whole part (see `NOTES`); the part's `detail` may add to it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -468,7 +468,7 @@ class Directory:
         )
 
     def block_writers(self, name: str) -> WriterLease | None:
-        """Keep every program from opening this file for writing until the returned lease is closed.
+        """Keep every program from opening the file `name` for writing until the returned lease is closed.
 
         Returns None if that is impossible (the file belongs to another user, or the file system or the
         system has no leases). Raises `BlockingIOError` while a program has it open for writing.
@@ -850,7 +850,10 @@ def differ_in_case_only(one: str, other: str) -> bool:
 
 
 def listed_name(directory: Directory, name: str) -> str | None:
-    """Return the listed spelling of the entry that `name` finds in `directory`; None if there is none."""
+    """Return the name by which `directory` lists the entry `name`; None if there is no such entry.
+
+    On a file system that ignores case the two may differ in case.
+    """
     try:
         status = directory.lstat(name)
     except FileNotFoundError:

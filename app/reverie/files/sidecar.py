@@ -238,7 +238,7 @@ class Sidecar:
         return _parse(self._bytes(), self.path)
 
     def is_ours(self) -> bool:
-        """Return whether this class, in any process, wrote the bytes now on disk.
+        """Return whether this class, in any process, wrote the bytes that are on disk now.
 
         Always False without an `ending`.
         """

@@ -280,7 +280,10 @@ def _ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _threads_refused() -> Iterator[None]:
-    """Context manager: raise `OSError` if the system refuses to start a thread, because a watch needs one."""
+    """Context manager: turn the error for a thread that cannot be started into an `OSError`.
+
+    Each watch needs a thread.
+    """
     try:
         yield
     except RuntimeError as error:  # raised by Python when a thread cannot be started

@@ -67,7 +67,7 @@ class Placement(Struct, frozen=True):
     trigger: str
     """The real path that changes the placement when it appears or vanishes."""
     device: int
-    """The number of the file system."""
+    """The device number of the file system that contains the target."""
     tree: tuple[str, str] | None = None
     """A directory that is watched with everything below it: (real path, path of the owner)."""
     flat: tuple[str, str] | None = None

@@ -143,7 +143,10 @@ def member(source: JsonSource, node: JsonNode, key: str) -> JsonNode | None:
 
 
 def text_of(source: JsonSource, node: JsonNode, limit: int) -> tuple[str, bool]:
-    """Return the text of `node`, a JSON string, and whether it is complete; read about `limit` bytes."""
+    """Return the text of `node`, a JSON string of `source`, and whether the text is complete.
+
+    At most about `limit` bytes are read.
+    """
     raw = source.read(node.start, min(node.end, node.start + limit + 2))
     whole = node.size <= limit + 2
     if whole:

@@ -370,7 +370,7 @@ _Known = TypeVar("_Known")
 
 
 WordCounts = dict[tuple[str, str], list[tuple[str, int]]]
-"""Cached ranges: `(first word, end)` -> the words in the range, each with its number of notes."""
+"""The cached counts of words: (first word, end) of a range -> (word, number of notes) of its words."""
 _MOST_COUNTED = 500
 """Maximum number of cached ranges; beyond it all are dropped."""
 

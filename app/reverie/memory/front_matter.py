@@ -390,7 +390,7 @@ def _literals(value: str, rules: FrontMatterRules) -> Iterator[str]:
 
 
 def _edited_block(raw: str, root: yaml12.YamlNode | None, made: str, newline: str) -> Iterator[str]:
-    """Yield candidates for the block `raw` with the YAML text `made` as the description.
+    """Yield versions of the block `raw` with the YAML text `made` as the description; some may be invalid.
 
     `root`: the root of the parsed block; None if it has only blank lines and comments. `newline`: the line
     ending of the block.

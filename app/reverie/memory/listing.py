@@ -128,7 +128,7 @@ class ScopeListing:
     """The earliest time at which a file was examined, in ns since the epoch."""
 
     def file(self, rel: str) -> MemoryFile | None:
-        """Return the file with this path; None if it is not listed."""
+        """Return the file with the path `rel`; None if it is not listed."""
         index, is_there = position(self.files, rel)
         return self.files[index] if is_there else None
 
@@ -839,7 +839,7 @@ def scan_scope(
 def names_only(
     root: ScopeRoot, rules_of: RulesOf = no_rules, *, available: Callable[[], bool] = lambda: True
 ) -> ScopeListing:
-    """List the names in a scope, for a first view: no file is opened.
+    """Return a listing that has only the names in a scope, for a first view: no file is opened.
 
     `rules_of` returns the rule and role of a relative path. `available` returns whether the home exists: if
     it does not and the root is missing, `Unavailable` is raised.

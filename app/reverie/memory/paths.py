@@ -22,7 +22,10 @@ _NEXT_STEP = "Use a path such as /memories/global/notes.md."
 
 
 class MemoryPath(Struct, frozen=True):
-    """A path that passed every rule. The root `/memories` itself has `scope` None and no segments."""
+    """A valid memory path (see `parse_memory_path`), split at `/` into `segments`.
+
+    The root `/memories` itself has `scope` None and no segments.
+    """
 
     scope: Scope | None
     segments: tuple[str, ...] = ()

@@ -126,7 +126,9 @@ class WriteGuard:
             raise ReadOnlyStore(refusal)
 
     def permit(self, refusals: Iterable[Refusal]) -> None:
-        """Store a person's permission to write, which is valid as long as exactly this evidence is found.
+        """Store a person's permission to write in spite of `refusals`.
+
+        The permission is valid as long as exactly the evidence in `refusals` is found.
 
         Raises `StoreError` for a refusal that no person can permit.
         """
@@ -204,18 +206,20 @@ _held = _HeldLock()
 def write_locks(
     home: Home, roots: Iterable[ScopeRoot], *, lock_dir: Path, patience_s: float = PATIENCE_S
 ) -> Iterator[None]:
-    """Hold the agent's locks of these roots for the `with` block.
+    """Hold the agent's locks of `roots` for the `with` block.
 
-    An agent holds this lock while it rewrites a store (`Home.write_lock`). Codex holds `flock` on a file in
-    its home for a whole consolidation and overwrites any concurrent change. While Reverie holds it, the agent
-    postpones its job, so Reverie takes it around each write only, never while a model thinks. It is reentrant
-    per thread: a change of several files takes it once. Without `flock` (Windows) it is not taken.
+    An agent holds such a lock while it rewrites a store (`StoreRules.write_lock`). Codex holds `flock` on a
+    file in its home for a whole consolidation and overwrites any concurrent change. While Reverie holds the
+    lock, the agent postpones its job, so Reverie holds it around each write only, never while a model thinks.
+    The lock is reentrant per thread: a change of several files acquires it once. Without `flock` (Windows)
+    nothing is locked.
 
     Reverie's own lock for the same file comes first, so that threads and processes of one profile wait for
-    each other, and none of them takes another one for the agent. The order is the same everywhere: Reverie's
-    own lock, the agent's, then those of directories and files. Raises `Busy`, with the reason "agent-busy" if
-    the agent holds the lock, without a reason if another Reverie does. `lock_dir`: the directory of Reverie's
-    own locks; `patience_s`: the longest time in seconds to wait for each of the agent's locks.
+    each other, and none of them mistakes another one for the agent. The order is the same everywhere:
+    Reverie's own lock, the agent's, then the locks of directories and files. Raises `Busy`, with the reason
+    "agent-busy" if the agent holds the lock, without a reason if another Reverie does. `lock_dir`: the
+    directory of Reverie's own locks; `patience_s`: the longest time in seconds to wait for each of the
+    agent's locks.
     """
     rules = home.store_rules
     found = () if rules is None else map(rules.write_lock, roots)

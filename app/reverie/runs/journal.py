@@ -83,7 +83,7 @@ class Contents(Protocol):
     """A store of file contents by hash."""
 
     def put(self, data: bytes | None) -> str | None:
-        """Store these bytes; return the name by which `get` finds them.
+        """Store the bytes `data`; return the name by which `get` finds them.
 
         If `data` is None (no file), return None.
         """
@@ -102,7 +102,7 @@ class Images:
         self._directory = directory
 
     def put(self, data: bytes | None) -> str | None:
-        """Store these bytes durably; return the name by which `get` finds them.
+        """Store the bytes `data` durably; return the name by which `get` finds them.
 
         If `data` is None (no file), return None. A damaged copy is replaced.
         """

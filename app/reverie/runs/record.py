@@ -159,7 +159,7 @@ class RunRecord(Struct, frozen=True):
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stable JSON format of `reverie runs` (design.md section 5)."""
+        """Return the record as JSON data, in the stable format of the command `reverie runs`."""
         return {
             **columns(
                 self,

@@ -158,10 +158,10 @@ class Plan(Struct, frozen=True):
     reason: str = ""
     next_step: str = ""
     coverage: Mapping[str, Any] | None = None
-    """The coverage record to journal.
+    """The agent's record of the consolidation (coverage record) to journal; None if the run has none.
 
-    With a coverage record, `commit` is the commit point and comes before the `applied` mark; otherwise it
-    comes after the mark.
+    A run with such a record counts as completed once `Job.commit` has saved it, any other run once the
+    `applied` mark exists.
     """
     record: Mapping[str, Any] = field(default_factory=dict)
     """The value of `RunResult.record` if there is no `coverage`."""

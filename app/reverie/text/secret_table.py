@@ -26,7 +26,7 @@ class Prefixed(Struct, frozen=True):
 
     service: str
     prefix: str
-    """Unique in the table, case-sensitive."""
+    """The beginning of the secret, case-sensitive; unique in the table."""
     alphabet: str
     """The characters that may follow the prefix."""
     least: int

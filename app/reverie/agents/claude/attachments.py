@@ -77,7 +77,7 @@ class LoadedContext(Struct):
     at: int | None = None
     """The time at which the last list was recorded, UTC ms; None if there is none."""
     lists: int = 0
-    """Number of recorded lists; 0: this version of the program records none, or no prompt was sent yet."""
+    """Number of recorded lists of loaded files; 0: this version records none, or no prompt was sent yet."""
     recalled: dict[str, int] = field(default_factory=dict)
     """Number of recalls of each memory, by path."""
     nested: tuple[str, ...] = ()

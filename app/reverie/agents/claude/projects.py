@@ -191,7 +191,10 @@ class ProjectCache:
         self._saved_at = -_SAVE_EVERY_S
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the known working directories of the directory `name`; several may share one name."""
+        """Return the known working directories that the directory `name` in `projects/` stands for.
+
+        Several working directories may share one name.
+        """
         kept, today = self._all().paths, todays_name(name)
         typed = self._typed().get(today[:LONGEST], ())
         found = (*kept.get(name, ()), *kept.get(today, ()), *typed, *self._running.values())

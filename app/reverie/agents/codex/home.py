@@ -221,7 +221,8 @@ class CodexHome(Home):
     def file_rule(self, root: ScopeRoot, rel: str) -> FileRule:
         """Return the rule of a file (formats/codex.md sections 2, 3 and 10).
 
-        Files that phase one makes are `generated`; other files are `editable`.
+        Files that Codex itself makes from transcripts (in its phase one) are `generated`; others are
+        `editable`.
         """
         if root.read_only:
             return FileRule("read-only", root.read_only)

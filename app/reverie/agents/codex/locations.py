@@ -71,7 +71,7 @@ def trace_name(thread_id: str, title: str) -> str:
 
 
 def thread_of_trace(name: str) -> str:
-    """Return the thread id in the name of a trace file; empty for other files, which are never pruned."""
+    """Return the thread id in the name of a trace file; empty for the name of any other file."""
     stem, dot, suffix = name.rpartition(".")
     head, underscore, _slug = stem.partition("_")
     return head if dot and suffix == "md" and underscore else ""

@@ -75,7 +75,7 @@ _DATABASE = re.compile(r"memory\.db(?:-wal|-shm)?\Z")
 
 
 class LokiHome(Home):
-    """The store of one project; see `agents.base.Home` for each member's contract."""
+    """The home of loki-mode in one project; see `agents.base.Home` for each member's contract."""
 
     kind = KIND
     caps = CAPS

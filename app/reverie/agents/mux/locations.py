@@ -56,7 +56,10 @@ def usual_places(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
 
 
 def existing_home_roots(env: Mapping[str, str], home_dir: Path) -> tuple[Path, ...]:
-    """Return every home to offer: the one that the agent would use, then other usual ones that exist."""
+    """Return the paths of existing homes: the one that the agent would use, then the other usual ones.
+
+    `env`: the agent's environment; `home_dir`: the user's home directory.
+    """
     usual = (home_dir / name for name in _USUAL)
     found = dict.fromkeys(path for path in (resolve_home_root(env, home_dir), *usual) if is_directory(path))
     return tuple(found)

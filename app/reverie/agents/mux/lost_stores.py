@@ -153,9 +153,9 @@ class _FormerPaths:
         self._dumps: dict[str, tuple[str, str]] | None = None
 
     def of_store(self, name: str) -> tuple[str, str]:
-        """Return the project path from which a store directory got its name, and the file that contains it.
+        """Return the project path from which a store's directory got its name, and the file with this path.
 
-        Both are empty if the path is unknown.
+        `name`: the name of the directory. Both results are empty if the path is unknown.
         """
         if self._stores is None:
             self._stores = {project_dir_name(path): (path, file) for path, file in self._named()}

@@ -529,7 +529,7 @@ class HistoryReader:
         return self.blobs([blob])[0]
 
     def blobs(self, blobs: Sequence[str]) -> list[bytes | None]:
-        """Return many contents in the order of their ids, as `blob` does, opening the repository once.
+        """Return the contents with the ids `blobs`, in this order, as `blob` does; open the repository once.
 
         None for a content of which only the hash was stored.
         """
@@ -576,7 +576,7 @@ class HistoryReader:
             return self._content(root.version(rel, leaf))
 
     def newest(self, places: Sequence[HistoryPlace]) -> list[bytes | None]:
-        """Return the bytes of these files in the newest commit; None for a missing file.
+        """Return the bytes of the files at `places` in the newest commit, in order; None for a missing file.
 
         For a file that was too large to store, its placeholder is returned: a line with its size and hash.
         Raises StoreError, Unavailable.

@@ -609,7 +609,7 @@ class Repository:
         self.odb: pygit2.Odb = self.git.odb
 
     def tip(self) -> bytes | None:
-        """Return the raw id of the newest commit; None before the first."""
+        """Return the raw id of the newest commit; None if there is no commit yet."""
         git = libgit2()
         _probe(self.path / BRANCH)
         try:

@@ -74,7 +74,7 @@ class Scan(Struct):
 
     files: dict[str, ScannedFile] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    """The reason for each path; a directory covers everything below it, "" the whole root."""
+    """Path that could not be read -> the reason; a directory stands for all below it, "" for the root."""
 
 
 class HistoryScanner:

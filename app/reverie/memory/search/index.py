@@ -184,7 +184,7 @@ class _Finder:
     def _whole_words(self, every: str) -> Sequence[int]:
         """Return the ids of the newest rows that contain the query with its last word exactly as typed.
 
-        `every`: the FTS5 query for all terms. Empty if the last word cannot be continued, because then all
+        `every`: the FTS5 query for all terms. Empty if the last word counts as complete, because then all
         results contain it as typed.
         """
         terms = self._query.terms
