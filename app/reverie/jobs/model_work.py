@@ -66,10 +66,11 @@ class ModelWork:
         follow_up: Callable[[str], str | None] = lambda _text: None,
         answer_schema: Mapping[str, Any] | None = None,
     ) -> AgentResult:
-        """Run the agent loop once; add its usage and trace to the account.
+        """Run the agent loop, a conversation with tool calls, once; add its usage and trace to the account.
 
-        `observer` gets the events of the loop; `follow_up` returns a further message after the model ends, or
-        None; `answer_schema` is the JSON schema of the final answer. Raises the error that ended the loop, or
+        `system`, `task`: the two parts of the prompt. `vault` replaces secrets. `observer` gets the events of
+        the loop; `follow_up` gets the model's last text and returns a further message, or None to end;
+        `answer_schema` is the JSON schema of the final answer. Raises the error that ended the loop, or
         `TimedOut`.
         """
         trace, before = Trace(vault.scrub, clock=self._asking.clock), self._usage
@@ -109,16 +110,16 @@ class ModelWork:
 
 
 def costs_of(account: Account) -> Costs:
-    """Convert an account to the costs of a run."""
+    """Return the costs of a run from the account of its engine."""
     return Costs(*spent(account), account.trace)
 
 
 def last_line(text: str) -> str:
-    """Return the last non-blank line of an answer, at most 300 characters; empty if there is none."""
+    """Return the last line of an answer that is not blank, at most 300 characters; empty if there is none."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     return lines[-1][:_SUMMARY_CHARS] if lines else ""
 
 
 def step_of(event: AgentEvent) -> str:
-    """Return the command (or tool) and path of a tool call, as text for a progress step."""
+    """Return the text of a progress step for a tool call: its command (or tool) and its path."""
     return f"{event.arguments.get('command', event.tool)} {event.arguments.get('path') or ''}".strip()

@@ -89,7 +89,7 @@ class AgentLocks:
     def hold(
         self, context: ScopeContext, run_id: str, check: Callable[[], None] = lambda: None
     ) -> Iterator[Holding]:
-        """Context manager: hold the agent's lock during a run.
+        """Context manager: hold the agent's lock of the stores of `context` during a run.
 
         `check` raises if the consolidation lease was lost. Raises `Busy` while the agent or another run holds
         the lock. Does nothing if the agent has no such lock.
@@ -139,9 +139,10 @@ class AgentLocks:
     def _give_back(
         self, lock: AgentLock, before: LockBefore, holder: int, run_id: str, *, changed: bool
     ) -> None:
-        """Release the lock after a change by a model, otherwise restore its earlier state.
+        """Release the lock after a change by a model, otherwise restore its state from before the run.
 
-        Also delete the saved state. Errors are reported in Activity.
+        `before`: that state. `changed`: True if the run changed something. Also deletes the saved state.
+        Errors are reported in Activity.
         """
         try:
             try:
@@ -155,7 +156,7 @@ class AgentLocks:
             self._tell(run_id, error)
 
     def _lock_of(self, run_id: str) -> AgentLock | None:
-        """Return the lock that a run acquired; None if its record or its store no longer exists."""
+        """Return the agent's lock that the run with this id acquired; None if its record or store is gone."""
         try:
             context = self._context_of(run_id)
         except UserError:
@@ -179,10 +180,10 @@ class AgentLocks:
             return None
 
     def _keep(self, entry: Mapping[str, Any], left: object) -> None:
-        """Save the state that the lock had before the run.
+        """Save `entry`, the state that the lock had before the run.
 
-        Raises `Busy` if the saved state no longer equals `left`, that is, if this process was suspended and
-        another run has started since.
+        `left`: the saved state that this run found at its start. Raises `Busy` if the saved state is another
+        one by now, that is, if this process was suspended and another run has started since.
         """
         ensure_private(self._kept.parent)
 
@@ -241,15 +242,16 @@ MUTATION_BUDGET = 8
 
 
 class DreamRequest(Struct, frozen=True):
-    """The context, reason and engine of a consolidation."""
+    """The input of a consolidation: its context, its occasion and the name of its engine."""
 
     context: ScopeContext
     trigger: Trigger = "manual"
-    """One of the agent's four triggers."""
+    """The occasion: one of the agent's four triggers."""
     engine: str = "rules"
     dry_run: bool = False
+    """True to compute the changes without writing them."""
     debounce: bool = True
-    """Whether a run within 6 hours of the last one is refused.
+    """True to refuse a run within 6 hours of the last one.
 
     False if the caller has already decided that a run is due: a sweep, or a harvest with new entries in its
     inbox.
@@ -274,7 +276,11 @@ class DreamDependencies(RunDependencies, frozen=True):
 
 
 class Dreamt(NamedTuple):
-    """The result of one attempt, with the verdicts on it: retention check and report card."""
+    """The result of one attempt of an engine, with the verdicts on it.
+
+    `overlay`: the changed copies of the memories. `retention`: whether too many lines are lost. `card`: the
+    report card, which says which facts are lost or changed.
+    """
 
     overlay: DreamOverlay
     retention: Retention
@@ -356,7 +362,10 @@ class DreamJob(Job[Dreamt]):
             return first
 
     async def _dream(self, run: RunContext, faults: Sequence[str] = ()) -> Dreamt:
-        """Let the engine work on a fresh overlay; return the result with the verdicts on it."""
+        """Let the engine work on a fresh copy of the memories; return the result with the verdicts on it.
+
+        `faults`: the faults of the attempt before, one line each; empty for the first attempt.
+        """
         overlay = DreamOverlay(self._parts.home, self._request.context, self._parts.usage, self._stale)
         # The final pass over an archived workspace adds to the project's memory and deletes nothing there.
         undeletable = frozenset({Scope.PROJECT}) if self._request.trigger == "archive" else frozenset[Scope]()
@@ -431,7 +440,10 @@ class DreamJob(Job[Dreamt]):
         return details
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Save the coverage record, which is the commit point."""
+        """Save the coverage record; once it is saved, the run counts as done and is not rolled back.
+
+        A coverage record says when and how a workspace was last consolidated.
+        """
         if plan.coverage is not None:
             save_coverage(self._parts.coverage, self._request.context, plan.coverage)
 
@@ -440,11 +452,11 @@ class DreamJob(Job[Dreamt]):
         return costs_of(self._engine.account())
 
     def ops(self) -> tuple[Op, ...]:
-        """Return the mutating requests that the guard has received, with their outcomes."""
+        """Return the changes that the engine requested from the guard, with their outcomes."""
         return () if self._guard is None else self._guard.ops
 
     def found(self) -> Mapping[str, Any]:
-        """Return the engine's reason for each op, as details of the run record."""
+        """Return details for the run's record: the engine's reason for each operation."""
         return {} if self._guard is None else {"reasons": list(self._guard.reasons)}
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
@@ -496,7 +508,7 @@ def coverage_record(
 ) -> dict[str, Any]:
     """Return the coverage record of a run that started at `at` (UTC ms).
 
-    `usage`: the tokens that the run used; None: the record has none.
+    `ops`: the operations of the run. `usage`: the tokens that the run used; None: the record has none.
     """
     record: dict[str, Any] = {
         "lastRunAt": at,
@@ -508,7 +520,10 @@ def coverage_record(
 
 
 def save_coverage(coverage: CoverageLog, context: ScopeContext, record: Mapping[str, Any]) -> None:
-    """Save a coverage record; an error after the record was written is ignored."""
+    """Save a coverage record for the workspace and project of `context`.
+
+    An error after the record was written is ignored.
+    """
     ids = {"workspace_id": context.workspace_id, "project_path": context.covered_project}
     try:
         coverage.save(record, **ids)
@@ -534,10 +549,7 @@ _FAULTS_NAMED = 40
 
 
 def fault_words(card: ReportCard) -> tuple[str, ...]:
-    """Return the faults of a report card for the prompt of the next attempt.
-
-    One line each; at most 40.
-    """
+    """Return the faults that a report card names as lines for the prompt of the next attempt, at most 40."""
     lines = [f"lost, {each.path} line {each.line}: {each.text}" for each in card.lost]
     lines += [
         f"changed ({each.what}), {each.path} line {each.line}: {each.before} -> {each.after}"
@@ -549,9 +561,9 @@ def fault_words(card: ReportCard) -> tuple[str, ...]:
 
 
 def _why_held(retention: Retention, *, too_much: bool) -> str:
-    """Return the reason why a result is held for review.
+    """Return the reason why a result is held for review, as the end of a sentence.
 
-    It completes a sentence that begins with "Held for review:".
+    The sentence begins with "Held for review:". `too_much`: True if too many lines are lost.
     """
     if not too_much and not retention.blocked_deletes:
         return "some facts would change"
@@ -564,7 +576,10 @@ def _why_held(retention: Retention, *, too_much: bool) -> str:
 def skipped(
     parts: DreamDependencies, workspace_id: str | None, trigger: str, refusal: UserError, kind: str = "dream"
 ) -> RunResult:
-    """Report in Activity that a run did not start; return its result."""
+    """Report in Activity that a run did not start, because of `refusal`; return its result.
+
+    `kind`: the kind of the run.
+    """
     summary = str(refusal)
     parts.activity.add(
         f"{kind}.skipped",
@@ -586,7 +601,7 @@ def dream_lease_name(home_id: str) -> str:
 
 
 class DreamService:
-    """Runs the consolidations of one home."""
+    """The service that runs the consolidations of one home."""
 
     def __init__(self, parts: DreamDependencies) -> None:
         self._parts = parts

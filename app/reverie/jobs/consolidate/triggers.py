@@ -64,7 +64,7 @@ SKIP_WORDS: Mapping[str, str] = {
     "debounced": f"consolidated less than {DEBOUNCE_MS // HOUR_MS} hours ago",
     "stopped": "the sweep was stopped before this workspace",
 }
-"""Reason -> its text for people."""
+"""The text for people for each reason to leave out a workspace."""
 
 
 class SweepWorkspace(Struct, frozen=True):
@@ -75,6 +75,7 @@ class SweepWorkspace(Struct, frozen=True):
     """The last use (UTC ms)."""
     archived: bool = False
     listed: bool = True
+    """False if the home no longer lists the workspace."""
     project_path: str | None = None
     own_keys: str | None = None
     """The prefix of the usage keys of the workspace's memories; None without such memories."""
@@ -83,14 +84,17 @@ class SweepWorkspace(Struct, frozen=True):
 
 
 class WriteTimes:
-    """The times of the last writes, searchable by a prefix of the usage key."""
+    """The times of the last write of each memory, searchable by a prefix of the usage key."""
 
     def __init__(self, last_writes: Mapping[str, int | None]) -> None:
         self._keys = sorted(last_writes)
         self._times = [last_writes[key] or 0 for key in self._keys]
 
     def newest(self, prefix: str | None) -> int:
-        """Return the newest write below the prefix (UTC ms); 0 for never, and for None."""
+        """Return the time of the newest write to a memory whose usage key begins with `prefix`, in UTC ms.
+
+        0 if there was none, or if `prefix` is None.
+        """
         if prefix is None:
             return 0
         newest, at = 0, bisect_left(self._keys, prefix)
@@ -103,7 +107,8 @@ class WriteTimes:
 class Anchors(Struct, frozen=True):
     """The times of the last consolidation of each workspace, each project and of global memory.
 
-    UTC ms; never consolidated if absent.
+    UTC ms; a workspace or project that was never consolidated is missing. `newest`: the time for global
+    memory.
     """
 
     workspaces: Mapping[str, float] = field(default_factory=dict)
@@ -122,7 +127,7 @@ class Anchors(Struct, frozen=True):
         return cls(workspaces, projects, max(workspaces.values(), default=0))
 
     def after_run(self, workspace: SweepWorkspace, at: int) -> Anchors:
-        """Return the anchors after a successful run on `workspace` at the time `at`."""
+        """Return the anchors as they are after a successful run on `workspace` at the time `at` (UTC ms)."""
         projects = dict(self.projects)
         if workspace.project_path is not None:
             projects[workspace.project_path] = at
@@ -130,14 +135,14 @@ class Anchors(Struct, frozen=True):
 
 
 class SkippedWorkspace(Struct, frozen=True):
-    """A workspace that the sweep leaves out, with the reason."""
+    """A workspace that a sweep leaves out, with the reason."""
 
     workspace_id: str
     reason: SkipReason
 
 
 class Sweep(Struct, frozen=True):
-    """The workspaces of a sweep in their order, and the workspaces that it leaves out."""
+    """The plan of a sweep: the workspaces to consolidate, in their order, and those that are left out."""
 
     order: tuple[str, ...]
     skipped: tuple[SkippedWorkspace, ...]
@@ -159,10 +164,12 @@ def judge(
     now: int,
     room: bool = True,
 ) -> SkipReason | None:
-    """Return the reason why the sweep leaves out this workspace; None if it does not.
+    """Return the reason why a sweep leaves out this workspace; None if it is consolidated.
 
-    A workspace qualifies by writes newer than its anchors (formats/mux.md section 10). `global_keys` is the
-    prefix of the usage keys of global memory; `room` is False once the cap is reached.
+    It is consolidated if memories were written after its last consolidation (formats/mux.md section 10).
+    `anchors`: the times of the last consolidations. `writes`: the times of the last writes. `global_keys` is
+    the prefix of the usage keys of global memory; None without such memories. `now`: UTC ms. `room` is False
+    once the sweep has as many workspaces as it may have.
     """
     if not workspace.listed:
         return "unlisted"
@@ -196,9 +203,11 @@ def plan_sweep(
     now: int,
     cap: int = SWEEP_CAP,
 ) -> Sweep:
-    """Return the sweep that takes place if each of its runs succeeds; `workspaces` are in the agent's order.
+    """Return the plan of a sweep, provided that each of its runs succeeds.
 
-    After each run the anchors advance, so that no other workspace is run for the same writes. Pure.
+    `workspaces` are in the agent's order; for the other arguments see `judge`. `cap`: the largest number of
+    workspaces. After each run the anchors advance, so that no other workspace is consolidated for the same
+    writes. Pure.
     """
     order: list[str] = []
     skipped: list[SkippedWorkspace] = []
@@ -220,14 +229,14 @@ class SweptRun(Struct, frozen=True):
 
 
 class SweepResult(Struct, frozen=True):
-    """The result of a sweep; `sweep.order` has every workspace that was tried."""
+    """The result of a sweep; `sweep.order` has every workspace for which a run was tried."""
 
     sweep: Sweep
     runs: tuple[SweptRun, ...] = ()
 
     @property
     def succeeded(self) -> bool:
-        """Whether every run succeeded."""
+        """True if every run succeeded."""
         return all(run.result.succeeded for run in self.runs)
 
     def as_json(self) -> dict[str, Any]:
@@ -244,7 +253,7 @@ class SweepResult(Struct, frozen=True):
 
 
 class SweepService:
-    """Plans and runs the launch sweep of one home."""
+    """The service that plans and runs the launch sweep of one home, which consolidates idle workspaces."""
 
     def __init__(self, parts: DreamDependencies, dreams: DreamService) -> None:
         self._parts = parts
@@ -269,7 +278,7 @@ class SweepService:
         progress: Callable[[Progress], None] = lambda _progress: None,
         may_run: Callable[[str], bool] = lambda _workspace_id: True,
     ) -> SweepResult:
-        """Consolidate the workspaces that qualify, one after the other.
+        """Consolidate the workspaces that need it, one after the other; return the result.
 
         `cancel`: an event that ends the sweep early; None: it cannot be cancelled. Each workspace is judged
         again before its run. A failed run counts against the cap; a run that is refused because another one
@@ -356,11 +365,15 @@ _LONGEST_STEP_S = 30.0
 _LONGEST_WAIT_S = 3600.0
 
 Gate = Literal["off", "runs-used-up", "tokens-used-up", "stood-down", "coalesced", "done", "error"]
-"""The reason why a trigger did not run, or stopped."""
+"""The reason why a trigger started no run, or not all runs."""
 
 
 class Budget(Struct, frozen=True):
-    """The number of background runs that one home allows in any 24 hours; 0 allows none."""
+    """The limits of the background runs of one home.
+
+    `enabled`: False if background runs are switched off. `runs_per_day`, `tokens_per_day`: the limits for any
+    24 hours; 0 allows none.
+    """
 
     enabled: bool = False
     runs_per_day: int = 0
@@ -368,7 +381,7 @@ class Budget(Struct, frozen=True):
 
 
 class Triggered(Struct, frozen=True):
-    """The result of a trigger."""
+    """The result of a trigger: the runs that it made, or the reason why it made none."""
 
     gate: Gate | None = None
     """The reason why no run, or no further run, was made; None if all were."""
@@ -399,7 +412,10 @@ class TriggerDependencies(Struct, frozen=True):
 
 
 class Triggers:
-    """Starts the background runs of one home."""
+    """The starter of the background runs of one home.
+
+    A trigger is an event that starts runs: the launch, a compaction, an archived workspace.
+    """
 
     def __init__(self, parts: TriggerDependencies) -> None:
         self._parts = parts
@@ -407,7 +423,7 @@ class Triggers:
         self._lock = threading.Lock()
 
     def on_launch(self) -> Triggered:
-        """Attempt the harvests that are due again, then run the sweep."""
+        """Attempt the harvests that are due again, then consolidate idle workspaces (the sweep)."""
         return self._guarded("launch", None, self._launch)
 
     def on_compaction(self, workspace_id: str) -> Triggered:
@@ -419,11 +435,11 @@ class Triggers:
         return self._guarded("compaction", workspace_id, lambda: self._compacted(workspace_id, None))
 
     def on_archived(self, workspace_id: str) -> Triggered:
-        """Run the final pass over an archived workspace."""
+        """Run the last consolidation of a workspace that was archived (the final pass)."""
         return self._guarded("archive", workspace_id, lambda: self._archived(workspace_id))
 
     def _launch(self) -> Triggered:
-        """Attempt the harvests that are due, within the budget, then run the sweep."""
+        """Attempt the harvests that are due again, within the budget, then run the sweep."""
         done: list[Triggered] = []
         for workspace_id, key in self._parts.harvests.log.due():
             if self._over_budget() is not None:
@@ -451,7 +467,7 @@ class Triggers:
         return Triggered(gate, text, (*dreams, *swept), harvests, sweep)
 
     def _compacted(self, workspace_id: str, key: str | None) -> Triggered:
-        """Harvest a compaction, and consolidate afterwards; `key` is None for the newest compaction."""
+        """Harvest the compaction `key` of a workspace, then consolidate; None: the newest compaction."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         extractor = parts.extractor_for(context)
@@ -470,7 +486,7 @@ class Triggers:
         return Triggered(None, text, (dream,), (harvest,))
 
     def _archived(self, workspace_id: str) -> Triggered:
-        """Run the final pass, unless the run in progress turns out to be the final pass."""
+        """Run the final pass over an archived workspace, unless a run in progress has made it meanwhile."""
         parts = self._parts
         context = parts.run.home.context(workspace_id=workspace_id)
         asked_at = parts.run.clock()
@@ -486,10 +502,10 @@ class Triggers:
         return done[0] if done else Triggered(None, dream.summary, (dream,))
 
     def _queued(self, act: Callable[[], RunResult], is_over: Callable[[], bool] = lambda: False) -> RunResult:
-        """Return the result of `act`; call it again while another run is in progress, for up to an hour.
+        """Call `act`, which starts a run, and return its result; if another run is in progress, try again.
 
-        If `is_over` returns True, the waiting ends. Every attempt is reported in Activity, so `act` is not
-        called while the other run is known to be in progress.
+        Tries for up to an hour, or until `is_over` returns True. Every attempt is reported in Activity, so
+        `act` is not called while a run of Reverie is known to be in progress.
         """
         result, waited, step = act(), 0.0, _WAIT_STEP_S
         while result.outcome == "skipped" and result.reason == "busy" and waited < _LONGEST_WAIT_S:
@@ -503,7 +519,7 @@ class Triggers:
         return result
 
     def _is_at_work(self) -> bool:
-        """Return whether a run of Reverie is in progress on this home, in any process."""
+        """Return True if a run of Reverie is in progress on this home, in any process."""
         run = self._parts.run
         try:
             return run.leases.holder(run.lease_name) is not None
@@ -521,12 +537,12 @@ class Triggers:
         return result
 
     def _covered_since(self, workspace_id: str, asked_at: int) -> bool:
-        """Return whether the final pass over the workspace was made at `asked_at` or later."""
+        """Return True if the final pass over the workspace was made at `asked_at` (UTC ms) or later."""
         record = self._parts.run.coverage.load().workspaces.get(workspace_id)
         return record is not None and record["trigger"] == "archive" and record["lastRunAt"] >= asked_at
 
     def _guarded(self, name: Trigger, workspace_id: str | None, act: Callable[[], Triggered]) -> Triggered:
-        """Call `act` unless a gate stops it.
+        """Call `act` unless a gate (a check that stops a trigger) applies; return the result of the trigger.
 
         A `UserError` becomes a result and is reported in Activity.
         """
@@ -541,7 +557,7 @@ class Triggers:
 
     @contextmanager
     def _alone(self, name: str, workspace_id: str | None) -> Iterator[bool]:
-        """Context manager: yield whether no other trigger of this name is in progress for the workspace."""
+        """Context manager: yield True if no other trigger `name` is in progress for the workspace."""
         key = (name, workspace_id or "")
         with self._lock:
             first = key not in self._under_way
@@ -554,7 +570,10 @@ class Triggers:
                     self._under_way.discard(key)
 
     def _gate(self, name: Trigger, workspace_id: str | None) -> Triggered | None:
-        """Return the result of a trigger that must not run, and report it in Activity; None if it may run."""
+        """Return the result of a trigger that must not start runs, after reporting it in Activity.
+
+        None if it may start runs.
+        """
         if not self._parts.budget().enabled:
             text = "Background runs are off for this home. Turn them on in Settings."
             # The same name for all triggers and workspaces, so that Activity has only one entry.
@@ -571,7 +590,7 @@ class Triggers:
         return None
 
     def _over_budget(self) -> tuple[Gate, str] | None:
-        """Return the gate and its text if the daily budget is used up; None if not."""
+        """Return the gate and a sentence about it if the daily budget is used up; None if it is not."""
         budget = self._parts.budget()
         spent = [run for run in self._recent_runs() if counts(run)]
         if len(spent) >= budget.runs_per_day:
@@ -599,11 +618,12 @@ class Triggers:
                 continue  # The list of runs reports damaged records.
 
     def _advanced_by_others(self, name: Trigger, workspace_id: str | None) -> bool:
-        """Return whether another program has consolidated a workspace (None: any) since our last check.
+        """Return True if another program has consolidated a workspace (None: any) since our last check.
 
-        A record that was never checked counts only while it is younger than the debounce time; otherwise a
-        home would be ignored for ever after a single consolidation by its agent. The call also marks the
-        record as seen, so that the next trigger runs unless another record has been added.
+        A record that was never checked counts only while it is younger than the time in which a second run is
+        refused; otherwise a home would be ignored for ever after a single consolidation by its agent. The
+        call also marks the record as seen, so that the next trigger starts runs unless another record has
+        been added.
         """
         newest = self._newest_foreign(workspace_id)
         key = _seen_key(name, workspace_id)
@@ -615,9 +635,9 @@ class Triggers:
         return True
 
     def _newest_foreign(self, workspace_id: str | None) -> float:
-        """Return the time of the last consolidation by another program; 0 if there was none.
+        """Return the time of the last consolidation by another program in UTC ms; 0 if there was none.
 
-        Only one workspace counts, or all if `workspace_id` is None.
+        `workspace_id`: the workspace that counts; None: all workspaces.
         """
         records = self._parts.run.coverage.load().workspaces
         found = records.items() if workspace_id is None else [(workspace_id, records.get(workspace_id))]
@@ -660,7 +680,7 @@ class Triggers:
 
 
 def counts(run: RunRecord) -> bool:
-    """Return whether a run counts against the background budget: not started by hand, and not a dry run."""
+    """Return True if a run counts against the background budget: not started by hand, and not a dry run."""
     return run.kind in ("dream", "harvest") and run.trigger != "manual" and not run.dry_run
 
 
@@ -671,8 +691,8 @@ def tokens_of(run: RunRecord) -> int:
 
 
 def _seen_key(name: Trigger, workspace_id: str | None) -> str:
-    """Return the key of a mark in the file of seen coverage, which has marks for each trigger.
+    """Return the key under which the newest seen consolidation by others is stored, for one trigger.
 
-    `workspace_id`: the workspace to which the mark belongs; None: it is for all workspaces.
+    `workspace_id`: the workspace of the consolidation; None: all workspaces.
     """
     return name if workspace_id is None else f"{name}:{workspace_id}"

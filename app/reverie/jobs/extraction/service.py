@@ -74,9 +74,9 @@ class ExtractDependencies(Struct, frozen=True):
 
     @property
     def extraction(self) -> Extraction:
-        """The home's extraction capability.
+        """The interface of the home for extraction.
 
-        Raises `Unavailable` if the agent has no threads.
+        Raises `Unavailable` if the agent has no threads (conversations).
         """
         extraction = self.run.home.extraction
         if extraction is None:
@@ -90,9 +90,9 @@ class ExtractDependencies(Struct, frozen=True):
 
 
 def context_of(cwd: str, bucket: str) -> ScopeContext:
-    """Return the context of a directory's memory in the first-generation layout.
+    """Return the context of the memory of the directory `cwd`, stored under the folder name `bucket`.
 
-    Other layouts that exist are ignored.
+    The layout is that of the first generation of Codex homes; other layouts that exist are ignored.
     """
     return ScopeContext(None, cwd, None, store=f"project/{bucket}")
 
@@ -107,7 +107,7 @@ def sweep(parts: ExtractDependencies, root: ScopeRoot) -> None:
 LEASE_S = 600.0
 KIND: RunKind = "extract"
 READ_ALREADY = "read-already"
-"""Reason of a skipped directory: the last consolidation has read the same traces."""
+"""The reason of a skipped directory: the last consolidation has read the same traces."""
 
 
 def rollout_lease_name(home_id: str, thread_id: str) -> str:
@@ -121,7 +121,7 @@ def directory_lease_name(home_id: str, bucket: str) -> str:
 
 
 class Around(Struct, frozen=True):
-    """Parameters that all runs of one extraction share."""
+    """The parameters that all runs of one extraction share."""
 
     parts: ExtractDependencies
     reporter: ExtractionReporter
@@ -131,9 +131,9 @@ class Around(Struct, frozen=True):
     """The time limit for each rollout and each directory, in seconds."""
     trigger: str
     to_notes: bool = False
-    """Whether each result becomes a note to the agent.
+    """True if each result becomes a note to the agent.
 
-    If so, the directories have no files of their own.
+    The directories then have no files of their own.
     """
 
     def root(self, cwd: str, bucket: str) -> ScopeRoot:
@@ -157,7 +157,7 @@ class Around(Struct, frozen=True):
 
 
 class ExtractJob(Job[Thought]):
-    """Base class of both stages as jobs (`runs.run`); `part` is the rollout or directory that it works on.
+    """Base class of both stages as jobs (`runs.run`); `part` is the rollout or directory to work on.
 
     Each job holds a lease of its own (600 s, renewed while it works, taken over if its owner died), so that
     only one process does the job. The home's lease is held only while writing; the plan is made under it,
@@ -204,9 +204,9 @@ class ExtractJob(Job[Thought]):
         return costs_of(self._account())
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Return whether to save a record for a run that ended with `outcome` and wrote nothing.
+        """Return True if a run that ended with `outcome` and wrote nothing gets a record.
 
-        No record is saved if the run succeeded or was interrupted.
+        It gets none if it succeeded or was interrupted.
         """
         return outcome not in (*SUCCEEDED, "interrupted")
 
@@ -219,7 +219,7 @@ class ExtractJob(Job[Thought]):
         }
 
     async def carried_out(self, limits: RunLimits) -> PartEnd:
-        """Carry out the run; return how it ended."""
+        """Carry out the run within `limits`; return how it ended."""
         result = await Run(self._parts.run, self, limits=limits).go()
         return replace(self._part, **msgspec.structs.asdict(result))
 
@@ -236,7 +236,7 @@ class ExtractJob(Job[Thought]):
 
 
 class RolloutRun(ExtractJob[Extracted]):
-    """Stage one of one rollout, from its lease to its trace."""
+    """Stage one of one rollout as a job: reads the rollout and writes its trace, a text about it."""
 
     attempts = 4
 
@@ -306,7 +306,7 @@ class RolloutRun(ExtractJob[Extracted]):
         return replace(found, output=normalised(found.output))
 
     def accept(self, thought: Extracted, run: RunContext) -> Plan:
-        """Plan the trace (or the note) on top of the files as they are at this moment."""
+        """Return the plan that writes the trace (or the note) on top of the present files."""
         thread, output = self._thread, thought.output
         header = TraceHeader(thread.id, self._cwd, str(thread.path), thread.updated_at)
         trace = NewTrace(header, redacted(thread.title), output.trace, output.summary)
@@ -320,7 +320,7 @@ class RolloutRun(ExtractJob[Extracted]):
         return replace(plan, outcome="completed", record={"summary": output.summary})
 
     def commit(self, plan: Plan, record: RunRecord) -> None:
-        """Save the row that prevents another extraction until the thread continues.
+        """Save the row that prevents another extraction of the thread until the conversation continues.
 
         Raises `LeaseLost` if another extraction saved a row meanwhile.
         """
@@ -333,14 +333,14 @@ class RolloutRun(ExtractJob[Extracted]):
             )
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """Record a failure, so that the next selection puts the thread after the others."""
+        """Record a failure, so that the next extraction puts the thread after the others."""
         if end.outcome == "failed":
             with contextlib.suppress(UserError):
                 self._parts.state.failed(self._thread.id, self._thread.updated_at or 0)
 
 
 class DirectoryRun(ExtractJob[Staging]):
-    """Stage two of one directory, from its lease to its handbook."""
+    """Stage two of one directory as a job: makes its handbook of its traces (texts about rollouts)."""
 
     def __init__(
         self,
@@ -360,7 +360,7 @@ class DirectoryRun(ExtractJob[Staging]):
         self.details = {"stage": 2, "bucket": directory.bucket}
 
     async def go(self) -> PartEnd | None:
-        """Consolidate the directory under its lease; return how that ended, or None if nothing is to report.
+        """Consolidate the directory under its lease; return how that ended, None if nothing is to report.
 
         Nothing is to report if another process consolidates the directory, or if its traces were read
         already.
@@ -411,9 +411,9 @@ class DirectoryRun(ExtractJob[Staging]):
         return staging
 
     def accept(self, thought: Staging, run: RunContext) -> Plan:
-        """Plan the changes of the staging copy.
+        """Return the plan that writes the changes of the staging copy.
 
-        Raises `Conflict` if a trace has changed meanwhile.
+        Raises `Conflict` if a trace has changed on disk meanwhile.
         """
         staging = thought
         self._parts.run.guard.require(staging.root)
@@ -425,14 +425,14 @@ class DirectoryRun(ExtractJob[Staging]):
         return Plan(summary, staging.changes(), emptied=staging.emptied(), record=record)
 
     def commit(self, plan: Plan, _record: RunRecord) -> None:
-        """Record the consolidation, which removes the directory from the queue."""
+        """Record the end of the consolidation, so that the directory no longer waits for one."""
         more = {"fingerprint": str(plan.record["fingerprint"])} if plan.record else {}
         outcome: Outcome = plan.outcome or "completed"
         now = self._parts.run.clock()
         self._parts.state.consolidated(self._directory, at=now, outcome=outcome, done=True, **more)
 
     def ended(self, end: RunEnd, record: RunRecord) -> None:
-        """Record the end of a run that did not succeed; its directory stays in the queue."""
+        """Record the end of a run that did not succeed; its directory still waits for a consolidation."""
         if end.outcome not in SUCCEEDED:
             with contextlib.suppress(UserError):
                 self._parts.state.consolidated(
@@ -440,7 +440,7 @@ class DirectoryRun(ExtractJob[Staging]):
                 )
 
     def _held_by_agent(self) -> bool:
-        """Return whether Codex itself is consolidating the directory."""
+        """Return True if Codex itself is consolidating the directory."""
         context = context_of(self._directory.cwd, self._directory.bucket)
         with contextlib.suppress(UserError):
             jobs = self._parts.run.home.jobs
@@ -452,7 +452,7 @@ class DirectoryRun(ExtractJob[Staging]):
 
 
 def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> bool:
-    """Return whether an extraction that a person reverted is to be repeated because of `trigger`.
+    """Return True if an extraction whose result a person reverted is to be repeated because of `trigger`.
 
     `row`: the stored row of the thread, which names the run of its extraction. A launch never repeats it.
     """
@@ -462,7 +462,7 @@ def asked_again(parts: ExtractDependencies, row: ThreadRow, trigger: str) -> boo
 
 
 def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTrace]) -> Plan:
-    """Plan the files of stage one on top of the directory's files as they are at this moment."""
+    """Return the plan that adds the traces `new` to the present files of the directory `root`."""
     files = RootedDirectory(root.directory)
     found = [entry for entry in files.walk().entries if entry.kind == "file" and is_phase_one(entry.rel)]
     before = {entry.rel: files.read(entry.rel) for entry in found}
@@ -491,7 +491,10 @@ def planned_traces(parts: ExtractDependencies, root: ScopeRoot, new: list[NewTra
 
 
 def planned_note(parts: ExtractDependencies, root: ScopeRoot, new: NewTrace) -> Plan:
-    """Plan the result of one rollout as a note to the agent, which adds it to its memory itself."""
+    """Return the plan that writes the result of one rollout as a note to the agent.
+
+    The agent adds the note to its memory itself.
+    """
     header, title = new.header, " ".join(new.title.split())
     rel = parts.extraction.note_path(title, parts.run.clock(), header.thread_id)
     about = f"About the session {header.thread_id} in {header.cwd}"
@@ -517,7 +520,7 @@ def _refuse_links(what: str, root: ScopeRoot, *directories: Path) -> None:
 
 
 def _nothing_in(found: Extracted) -> str:
-    """Return a sentence with the reason why a rollout yielded nothing."""
+    """Return a sentence that says why a rollout contained nothing to remember."""
     if found.reading.broken or found.reading.half_written:
         return "No part of the rollout could be read. Reverie reads it again when it changes."
     return "The rollout contains nothing to remember. Reverie reads it again when the thread continues."
@@ -528,7 +531,7 @@ _ROUNDS = 3
 
 
 class Engines(Struct, frozen=True):
-    """Constructors of the engines: one engine for each rollout and for each directory."""
+    """The engine that was chosen, and functions that make an instance for each rollout and directory."""
 
     name: str
     stage_one: Callable[[], StageOneEngine]
@@ -536,12 +539,13 @@ class Engines(Struct, frozen=True):
 
 
 class ExtractRequest(Struct, frozen=True):
-    """Parameters of an extraction."""
+    """The parameters of an extraction."""
 
     project_path: str | None = None
     """The directory to whose threads the extraction is restricted; None for all."""
     limits: SelectionLimits = field(default_factory=SelectionLimits)
     concurrency: int = 8
+    """The largest number of rollouts or directories that are worked on at the same time."""
     time_limit_s: float = 300.0
     """The time limit for each rollout and each directory, in seconds."""
     trigger: str = "manual"
@@ -567,7 +571,7 @@ class ExtractView(Struct, frozen=True):
 
 
 class ExtractService:
-    """The extraction of one home."""
+    """The service that runs the extraction of one home."""
 
     def __init__(self, parts: ExtractDependencies) -> None:
         self._parts = parts
@@ -620,7 +624,7 @@ class ExtractService:
         return extraction is not None and extraction.extracts_to_notes
 
     def status(self, request: ExtractRequest) -> ExtractView:
-        """Return the state of the extraction for the footer, without the engine."""
+        """Return the state of the extraction for the footer, without the name of the engine."""
         directories, rows = self._parts.state.directories(), tuple(self._parts.state.rows().values())
         if request.project_path is not None:
             bucket = bucket_of(normalised_cwd(request.project_path))
@@ -651,7 +655,10 @@ class ExtractService:
         cancel: threading.Event | None = None,
         progress: Tell = lambda _progress: None,
     ) -> ExtractResult:
-        """Run `extract` on an event loop of its own."""
+        """Run the extraction on an event loop of its own; return its result.
+
+        For the arguments see `extract`. `cancel` None: it cannot be cancelled.
+        """
         return asyncio.run(
             self.extract(request, engines, cancel=cancel or threading.Event(), progress=progress)
         )
@@ -694,7 +701,7 @@ class ExtractService:
     async def _directories(
         self, work: _ExtractionWork, touched: Collection[str], cancel: threading.Event
     ) -> tuple[PartEnd, ...]:
-        """Consolidate the queued directories of `touched`.
+        """Consolidate the directories in `touched` that wait for it; return how each part ended.
 
         There are up to three rounds: another process may add traces meanwhile and leave their consolidation
         to this process, because this process holds the directory's lock.
@@ -714,7 +721,10 @@ class ExtractService:
         return tuple(ends.values())
 
     def _waiting(self, request: ExtractRequest) -> dict[str, DirectoryRow]:
-        """Return the directories of the request whose last consolidation did not finish."""
+        """Return the directories of the request whose last consolidation did not finish, by bucket.
+
+        The bucket is the name of the folder in which a directory's memory is stored.
+        """
         only = None if request.project_path is None else bucket_of(normalised_cwd(request.project_path))
         return {
             bucket: row
@@ -727,7 +737,7 @@ _End = TypeVar("_End")
 
 
 class _ExtractionWork:
-    """Runs the parts of one extraction, at most `concurrency` at a time."""
+    """The work of one extraction, of which at most `concurrency` parts run at a time."""
 
     def __init__(
         self, around: Around, engines: Engines, concurrency: int, cancel: threading.Event, progress: Tell
@@ -741,7 +751,7 @@ class _ExtractionWork:
     async def rollouts(
         self, threads: Sequence[Thread]
     ) -> tuple[tuple[PartEnd, ...], tuple[SkippedThread, ...]]:
-        """Extract the threads; return the ends of the extractions, and the threads that were skipped."""
+        """Extract the threads; return how each extraction ended, and the threads that were skipped."""
         teller = _Teller(self._progress, len(threads))
 
         async def one(thread: Thread) -> PartEnd | SkippedThread:
@@ -769,7 +779,7 @@ class _ExtractionWork:
         )
 
     async def directories(self, rows: Sequence[DirectoryRow]) -> tuple[PartEnd, ...]:
-        """Consolidate the directories; return the ends of the consolidations that this process made."""
+        """Consolidate the directories; return how each consolidation ended that this process made."""
         teller = _Teller(self._progress, len(rows))
 
         async def one(row: DirectoryRow) -> PartEnd | None:
@@ -791,7 +801,7 @@ class _ExtractionWork:
     async def _all(self, jobs: Iterable[Awaitable[_End]]) -> list[_End]:
         """Await all jobs, a few at a time; return their results.
 
-        An exception that is a bug is raised after all jobs have ended.
+        A bug in a job is raised after all jobs have ended.
         """
         room = asyncio.Semaphore(self._concurrency)
 
@@ -807,7 +817,7 @@ class _ExtractionWork:
 
 
 class _Teller:
-    """Sends progress with the number of finished parts and the total."""
+    """The sender of progress; it adds the number of finished parts and the total."""
 
     def __init__(self, progress: Tell, total: int) -> None:
         self._progress = progress
@@ -819,7 +829,7 @@ class _Teller:
         self._progress(replace(part, done=self._done, total=self._total))
 
     def of(self, part: ExtractProgress) -> Callable[[Stage, str], None]:
-        """Return a function that sends a new stage and text of `part`."""
+        """Return a function that sends a stage and a text as the progress of `part`."""
         return lambda stage, text: self.tell(replace(part, stage=stage, text=text))
 
     def ended(self, part: ExtractProgress, stage: Stage, text: str) -> None:
@@ -835,7 +845,7 @@ def _cancelled(part: ExtractProgress) -> PartEnd:
 
 
 def _says_too_little(thread: Thread) -> bool:
-    """Return whether the agent's database lacks facts about a thread that its rollout begins with."""
+    """Return True if the agent's database lacks facts about a thread that are at the start of its rollout."""
     return not thread.cwd or not thread.source or not thread.title
 
 

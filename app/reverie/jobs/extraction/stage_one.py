@@ -65,7 +65,7 @@ class RolloutSource(Struct, frozen=True):
 
 
 class StageOneOutput(Struct, frozen=True):
-    """The text that Codex stores about a rollout (its "trace") and the summary of that text.
+    """The text about a rollout that Codex stores, called its trace, and the summary of that text.
 
     Either as an engine proposed them, or as they are stored.
     """
@@ -80,9 +80,9 @@ class Extracted(Struct, frozen=True):
     output: StageOneOutput
     reading: ReadStatistics
     truncated: bool = False
-    """Whether the rollout was shortened for a model."""
+    """True if the rollout was shortened for a model."""
     nothing: bool = False
-    """Whether the rollout contains nothing to remember."""
+    """True if the rollout contains nothing to remember."""
 
 
 class StageOneEngine(Protocol):
@@ -107,7 +107,7 @@ class StageOneEngine(Protocol):
 
 
 def parse_answer(text: str) -> StageOneOutput:
-    """Parse a model's answer.
+    """Return the output that a model's answer contains as JSON.
 
     The JSON may be the whole text, the content of a fenced block, or the text from the first to the last
     brace. Raises `StoreError` (reason "answer").
@@ -127,7 +127,7 @@ def parse_answer(text: str) -> StageOneOutput:
 
 
 def normalised(proposed: StageOneOutput) -> StageOneOutput:
-    """Return the output in the form in which it is stored.
+    """Return the output `proposed` by an engine in the form in which it is stored.
 
     Raises `StoreError` (reason "empty").
     """
@@ -162,7 +162,7 @@ def redacted(text: str) -> str:
 
 
 def is_structured(trace: str) -> bool:
-    """Return whether the stored text about a rollout has the sections that Codex requires."""
+    """Return True if the text about a rollout has the sections that Codex requires."""
     return trace.startswith("#") and all(part in trace for part in _REQUIRED)
 
 
@@ -188,7 +188,7 @@ def structured(trace: str) -> str:
 
 
 def _candidates(text: str) -> list[str]:
-    """Return the parts of an answer that may be its JSON, likeliest first."""
+    """Return the parts of an answer that may be the JSON document, likeliest first."""
     found = [text.strip()]
     found += [match[1].strip() for match in _JSON_FENCE.finditer(text)]
     found += [match[1].strip() for match in _FENCE.finditer(text)]
@@ -301,13 +301,16 @@ def _ends(items: Iterator[Item]) -> tuple[list[str], deque[str], int]:
 
 
 def said(role: str, text: str) -> Item:
-    """Return an item for a message."""
+    """Return the item for a message `text` of `role`, as it would be in a rollout."""
     kind = "output_text" if role == "assistant" else "input_text"
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
 def _item(record: Record, *, events: bool) -> Item | None:
-    """Return the item of a record; None if the record is not relevant."""
+    """Return the item that a record of a rollout contains; None if the record is not relevant.
+
+    `events`: True if the records of events are used rather than those of responses.
+    """
     payload = record.payload
     item: Item | None = None
     if record.kind == "compacted":
@@ -396,9 +399,10 @@ class _CommandStep(Struct):
     """The end of the output."""
     last_line: str = ""
     after_change: bool = False
+    """True if a file was changed before the command ran."""
 
     def finish(self) -> None:
-        """Shorten command and output to one redacted line each.
+        """Shorten command and output to one line each, without secrets.
 
         Called once, and only for steps in the trace, because searching for secrets takes time.
         """
@@ -406,7 +410,11 @@ class _CommandStep(Struct):
 
 
 class _Task(Struct):
-    """One request of the person, with the work done for it."""
+    """One request of the person in a rollout, with the work done for it.
+
+    `verdict`: the person's reaction; empty if there is none. `aborted`: the person interrupted the work.
+    `answered`: the model ended its work with an answer.
+    """
 
     request: str
     steps: list[_CommandStep] = field(default_factory=list)
@@ -450,7 +458,7 @@ class _Task(Struct):
 
 
 class _RolloutReader:
-    """Collects tasks and preferences from the items of a rollout, within bounded memory."""
+    """A collector of tasks and preferences from the items of a rollout, within bounded memory."""
 
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
@@ -557,9 +565,10 @@ class RulesStageOne:
 
 
 def extracted(source: RolloutSource, items: Iterable[Item], statements: Statements) -> StageOneOutput:
-    """Return the trace and its summary by rules; both empty if every section of the trace would be empty.
+    """Return the trace of a rollout and its summary, made by rules; both empty if there is nothing to say.
 
-    Secrets are removed before a text is cut or split, because a secret that is cut in half is not recognised.
+    `items`: the items of the rollout. `statements` yields the preferences stated in a message. Secrets are
+    removed before a text is cut or split, because a secret that is cut in half is not recognised.
     """
     reader = _RolloutReader(statements)
     for item in items:
@@ -605,7 +614,7 @@ def _task_lines(task: _Task) -> list[str]:
 
 
 def _failures(steps: list[_CommandStep]) -> Iterator[str]:
-    """Yield a line for each failed command, with its later success if there is one, else the next command."""
+    """Yield a line for each failed command: with its later success or, without one, the next command."""
     for place, step in enumerate(steps):
         if not step.code:
             continue
@@ -630,7 +639,7 @@ def _summary(title: str, tasks: list[_Task]) -> str:
 
 
 def _command(arguments: Any) -> str:
-    """Return the command line of a shell call as a person would type it."""
+    """Return the command line in the arguments of a shell call, as a person would type it."""
     if isinstance(arguments, str):
         return arguments
     if not isinstance(arguments, dict):
@@ -644,7 +653,7 @@ def _command(arguments: Any) -> str:
 
 
 def _result(output: Any) -> tuple[int | None, str]:
-    """Return the exit code (None if unknown) and the end of the output of a command."""
+    """Return the exit code in the output of a command (None if unknown), and the end of the output."""
     failed: int | None = None
     if isinstance(output, dict):
         if isinstance(output.get("output"), str):
@@ -682,7 +691,7 @@ def _or_none(lines: Iterable[str]) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """Return `text` redacted and shortened to one line of at most 160 characters."""
+    """Return `text` without secrets and shortened to one line of at most 160 characters."""
     folded = " ".join(redacted(text[:_LOOKED_AT_CHARS]).split()).replace("`", "'")
     return folded if len(folded) <= _LINE_CHARS else folded[: _LINE_CHARS - 1] + "…"
 
@@ -732,9 +741,9 @@ def trace_system(marks: PromptEvidence) -> str:
 
 
 def trace_task(source: RolloutSource, prompt: PromptText, title: str, marks: PromptEvidence) -> str:
-    """Return the user message of stage one: one rollout between delimiters.
+    """Return the user message of stage one: the text of a rollout between the delimiters `marks`.
 
-    `title` must be free of secrets.
+    `title`: the title of the thread, which must be free of secrets.
     """
     cut = " Its middle was left out." if prompt.truncated else ""
     messages = "\n".join(

@@ -1,4 +1,4 @@
-"""Stage two: the traces of one directory become its handbook, `MEMORY.md`, and skills.
+"""Stage two: the traces (texts about rollouts) of a directory become its handbook, `MEMORY.md`, and skills.
 
 Rules: formats/codex.md section 2. The work is done on a staging copy without `MEMORY.md`, `consolidated.md`
 and `skills/`; success replaces all three at once, failure leaves them unchanged. `StageTwoGuard` enforces the
@@ -52,16 +52,16 @@ _NAMED = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
 
 
 class DirectoryTrace(Struct, frozen=True):
-    """One trace file of the directory, or its index."""
+    """A file of the directory: a trace (a text about a rollout), or the index of the traces."""
 
     rel: str
     text: str
 
 
 class StageTwoEngine(Protocol):
-    """The engine of stage two for one directory.
+    """The engine of stage two for one directory: rules or a model.
 
-    `account` may be called at any time.
+    `account` may be called at any time, also after a failure.
     """
 
     @property
@@ -96,7 +96,7 @@ class _AllEditable:
 
 
 class Staging:
-    """The copy of one directory's memory that stage two works on."""
+    """The copy of one directory's memory that stage two works on, and that becomes its new content."""
 
     def __init__(
         self, home: Home, context: ScopeContext, root: ScopeRoot, usage: Mapping[str, MemoryUsage], cwd: str
@@ -113,7 +113,7 @@ class Staging:
         self.write_protected: list[str] = []
         """Names of write-protected files; they stay in the copy, which refuses to change them."""
         self.previous = self._taken(HANDBOOK)
-        """Text of the handbook before the run; None if there was none."""
+        """The text of the handbook before the run; None if there was none."""
         self._taken(OLD_HANDBOOK)
         self._with_skills = self._files.savepoint()
         for entry in self._files.walk().entries:
@@ -128,7 +128,7 @@ class Staging:
         self.guard = StageTwoGuard(self, Guard(MemoryCommands(store, count_reads=False), rails))
 
     def is_protected(self, path: MemoryPath) -> bool:
-        """Return whether `path` or anything below it is pinned."""
+        """Return True if `path` or anything below it is pinned."""
         return any(rel == path.rel or rel.startswith(f"{path.rel}/") for rel in self._pinned)
 
     def keep_skills(self) -> None:
@@ -136,7 +136,7 @@ class Staging:
         self._files.rollback(self._with_skills)
 
     def exists(self, rel: str) -> bool:
-        """Return whether `rel` is a file or directory of the copy; `rel` may be any text."""
+        """Return True if `rel` is a file or directory of the copy; `rel` may be any text."""
         try:
             return self._files.entry(rel) is not None
         except UserError:
@@ -210,9 +210,9 @@ class Staging:
         return tuple((self.root, rel) for rel in sorted(found, key=lambda rel: (-rel.count("/"), rel)))
 
     def problem(self, rel: str, before: bytes | None, after: bytes | None) -> str:
-        """Return the reason why this change of a file is not allowed; empty if it is.
+        """Return the reason why a change of the file `rel` is not allowed, as a sentence; empty if it is.
 
-        The reason is a sentence.
+        `before`, `after`: the contents, None for no file.
         """
         if rel in (HANDBOOK, OLD_HANDBOOK) or rel.startswith(f"{SKILLS}/"):
             return ""
@@ -223,7 +223,7 @@ class Staging:
         return references_problem(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), self)
 
     def before(self, rel: str) -> bytes | None:
-        """Return the content of a phase-one file before the run; None if the file did not exist."""
+        """Return the content that a file of phase one (a trace or the index) had before the run, or None."""
         text = self._before.get(rel)
         return None if text is None else text.encode()
 
@@ -313,10 +313,7 @@ class StageTwoGuard:
         return ""
 
     def _problem_now(self, path: MemoryPath) -> str:
-        """Return the reason why the present content of a file is not allowed; empty if it is.
-
-        The reason is a sentence.
-        """
+        """Return why the present content of a file is not allowed, as a sentence; empty if it is."""
         if path.scope is not Scope.PROJECT or not is_phase_one(path.rel):
             return ""
         after = self._staging.text(path.rel)
@@ -326,7 +323,7 @@ class StageTwoGuard:
 
 
 def is_phase_one(rel: str) -> bool:
-    """Return whether this file is written by phase one: the index or a trace."""
+    """Return True if phase one writes this file: it is the index or a trace."""
     return rel == INDEX or rel.startswith(f"{TRACES}/")
 
 
@@ -452,7 +449,7 @@ def merged(traces: Sequence[DirectoryTrace], previous: str) -> str:
 
 
 def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the lines of a section into the text before its first statement, and its statements.
+    """Split the lines of a section into the lines before its first statement, and its statements.
 
     A statement includes its continuation lines.
     """
@@ -468,7 +465,7 @@ def _text_and_statements(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _statements(trace: DirectoryTrace) -> dict[str, list[str]]:
-    """Return handbook heading -> the bullet lines of a trace that belong under it."""
+    """Return the bullet lines of a trace by the heading of the handbook under which they belong."""
     found: dict[str, list[str]] = {heading: [] for heading in _OURS}
     heading = ""
     for line in body_of(trace.text.encode()).splitlines():
@@ -556,7 +553,7 @@ def consolidation_task(staging: Staging, marks: PromptEvidence) -> str:
 
 
 def tool_words() -> str:
-    """Return the description of the memory tool, as text for a model."""
+    """Return the description of the memory tool for a model."""
     return " ".join(prompt_words("rollout-tool").split())
 
 

@@ -60,7 +60,7 @@ def cut_summary(text: str) -> str:
 
 
 class HeadTail:
-    """Truncates a byte stream to its head and tail, with `marker` between them.
+    """A stream of bytes truncated to its head and tail, with `marker` between them.
 
     The result has at most `limit` bytes. It is the same as in Codex: the marker counts towards the limit, and
     no character is split (formats/codex.md section 2). The head gets one `head_share`-th of the space. At
@@ -76,15 +76,15 @@ class HeadTail:
         self._whole = bytearray()
         self._tail = bytearray()
         self.total = 0
-        """Bytes fed or skipped so far."""
+        """The number of bytes fed or skipped so far."""
 
     @property
     def truncated(self) -> bool:
-        """Whether a part of the stream was left out."""
+        """True if a part of the stream was left out."""
         return self.total > self._limit
 
     def feed(self, data: bytes) -> None:
-        """Append bytes to the stream; only head and tail are stored."""
+        """Append bytes to the stream, of which only head and tail are stored."""
         self.total += len(data)
         room = self._limit - len(self._whole)
         if room > 0:
@@ -138,7 +138,7 @@ _LINE = re.compile(r"^- (?P<summary>.*) \(trace: `(?P<thread>[^`]+)`\)$")
 
 
 class TraceHeader(Struct, frozen=True):
-    """The lines before a trace's text."""
+    """The header of a trace file, the text that Codex stores about a thread."""
 
     thread_id: str
     cwd: str
@@ -148,7 +148,7 @@ class TraceHeader(Struct, frozen=True):
 
 
 class NewTrace(Struct, frozen=True):
-    """The memory of one thread, ready to be written."""
+    """The text about one thread and its summary, ready to be written."""
 
     header: TraceHeader
     title: str
@@ -162,7 +162,7 @@ class NewTrace(Struct, frozen=True):
 
 
 class KeptTrace(Struct, frozen=True):
-    """One line of the index, with the path of its trace."""
+    """One line of the index of traces, with the path of the trace file."""
 
     thread_id: str
     rel: str
@@ -171,10 +171,10 @@ class KeptTrace(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """The changes to `memory/`."""
+    """The changes to `memory/` that add new traces."""
 
     files: Mapping[str, bytes | None]
-    """Name -> new content, only for files that change; None deletes the file."""
+    """The new content of each file that changes, by name; None deletes the file."""
     kept: tuple[KeptTrace, ...]
     """The lines of the index, newest first."""
     pruned: tuple[str, ...]
@@ -187,11 +187,11 @@ def laid_out(
     summaries: Mapping[str, str],
     pinned: frozenset[str] = frozenset(),
 ) -> Layout:
-    """Add `new` to the directory, prune it to the ten newest threads and rebuild the index.
+    """Return the changes that add the traces `new` to a directory and rebuild its index.
 
-    `before` holds every trace file and the index, by name below `memory/`. `summaries` holds known summaries
-    of other threads; missing ones are read from the old index, else from the trace. Files in `pinned` are
-    never deleted.
+    Only the ten newest threads are kept. `before` holds every trace file and the index, by name below
+    `memory/`. `summaries` holds known summaries of other threads, by thread id; missing ones are read from
+    the old index, else from the trace. Files in `pinned` are never deleted.
     """
     files = {rel: data for rel, data in before.items() if rel.startswith(f"{TRACES}/")}
     known = {**_index_summaries(before.get(INDEX, b"")), **summaries}
@@ -287,7 +287,7 @@ def _kept(rel: str, data: bytes, known: Mapping[str, str]) -> KeptTrace:
 
 
 def _index_summaries(index: bytes) -> dict[str, str]:
-    """Return thread id -> summary, from the index."""
+    """Return the summaries that the index has, by thread id."""
     found = (_LINE.match(line) for line in index.decode("utf-8", "replace").splitlines())
     return {match["thread"]: match["summary"] for match in found if match}
 
@@ -332,7 +332,11 @@ CREATE TABLE IF NOT EXISTS failures (
 
 
 class ThreadRow(Struct, frozen=True):
-    """One extracted thread; times are UTC ms."""
+    """The row of one extracted thread (conversation); times are UTC ms.
+
+    `bucket`: the name of the folder in which the memory of the directory `cwd` is stored. `run_id`: the run
+    of the extraction.
+    """
 
     thread_id: str
     bucket: str
@@ -346,54 +350,57 @@ class ThreadRow(Struct, frozen=True):
 
 
 class DirectoryRow(Struct, frozen=True):
-    """One working directory."""
+    """The row of one working directory whose threads were extracted.
+
+    `bucket`: the name of the folder in which the memory of the directory `cwd` is stored.
+    """
 
     bucket: str
     cwd: str
     revision: int
-    """The number of new traces so far."""
+    """A number that grows with each new trace."""
     done_revision: int
     """The `revision` that the last finished consolidation covered."""
     consolidated_at: int | None
-    """The end of the last consolidation, UTC ms."""
+    """The end of the last consolidation, UTC ms; None if there was none."""
     outcome: str
     """The outcome of the last consolidation."""
 
     @property
     def waiting(self) -> bool:
-        """Whether the directory has traces that no finished consolidation covers."""
+        """True if the directory has traces that no finished consolidation covers."""
         return self.revision > self.done_revision
 
 
 class ExtractState:
-    """The rows of one home.
-
-    The database is created with the first row.
-    """
+    """The database with the state of the extraction of one home; it is created with the first row."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
 
     def rows(self) -> Mapping[str, ThreadRow]:
-        """Return thread id -> row, for every extracted thread."""
+        """Return the row of every extracted thread, by thread id."""
         found = self._selected(
             "SELECT thread_id, bucket, cwd, summary, source_updated_at, generated_at, run_id FROM traces"
         )
         return {row[0]: ThreadRow(*row) for row in found}
 
     def directories(self) -> Mapping[str, DirectoryRow]:
-        """Return bucket -> row, for every directory with extracted traces."""
+        """Return the row of every directory with extracted traces, by bucket."""
         found = self._selected(
             "SELECT bucket, cwd, revision, done_revision, consolidated_at, outcome FROM directories"
         )
         return {row[0]: DirectoryRow(*row) for row in found}
 
     def failures(self) -> Mapping[str, int]:
-        """Return thread id -> time (UTC ms) of the rollout, for threads whose last extraction failed."""
+        """Return the threads of which the last extraction failed, with the time of the rollout in UTC ms."""
         return dict(self._selected("SELECT thread_id, source_updated_at FROM failures"))
 
     def failed(self, thread_id: str, source_updated_at: int) -> None:
-        """Record that the extraction of a thread failed; `put` removes the record."""
+        """Record that the extraction of a thread failed; a later `put` removes the record.
+
+        `source_updated_at`: the time of the rollout in UTC ms.
+        """
         with self._connected(create=True) as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?)", (thread_id, source_updated_at)
@@ -425,7 +432,7 @@ class ExtractState:
         return True
 
     def fingerprint(self, bucket: str) -> str:
-        """Return the stored fingerprint of the directory's last consolidation; empty if there is none."""
+        """Return the hash of the files after a directory's last consolidation; empty without one."""
         found = self._selected("SELECT fingerprint FROM consolidations WHERE bucket = ?", bucket)
         return str(found[0][0]) if found else ""
 
@@ -518,9 +525,10 @@ SKIP_WORDS: Mapping[SkipReason, str] = {
 
 
 class SelectionLimits(Struct, frozen=True):
-    """The limits of a selection.
+    """The limits of a selection of threads.
 
-    They are the number of threads, and the time (ms) for which a rollout must be unchanged.
+    `rollouts`: the largest number of threads. `idle_ms`: the time in ms for which a rollout must be
+    unchanged.
     """
 
     rollouts: int = 8
@@ -535,7 +543,7 @@ class SkippedThread(Struct, frozen=True):
 
 
 class ThreadSelection(Struct, frozen=True):
-    """Result of a selection."""
+    """The threads that were selected for an extraction, and those that were not."""
 
     chosen: tuple[Thread, ...]
     """Threads to extract, newest first; those whose last extraction failed come after the others."""
@@ -555,13 +563,13 @@ def select(
     failed: Collection[str] = (),
     by_agent: Collection[str] = (),
 ) -> ThreadSelection:
-    """Select the newest threads that have continued since their memory was made (formats/codex.md section 2).
+    """Select the newest threads that have continued since their last extraction (formats/codex.md section 2).
 
     A rollout that changed within the last `limits.idle_ms` is still being written and is left for the next
     time. `stored` returns the time (UTC ms) of the rollout from which a thread's memory was made, None for a
-    thread without memory. `failed` threads have not continued since their extraction failed; they come last,
-    so that threads that always fail do not block others. `by_agent` are threads that the agent will extract
-    itself.
+    thread without memory. `now_ms`: UTC ms. `failed`: the ids of threads that have not continued since their
+    extraction failed; they come last, so that threads that always fail do not block others. `by_agent`: the
+    ids of threads that the agent will extract itself.
     """
     wanted: list[Thread] = []
     skipped: list[SkippedThread] = []
@@ -585,7 +593,7 @@ def select(
 
 
 def led_by_person(source: str) -> bool:
-    """Return whether a person led a thread with this `source`.
+    """Return True if a person led a thread with this `source`, the text by which Codex names its origin.
 
     An empty source, as in old rollouts, counts as a person.
     """
@@ -621,7 +629,7 @@ Stage = Literal[
 
 
 class ExtractProgress(Struct, frozen=True):
-    """Progress of one rollout or one directory."""
+    """The progress of one rollout or one directory."""
 
     kind: Literal["rollout", "directory"]
     id: str
@@ -637,7 +645,7 @@ class ExtractProgress(Struct, frozen=True):
 
     @property
     def ended(self) -> bool:
-        """Whether this is the last stage of the part."""
+        """True if this is the last stage of the part."""
         return self.stage in ("persisted", "consolidated", "failed", "skipped", "cancelled")
 
 
@@ -645,7 +653,10 @@ Tell = Callable[[ExtractProgress], None]
 
 
 class PartEnd(RunResult, frozen=True, kw_only=True):
-    """End of one rollout or of one directory's consolidation."""
+    """The end of one rollout's extraction or of one directory's consolidation.
+
+    `id`: the id of the thread, or the bucket of the directory.
+    """
 
     kind: Literal["rollout", "directory"]
     id: str
@@ -665,7 +676,7 @@ class PartEnd(RunResult, frozen=True, kw_only=True):
         return "persisted" if self.outcome == "completed" else "skipped"
 
     def as_json(self) -> dict[str, Any]:
-        """Return this part as it appears in the output of `reverie extract --json`."""
+        """Return this part as `reverie extract --json` prints it."""
         name = "threadId" if self.kind == "rollout" else "bucket"
         return {
             name: self.id,
@@ -676,7 +687,10 @@ class PartEnd(RunResult, frozen=True, kw_only=True):
 
 
 class ExtractResult(RunResult, frozen=True, kw_only=True):
-    """The result of an extraction."""
+    """The result of an extraction: how each rollout and each directory ended.
+
+    `candidates`: the number of threads that were selected.
+    """
 
     engine: str
     candidates: int = 0
@@ -685,7 +699,7 @@ class ExtractResult(RunResult, frozen=True, kw_only=True):
     skipped: tuple[SkippedThread, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the output of `reverie extract --json`."""
+        """Return the result as `reverie extract --json` prints it."""
         return {
             **columns(self, "outcome reason summary engine candidates"),
             "rollouts": [part.as_json() for part in self.rollouts],
@@ -701,7 +715,7 @@ _log = logging.getLogger("reverie.rollouts")
 
 
 class ExtractionReporter:
-    """Reports the decisions and results of one home's extraction.
+    """The reporter of the decisions and results of one home's extraction.
 
     Every report is an entry in Activity (`extract.<event>`) and a line in the log. Threading: any thread.
     Failure: if Activity cannot be written, this is logged; nothing is raised.

@@ -36,9 +36,9 @@ class FileDraft(ABC):
     """
 
     name: ClassVar[str]
-    """The name of the file in a sentence."""
+    """What to call the file in a sentence, such as "the notes"."""
     reason: ClassVar[str]
-    """The reason, as an identifier for scripts, of every refused edit."""
+    """The reason, as an identifier for scripts, in the error of a refused edit."""
     template = ""
     """The text of a file that does not exist yet."""
 
@@ -52,7 +52,7 @@ class FileDraft(ABC):
         self.attempts = 1
         """The number of attempts that a model has made."""
         self.wrote = False
-        """Whether an edit succeeded."""
+        """True if an edit succeeded."""
 
     @property
     def text(self) -> str:
@@ -66,7 +66,7 @@ class FileDraft(ABC):
 
     @property
     def exists(self) -> bool:
-        """Whether the file exists on disk or has been edited in this draft."""
+        """True if the file exists on disk or has been edited in this draft."""
         return self._before is not None or bool(self._edits)
 
     @property
@@ -81,7 +81,7 @@ class FileDraft(ABC):
 
     @property
     def changed(self) -> bool:
-        """Whether the edited text differs from the text on disk."""
+        """True if the edited text differs from the text on disk."""
         return self._text != self._base
 
     def refresh(self) -> None:
@@ -124,7 +124,7 @@ class FileDraft(ABC):
         self.wrote = True
 
     def replace(self, old: str, new: str, count: int = 1) -> None:
-        """Apply and record one replacement; see `replaced`."""
+        """Replace `old` by `new` in the draft, `count` times, and record the edit; see `replaced`."""
         self.edit(partial(self.replaced, old=old, new=new, count=count))
 
     @classmethod
@@ -166,7 +166,7 @@ class FileDraft(ABC):
 
     @classmethod
     def refused(cls, cause: str, next_step: str = "") -> StoreError:
-        """Return the error for an edit that is refused."""
+        """Return the error for an edit that is refused because of `cause`, a sentence."""
         return StoreError("Nothing was written.", cause=cause, next_step=next_step, reason=cls.reason)
 
     def follow_up(self, _text: str) -> str | None:

@@ -42,7 +42,7 @@ from reverie.values import Struct, field, replace
 
 
 class FileTarget(Protocol):
-    """The file that a run edits: `rel` below `root`."""
+    """The file that a run edits; `rel` is its path below `root`."""
 
     @property
     def root(self) -> ScopeRoot: ...
@@ -53,7 +53,7 @@ class FileTarget(Protocol):
 
 
 class FileTask(Struct, frozen=True, kw_only=True):
-    """The input of one run."""
+    """The input of one run that edits a file."""
 
     target: FileTarget
     context: ScopeContext
@@ -65,8 +65,9 @@ class FileTask(Struct, frozen=True, kw_only=True):
     message_id: str = ""
     """The message that triggered the run; empty if no message did."""
     time_limit_s: float
+    """The time limit of the engine in seconds."""
     run_id: str = ""
-    """Set, like `deadline`, when the run begins."""
+    """The id of the run; set, like `deadline`, when the run begins."""
     deadline: float = 0.0
     """The end of the time limit, on the clock of `time.monotonic`."""
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -82,7 +83,7 @@ Hide = Callable[[Any], Any]
 
 
 class FileEngine(Protocol[TaskIn, DraftIn]):
-    """The engine of one run.
+    """The part of a run that edits the draft: rules or a model.
 
     `name` is `rules` or `PROVIDER:MODEL`. Failures of a model are reported in the `EngineResult`; only bugs
     are raised.
@@ -92,7 +93,7 @@ class FileEngine(Protocol[TaskIn, DraftIn]):
     def name(self) -> str: ...
 
     async def edit(self, task: TaskIn, draft: DraftIn, cancelled: Callable[[], bool]) -> EngineResult:
-        """Edit the draft until done or until `cancelled()` is true."""
+        """Edit the draft until the work is done or `cancelled()` returns True."""
 
 
 def json_of(value: Any) -> str:
@@ -107,7 +108,7 @@ class _Engine(Generic[Task, Draft]):
     """The kind of run that the traces record."""
 
     def input_of(self, task: Task, hide: Hide) -> Mapping[str, Any]:
-        """Return further parts of the input, without secrets, that the trace documents."""
+        """Return further parts of the input for the trace, with secrets removed by `hide`."""
         return {}
 
     def _document(self, task: Task, trace: Trace, head: TraceHead, hide: Hide) -> Mapping[str, Any]:
@@ -179,7 +180,9 @@ class FileModelEngine(_Engine[Task, Draft]):
     """
 
     max_steps: ClassVar[int]
+    """The largest number of steps (requests to the model) in all attempts together."""
     attempt_steps: ClassVar[int]
+    """The largest number of steps in one attempt."""
     max_output_tokens: ClassVar[int]
 
     def __init__(self, asking: ModelClient, instructions: str = "") -> None:
@@ -240,9 +243,9 @@ class SingleFileJob(Job[Draft], Generic[Draft, Task]):
 
     attempts = 5
     title: ClassVar[str]
-    """The name of the job in a sentence."""
+    """What to call the job in a sentence."""
     keeps_part: ClassVar[bool]
-    """Whether the edits before a failure of the engine are applied."""
+    """True if the edits that were made before a failure of the engine are applied."""
     next_step: ClassVar[str]
     """What a person can do if the edits no longer fit the file."""
 
@@ -274,12 +277,12 @@ class SingleFileJob(Job[Draft], Generic[Draft, Task]):
 
     @property
     def timed_out(self) -> bool:
-        """Whether the engine ran out of time."""
+        """True if the engine ran out of time."""
         return self._end.outcome == "time-limit"
 
     @property
     def nothing_new(self) -> str:
-        """The summary of a run whose edits the file already contains."""
+        """The summary of a run with edits that the file already contains."""
         return "There is nothing new to note."
 
     @abstractmethod
@@ -291,7 +294,7 @@ class SingleFileJob(Job[Draft], Generic[Draft, Task]):
         """Return the plan that writes the draft. Raises `StoreError` if the draft is not acceptable."""
 
     def without_edits(self, draft: Draft) -> Plan:
-        """Return the plan of a run whose engine ended well and edited nothing."""
+        """Return the plan of a run in which the engine ended well and edited nothing."""
         return Plan(self.nothing_new, outcome="unchanged")
 
     async def think(self, run: RunContext) -> Draft | Plan:
@@ -347,6 +350,6 @@ class SingleFileJob(Job[Draft], Generic[Draft, Task]):
         return self.trace
 
     def read(self) -> bytes | None:
-        """Return the content of the file; None if there is no file."""
+        """Return the content of the file on disk; None if there is no file."""
         rel = self.task.target.rel
         return None if self._files.entry(rel) is None else self._files.read(rel)

@@ -48,7 +48,7 @@ from reverie.text.summaries import between_words
 from reverie.values import replace
 
 MOST_TOKENS = 2 * TOTAL_TOKENS
-"""The largest number of tokens that an edit may produce.
+"""The largest number of tokens that the notes may have after an edit.
 
 A length between `TOTAL_TOKENS` and this number is only reported.
 """
@@ -138,7 +138,7 @@ TOOL_CHARS = 2_000
 
 
 def newest(messages: Iterable[Message], *, max_chars: int = MAX_CHARS) -> tuple[Message, ...]:
-    """Return the newest messages of the main thread within `max_chars`, oldest first; at least the last one.
+    """Return the newest messages of the main conversation within `max_chars`, oldest first; at least one.
 
     Older messages are dropped while iterating, so that memory is bounded.
     """
@@ -185,7 +185,10 @@ NotesEngine = FileEngine[NotesTask, NotesDraft]
 
 
 class RulesNotes(FileRulesEngine[NotesTask, NotesDraft]):
-    """The rules engine of session notes (`notes_rules`). It needs a person's corrections in a message."""
+    """The rules engine of session notes (`notes_rules`).
+
+    It gets a function that yields a person's corrections in a message.
+    """
 
     kind = "notes"
 
@@ -199,7 +202,10 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def system_prompt(mark: str) -> str:
-    """Return the rules of the update, which no instructions and no prompt of a person replace."""
+    """Return the rules of the update, which no instructions or prompt of a person can replace.
+
+    `mark`: the random part of the delimiters around quoted text.
+    """
     rules = with_values(
         prompt_words("notes-rules"), {"sectionTokens": str(SECTION_TOKENS), "totalTokens": str(TOTAL_TOKENS)}
     )
@@ -210,7 +216,7 @@ def system_prompt(mark: str) -> str:
 
 
 def user_message(task: NotesTask, notes: str, mark: str) -> str:
-    """Return the message with instructions, notes, conversation, and the texts that are too long.
+    """Return the user message: instructions, notes, conversation, and a list of sections that are too long.
 
     Notes and conversation are between delimiters made with `mark`. It is random, so that they cannot contain
     the closing delimiter. A person's own prompt replaces the instructions.
@@ -333,7 +339,10 @@ class NotesJob(SingleFileJob[NotesDraft, NotesTask]):
 
 
 def _with_check(attempt: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """Return the attempt with the failed check of the structure added as a tool call."""
+    """Return the attempt of a trace with the failed check of the structure added as a tool call.
+
+    `problem`: the problem that the check found.
+    """
     check = {
         "attemptIndex": attempt.get("attemptIndex", 1),
         "toolName": "check of the sections",

@@ -34,18 +34,21 @@ _IsOurs = Callable[[str], bool]
 
 
 class Findings(Struct, frozen=True):
-    """The findings of the rules: the session's title, and lines for each section."""
+    """What the rules found in a conversation: a title, and lines for sections of the notes."""
 
     title: str = ""
     state: tuple[str, ...] = ()
     files: Mapping[str, int] | None = None
-    """Path -> the number of changes to the file."""
+    """The number of changes of each file, by path; None if nothing is known about changes."""
     errors: tuple[str, ...] = ()
     work: tuple[str, ...] = ()
 
 
 def found_in(messages: Iterable[Message], corrections: Callable[[str], Iterable[str]]) -> Findings:
-    """Return the findings in a conversation whose messages are ordered oldest first."""
+    """Return what the rules find in a conversation, oldest message first.
+
+    `corrections` yields the sentences of a message in which a person corrects the agent.
+    """
     files: dict[str, int] = {}
     errors: list[str] = []
     asked: list[Message] = []
@@ -92,7 +95,7 @@ def line_key(section: str, line: str) -> str:
 
 
 def own_lines(before: str, after: str, ours: Collection[str]) -> frozenset[str]:
-    """Return the keys of the lines in `after` that runs by rules wrote.
+    """Return the keys of the lines in `after` that runs by rules wrote (see `line_key`).
 
     These are the keys in `ours` that are still present, and the lines that this run added to `before`.
     """
@@ -110,9 +113,9 @@ def _line_keys(text: str) -> set[str]:
 
 
 def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
-    """Return the notes with the findings in their sections, in the notes' own line ends.
+    """Return the notes `text` with the findings written into their sections.
 
-    `ours` are the keys of the lines that earlier runs wrote.
+    `ours` are the keys of the lines that earlier runs wrote. The line endings are those of the notes.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     left = set(ours)
@@ -154,10 +157,10 @@ def filled(text: str, found: Findings, ours: Collection[str] = ()) -> str:
 
 
 def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
-    """Return the lines, updated with the number of changes of each file.
+    """Return the lines of a section, updated with the number of changes of each file.
 
     A count is that of the transcript or of the previous notes, whichever is larger. If a person wrote a line
-    in this format for a path, that line is not changed.
+    in this format for a path, that line is not changed. `is_ours` returns True for a line of the rules.
     """
     if not files:
         return lines
@@ -179,7 +182,10 @@ def _files(lines: Lines, files: Mapping[str, int], is_ours: _IsOurs) -> Lines:
 
 
 def _replaced(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return the person's lines, then the lines of `new`, without duplicates; drop the rules' old lines."""
+    """Return the lines that a person wrote, followed by `new`, without duplicates.
+
+    The lines that the rules wrote earlier (`is_ours`) are dropped.
+    """
     kept = [line for line in lines if not is_ours(line)]
     return [*kept, *(line for line in new if line not in kept)]
 
@@ -192,7 +198,10 @@ def _added(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
 
 
 def _within(lines: Lines, new: Lines, is_ours: _IsOurs) -> Lines:
-    """Return `lines` followed by `new`, without the oldest lines of the rules if a section has no room."""
+    """Return `lines` followed by `new`; if a section has no room, the oldest lines of the rules are dropped.
+
+    `is_ours` returns True for a line of the rules.
+    """
     every = [(line, is_ours(line)) for line in lines] + [(line, True) for line in new]
     excess = rough_tokens("\n".join(line for line, _ in every)) - _ROOM_TOKENS
     kept: list[str] = []
@@ -219,7 +228,7 @@ def _call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def shortened(text: str, most: int = _LINE_CHARS) -> str:
-    """Return the first non-blank line, with white space collapsed, truncated to `most` characters."""
+    """Return the first line that is not blank, with white space collapsed, cut to `most` characters."""
     line = next((" ".join(part.split()) for part in text.splitlines() if part.strip()), "")
     return line if len(line) <= most else f"{line[:most].rstrip()}…"
 

@@ -58,7 +58,7 @@ class NotesProblem(Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """The number of tokens that the agent reads of this section or file."""
+        """The largest number of tokens that the agent reads of this section or file."""
         return TOTAL_TOKENS if self.kind == "long-file" else SECTION_TOKENS
 
 
@@ -169,7 +169,7 @@ def problems_of(text: str, template: str) -> tuple[NotesProblem, ...]:
 
 
 def over_limits(text: str) -> tuple[NotesProblem, ...]:
-    """Return the length problems: the whole file first, then sections, longest first."""
+    """Return the sections that are too long, longest first; before them the whole file, if it is too long."""
     total = rough_tokens(text)
     long = sorted(
         (section for section in parse_sections(text) if section.tokens > SECTION_TOKENS),
@@ -200,7 +200,7 @@ def reminder_of(text: str) -> str:
 
 
 def is_template(text: str, template: str) -> bool:
-    """Return whether the notes are still equal to the template."""
+    """Return True if the notes are still equal to the template."""
     return text.strip() == template.strip()
 
 

@@ -57,42 +57,46 @@ _NAMES = {
 
 
 class NotesState(Struct, frozen=True, rename=_NAMES):
-    """Stored state of one session (formats/claude-code.md section 3)."""
+    """The stored state of one session's notes (formats/claude-code.md section 3)."""
 
     begun: bool = False
-    """Whether the session has ever been large enough for notes."""
+    """True if the session was ever large enough for notes."""
     tokens: int = 0
-    """The tokens of context at the last update."""
+    """The size of the conversation in tokens at the last update."""
     counting_from: str | None = None
-    """The message after which tool calls count; None to count all."""
+    """The id of the message after which tool calls count; None to count all."""
     summarised: str | None = None
-    """The message up to which the notes are complete, as far as that is known."""
+    """The id of the last message that the notes cover for certain; None if that is unknown."""
     written: str | None = None
     """The hash of the notes as Reverie last wrote or saw them; None before that."""
     seen_uuid: str = ""
-    """The last message that an update has read."""
+    """The id of the last message that an update has read; empty if there was none."""
     run_id: str = ""
-    """The run of that update."""
+    """The id of the run that made the last update."""
     updated_at: int | None = None
-    """The time of that update, UTC ms."""
+    """The time of the last update, UTC ms; None if there was none."""
     ours: frozenset[str] = frozenset()
     """Keys of the lines that runs by rules wrote (`notes_rules.own_lines`)."""
 
 
 class Measured(Struct, frozen=True):
-    """Measures of a session at one moment."""
+    """The measures of a session at one moment.
+
+    `messages`: the number of messages. `context_tokens`: the size of the conversation in tokens. `last_uuid`:
+    the id of the last message.
+    """
 
     messages: int
     context_tokens: int
     tool_calls: int
     """The number of tool calls since `NotesState.counting_from`."""
     at_break: bool
-    """Whether the last answer of the model requests no tools."""
+    """True if the last answer of the model requests no tools."""
     last_uuid: str = ""
 
 
 class UpdateDecision(Struct, frozen=True):
-    """Result of `decide`."""
+    """The decision whether the notes of a session are due for an update."""
 
     state: NotesState
     """The state to store, whether an update is due or not."""
@@ -121,7 +125,7 @@ def decide(state: NotesState, seen: Measured, settings: NotesSettings) -> Update
 
 
 def succeeded(state: NotesState, seen: Measured) -> NotesState:
-    """Return the state of the counters after a successful update, which began when the session was as `seen`.
+    """Return the state after a successful update, at the start of which the session was as in `seen`.
 
     If the model was still working, it is unknown up to which message the notes are complete, so `summarised`
     does not change.
@@ -145,7 +149,10 @@ class NotesOutcome(FileOutcome, frozen=True, kw_only=True):
 
 
 class NotesStanding(Struct, frozen=True):
-    """Present state of one session's notes."""
+    """The present state of one session's notes.
+
+    `tokens`: their size. `limit_tokens`: the size that the agent reads. `running`: an update is in progress.
+    """
 
     session_id: str
     path: Path | None = None
@@ -164,7 +171,7 @@ class NotesStanding(Struct, frozen=True):
     sentence: str = ""
     """The same reason as a sentence; empty if an update is due."""
     noted_tokens: int = 0
-    """The tokens of context at the last update by Reverie."""
+    """The size of the conversation in tokens at the last update by Reverie."""
     updated_at: int | None = None
     """The time of the last update by Reverie, UTC ms."""
 
@@ -197,7 +204,7 @@ IDLE_MS = 3_600_000
 
 
 class NotesDependencies(Struct, frozen=True):
-    """Services and settings of one home's notes."""
+    """The services and settings that one home's notes need."""
 
     run: RunDependencies
     book: StateTable[NotesState]
@@ -209,14 +216,14 @@ class NotesDependencies(Struct, frozen=True):
     Raises `UserError` if a model that a person chose cannot be used.
     """
     is_ours: Callable[[Path, str], bool]
-    """A function that returns whether a person or a run in Reverie wrote this content.
+    """A function that returns True if a person or a run in Reverie wrote this content.
 
     Arguments: the file and the hash of its content.
     """
 
 
 class _Session(Struct, frozen=True):
-    """One session, as it is before a decision."""
+    """One session, with its stored state and its measures before a decision."""
 
     id: str
     place: NotesPlace
@@ -225,7 +232,7 @@ class _Session(Struct, frozen=True):
 
 
 class NotesService(FileService[NotesOutcome]):
-    """The session notes of one home."""
+    """The service that updates the session notes of one home."""
 
     kind = "notes"
     mark = "[notes]"
@@ -298,9 +305,10 @@ class NotesService(FileService[NotesOutcome]):
         level: str | None = "info",
         next_step: str = "",
     ) -> NotesOutcome:
-        """Report a gate that prevented a run, and return it as an outcome.
+        """Report why no run started, and return that as the outcome.
 
-        A gate is reported once per session until it changes, and not at all if `level` is None.
+        `gate`: the reason, for scripts; `text`: a sentence. It is reported once per session until it changes,
+        and not at all if `level` is None.
         """
         if level == "info" and self._last_gates.get(workspace_id) == gate:
             level = None
@@ -378,7 +386,10 @@ class NotesService(FileService[NotesOutcome]):
             return self._run(session, "manual")
 
     def _due(self, session: _Session) -> NotesState:
-        """Return the state to store before an update. If none is due, store it and raise `NoRun`."""
+        """Return the state to store before an update.
+
+        If no update is due, stores the state and raises `NoRun`.
+        """
         decision = decide(session.state, session.seen, self._parts.settings())
         if decision.gate is not None:
             self._store_counters(session, decision.state)
@@ -392,7 +403,7 @@ class NotesService(FileService[NotesOutcome]):
             )
 
     def _advanced_by_others(self, session: _Session) -> bool:
-        """Return whether another program changed the notes since Reverie last wrote or saw them.
+        """Return True if another program changed the notes since Reverie last wrote or saw them.
 
         The present notes are marked as seen. Deleted notes do not count as changed.
         """

@@ -75,7 +75,7 @@ class NoRun(Exception):
 
 
 class FileOutcome(RunResult, frozen=True, kw_only=True):
-    """The result of handling new messages or a person's request: that of the run, or why there was none."""
+    """The result of handling new messages or a person's request: of a run, or the reason for none."""
 
     gate: Gate | None = None
     """The reason why no run started; None if one did."""
@@ -85,12 +85,12 @@ class FileOutcome(RunResult, frozen=True, kw_only=True):
 
     @property
     def ran(self) -> bool:
-        """Whether a run started."""
+        """True if a run started."""
         return self.gate is None
 
     @property
     def succeeded(self) -> bool:
-        """Whether the run ended well, or there was nothing new to note."""
+        """True if the run ended well, or there was nothing new to write."""
         return self.outcome in SUCCEEDED or self.gate == "nothing-new"
 
 
@@ -140,9 +140,10 @@ def lease_name(kind: str, home_id: str, workspace_id: str) -> str:
 
 
 class FileService(Generic[Found]):
-    """Base class of the two services: reports gates and runs to the log and to Activity, and runs the job.
+    """Base class of the services for session notes and the memory writer; it runs the job.
 
-    Setting `cancel` ends a run.
+    It reports gates (reasons why no run starts) and runs to the log and to Activity. Setting `cancel` ends a
+    run.
     """
 
     kind: ClassVar[str]
@@ -159,9 +160,9 @@ class FileService(Generic[Found]):
     def answer(
         self, workspace_id: str, work: Callable[[], Found], message_id: str = "", *, level: str = "info"
     ) -> Found:
-        """Return the result of `work`, or the gate that ends it, which is reported.
+        """Return the outcome of `work`; if `work` raises `NoRun`, report its gate and return that.
 
-        `level` is that of a gate that another run or a read-only store causes.
+        `level` is the level of the report of a gate that another run or a read-only store causes.
         """
         try:
             return work()
@@ -194,7 +195,10 @@ class FileService(Generic[Found]):
         level: str | None = "info",
         next_step: str = "",
     ) -> Found:
-        """Report a gate that prevented a run, unless `level` is None; return it as an outcome."""
+        """Report why no run started, unless `level` is None; return that as the outcome.
+
+        `gate`: the reason, for scripts; `text`: a sentence.
+        """
         if level is not None:
             self.log(logging.DEBUG, f"skipped ({gate}): {text}", workspace_id, message_id)
             self.note(gate, text, workspace_id, level=level)

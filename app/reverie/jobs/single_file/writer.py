@@ -58,12 +58,12 @@ class MemoryDraft(FileDraft):
         self._memory_id = memory_id
         self._write_failed = False
         self.declined = False
-        """Whether the model called `no_new_memories` and the call counted."""
+        """True if the model called `no_new_memories` and the call was accepted."""
         super().__init__(read)
 
     @property
     def satisfied(self) -> bool:
-        """Whether memory was written or the model reported that there is nothing to write."""
+        """True if memory was written or the model reported that there is nothing to write."""
         return self.wrote or self.declined
 
     def tools(self) -> tuple[FunctionTool, ...]:
@@ -116,9 +116,10 @@ PROJECT_MEMORY = "system-1.md"
 
 
 class WriterTarget(Struct, frozen=True):
-    """The file that the writer changes.
+    """The file that the memory writer changes.
 
-    `rel` is its path below `root`, `path` its path as people see it.
+    `rel` is its path below `root`, `path` its path as people see it. `memory_id`: the id by which the agent
+    names the file.
     """
 
     root: ScopeRoot
@@ -133,7 +134,7 @@ class WriterTarget(Struct, frozen=True):
 
     @property
     def is_companion(self) -> bool:
-        """Whether the file is the agent's own file per project, not a memory."""
+        """True if the file is the agent's own file per project, not a memory."""
         return self.root.key == COMPANIONS
 
 
@@ -169,6 +170,7 @@ class WriterTask(FileTask, frozen=True, kw_only=True):
     context_instructions: str | None
     """The workspace's instructions for agents; None if there are none."""
     events: Events
+    """The conversation for a model."""
     said: tuple[str, ...]
     """The person's messages since the last run, oldest first."""
 
@@ -188,8 +190,8 @@ class RulesWriter(FileRulesEngine[WriterTask, MemoryDraft]):
     """The rules engine of the memory writer.
 
     It adds the person's explicit statements and corrections to the file as bullets. Statements that the file
-    already contains and sentences with a secret are not added; nothing is ever removed. It needs the explicit
-    statements of a message.
+    already contains and sentences with a secret are not added; nothing is ever removed. It gets a function
+    that yields the explicit statements in a message.
     """
 
     kind = "writer"
@@ -337,7 +339,7 @@ class WriterJob(SingleFileJob[MemoryDraft, WriterTask]):
 
     @property
     def satisfied(self) -> bool:
-        """Whether the model met the tool policy: it wrote, or reported that there is nothing to write."""
+        """True if the model met its duty: it wrote, or reported that there is nothing to write."""
         return self.draft is not None and self.draft.satisfied
 
     def ready(self) -> None:
@@ -393,9 +395,9 @@ class WriterJob(SingleFileJob[MemoryDraft, WriterTask]):
 
 
 def said_since(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
-    """Return the person's messages after the message `since`.
+    """Return the person's messages after the message with the id `since`.
 
-    All of them if `since` is not among the rows.
+    Returns all of them if `since` is not among the rows.
     """
     position = next((at for at, row in enumerate(rows) if row.turn.id == since), -1)
     return [
@@ -404,7 +406,7 @@ def said_since(rows: tuple[TailEvent, ...], since: str | None) -> list[str]:
 
 
 def first_text(paths: tuple[Path, ...]) -> str | None:
-    """Return the text of the first of `paths` that can be read; None if none can.
+    """Return the text of the first file in `paths` that can be read; None if none can.
 
     It is truncated at 64 KiB.
     """

@@ -58,7 +58,7 @@ class WriterOutcome(FileOutcome, frozen=True, kw_only=True):
 
     @property
     def wrote(self) -> bool:
-        """Whether the memory file was changed."""
+        """True if the memory file was changed."""
         return bool(self.applied)
 
     def as_json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class WriterOutcome(FileOutcome, frozen=True, kw_only=True):
 
 
 class WriterDependencies(Struct, frozen=True):
-    """Services and settings of one home's writer."""
+    """The services and settings that one home's memory writer needs."""
 
     run: RunDependencies
     dumps: Dumps
@@ -88,14 +88,17 @@ class WriterDependencies(Struct, frozen=True):
     Raises `UserError` if a model that a person chose cannot be used.
     """
     debugging: Callable[[], bool]
-    """A function that returns whether debug output is on.
+    """A function that returns True if debug output is on.
 
-    If so, failures leave a dump whatever the settings are.
+    If so, failures leave a dump (a trace file for the agent's user) whatever the settings are.
     """
 
 
 class _Ready(Struct, frozen=True):
-    """A workspace in which no standing condition prevents runs."""
+    """A workspace in which the memory writer may run, with the facts that a run needs.
+
+    `wishes`: the agent's configuration of its own writer. `interval`: the number of turns between two runs.
+    """
 
     workspace: Workspace
     context: ScopeContext
@@ -111,10 +114,7 @@ _Count = Callable[[_Ready, TurnCounter], tuple[RunStart, str | None]]
 
 
 class WriterService(FileService[WriterOutcome]):
-    """The memory writer of one home.
-
-    `gate` and `counter` change nothing.
-    """
+    """The service that runs the memory writer of one home; `gate` and `counter` change nothing."""
 
     kind = "writer"
     mark = "[system1][memory]"
@@ -175,7 +175,7 @@ class WriterService(FileService[WriterOutcome]):
             self._parts.marks.change(workspace_id, lambda marks: replace(marks, tail=data))
 
     def gate(self, workspace_id: str) -> Gate | None:
-        """Return the condition that prevents runs on every turn; None if there is none.
+        """Return the reason that prevents runs in a workspace on every turn; None if there is none.
 
         Raises `UserError`.
         """
@@ -201,9 +201,9 @@ class WriterService(FileService[WriterOutcome]):
         return () if writer is None or session is None else writer.newest_turns(session)
 
     def _ready(self, workspace_id: str, *, by_hand: bool) -> _Ready:
-        """Return the workspace; raise `NoRun` for a condition that prevents runs on every turn.
+        """Return the workspace with the facts that a run needs.
 
-        `by_hand`: ignore the writer's switches.
+        Raises `NoRun` if something prevents runs on every turn. `by_hand`: ignore the writer's switches.
         """
         home, settings = self._parts.run.home, self._parts.settings()
         workspace = None if home.sessions is None else home.sessions.workspace(workspace_id)
@@ -304,7 +304,7 @@ class WriterService(FileService[WriterOutcome]):
         return end
 
     def _kept(self, ready: _Ready, job: WriterJob, end: WriterOutcome) -> tuple[Path | None, str]:
-        """Write the dump into the agent's directory if the settings require it.
+        """Write the dump, a trace of the run, into the agent's directory if the settings require it.
 
         Returns its path (None if there is none) and a sentence about errors.
         """

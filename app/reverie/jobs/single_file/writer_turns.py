@@ -33,7 +33,11 @@ _RECENT_TURNS = 256
 
 
 class WriterState(Struct, frozen=True):
-    """Counters of one workspace; times are UTC ms."""
+    """The counters of one workspace; times are UTC ms.
+
+    `turns`: the turns since the last run. `started_at`, `completed_at`: when the last run started and when
+    one last completed. `message_id`: the message that triggered the last run.
+    """
 
     turns: int = 0
     started_at: int | None = None
@@ -42,7 +46,7 @@ class WriterState(Struct, frozen=True):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a run started and did not complete: it is still active, or was killed."""
+        """True if a run started and did not complete: it is still active, or was killed."""
         if self.started_at is None:
             return False
         return self.completed_at is None or self.completed_at < self.started_at
@@ -60,7 +64,10 @@ def coerced(data: Mapping[str, Any]) -> WriterState:
 
 
 def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the file's object with `state` written into its previous fields; the version number stays."""
+    """Return the object to write into the state file: `before`, its present object, with `state` in it.
+
+    Other fields and the version number stay.
+    """
     data = {"schemaVersion": 1, **before, "turnsSinceLastRun": state.turns}
     for name, value in (
         ("lastRunStartedAt", state.started_at),
@@ -74,7 +81,7 @@ def as_data(state: WriterState, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class StateRead(Struct, frozen=True):
-    """The state as read from the file."""
+    """The state that was read from the file."""
 
     state: WriterState
     sha256: str | None
@@ -114,12 +121,12 @@ class StateMarks(Struct, frozen=True):
     tail: Mapping[str, Any] = field(default_factory=dict)
     """The position up to which the transcript was read."""
     failed: str = ""
-    """The message that triggered the last run, if that run failed; else empty."""
+    """The id of the message that triggered the last run, if that run failed; else empty."""
     processed: str | None = None
-    """The last message that a run before the failed one processed; None if there is none."""
+    """The id of the last message that a run before the failed one read; None if there is none."""
 
     def has_counted(self, turn: Turn) -> bool:
-        """Return whether `turn` was counted: its id is known, or it is not newer than the newest one.
+        """Return True if `turn` was counted: its id is known, or it is not newer than the newest one.
 
         After the history is cleared, sequence numbers start again, but the timestamps are later.
         """
@@ -128,13 +135,13 @@ class StateMarks(Struct, frozen=True):
         return turn.sequence <= self.sequence and (turn.timestamp or 0) <= self.timestamp
 
     def counting(self, turn: Turn) -> StateMarks:
-        """Return marks with `turn` as the newest; only the last 256 ids are stored."""
+        """Return these marks with `turn` as the newest counted turn; only the last 256 ids are stored."""
         turns = (*self.turns, turn.id)[-_RECENT_TURNS:]
         timestamp = max(self.timestamp, turn.timestamp or 0)
         return replace(self, sequence=turn.sequence, timestamp=timestamp, turns=turns)
 
     def having_run(self, message_id: str, since: str | None, *, succeeded: bool) -> StateMarks:
-        """Return the marks after a run, which `message_id` triggered.
+        """Return these marks as they are after a run that the message `message_id` triggered.
 
         The run has read the messages after `since`.
         """
@@ -142,7 +149,7 @@ class StateMarks(Struct, frozen=True):
         return replace(self, failed=failed, processed=processed)
 
     def since(self, state: WriterState) -> str | None:
-        """Return the message after which the next run starts to read; None to read all messages."""
+        """Return the id of the message after which the next run starts to read; None to read all messages."""
         if state.unfinished:
             return None
         return self.processed if self.failed and self.failed == state.message_id else state.message_id
@@ -169,9 +176,9 @@ class Interval(Struct, frozen=True):
 
 
 def interval_of(setting: int, wish: object) -> Interval:
-    """Return the interval of the agent's own setting, or of Reverie's if the agent has none.
+    """Return the interval that applies: the agent's own setting, or Reverie's if the agent has none.
 
-    `wish` is the agent's value as read from its file, None if it has none.
+    `setting`: Reverie's. `wish` is the agent's value as read from its file, None if it has none.
     """
     value = setting if wish is None else wish
     source: Literal["agent", "settings"] = "settings" if wish is None else "agent"
@@ -183,19 +190,23 @@ def interval_of(setting: int, wish: object) -> Interval:
 
 
 class TurnDecision(Struct, frozen=True):
-    """Result of counting one turn."""
+    """The result of counting one turn."""
 
     state: WriterState
     gate: Gate | None
     """The reason why no run starts; None if one starts."""
     crashed: bool = False
-    """Whether a previous run was killed."""
+    """True if a previous run was killed."""
 
 
 def standing_gate(
     *, switched_on: bool, agent_allows: bool, parent_id: str | None, interval: Interval
 ) -> Gate | None:
-    """Return the first reason that prevents runs on every turn; None if there is none."""
+    """Return the first reason that prevents runs on every turn; None if there is none.
+
+    `switched_on`: Reverie's switch. `agent_allows`: the agent's own switch. `parent_id`: the workspace above
+    this one, which then has no memory writer of its own; None: there is none.
+    """
     if not switched_on or not agent_allows:
         return "disabled"
     if parent_id:
@@ -204,10 +215,11 @@ def standing_gate(
 
 
 def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: str, now: int) -> TurnDecision:
-    """Count one completed assistant turn in a root workspace, and decide whether a run starts.
+    """Count one completed turn of the assistant in a root workspace, and decide whether a run starts.
 
-    `in_flight` means that a run of this workspace is active in any process. If a run started, never completed
-    and is not in flight, it was killed; a run is then due at this turn (formats/mux.md section 14).
+    `interval`: the number of turns between two runs. `in_flight`: a run of this workspace is active in some
+    process. If a run started, never completed and is not in flight, it was killed; a run is then due at this
+    turn (formats/mux.md section 14). `now`: UTC ms.
     """
     crashed = state.unfinished and not in_flight
     turns = (max(state.turns, interval - 1) if crashed else state.turns) + 1
@@ -219,7 +231,7 @@ def on_turn(state: WriterState, *, interval: int, in_flight: bool, message_id: s
 
 
 def starting(message_id: str, now: int) -> WriterState:
-    """Return the state for a run that starts now."""
+    """Return the state for a run that starts at `now` (UTC ms), triggered by the message `message_id`."""
     return WriterState(0, now, None, message_id or None)
 
 
@@ -240,13 +252,13 @@ class RunStart(Struct, frozen=True):
     started_at: int
     message_id: str
     since: str | None
-    """The last message that an earlier run processed; None to read all messages."""
+    """The id of the last message that an earlier run processed; None to read all messages."""
     crashed: bool
-    """Whether the previous run was killed before its end."""
+    """True if the previous run was killed before its end."""
 
 
 class TurnCounter:
-    """Counts the completed turns of one workspace.
+    """The counter of the completed turns of one workspace.
 
     The lock with the name of `lock_file` serialises the counting of all processes; nothing is written there.
     A run holds a lease, which ends with the process; thus a killed run can be distinguished from an active
@@ -271,11 +283,11 @@ class TurnCounter:
         """The state file of the workspace."""
 
     def in_flight(self) -> bool:
-        """Return whether a run of this workspace is active in any process."""
+        """Return True if a run of this workspace is active in any process."""
         return self._run.leases.holder(self._lease) is not None
 
     def advanced_by_others(self) -> bool:
-        """Return whether the state file differs from what Reverie wrote last."""
+        """Return True if the state file differs from what Reverie wrote last."""
         return _is_foreign(self._marks.of(self._id), self.file.read())
 
     def count(self, turn: Turn, interval: int) -> RunStart:
@@ -326,7 +338,7 @@ class TurnCounter:
             return self._started(newest.id, interval, decide)
 
     def complete(self, start: RunStart, *, succeeded: bool) -> None:
-        """Record the end of a run.
+        """Record the end of the run `start`.
 
         If the agent wrote the state file meanwhile, the file stays marked as foreign, so that the next turn
         notices it.
@@ -348,7 +360,7 @@ class TurnCounter:
     ) -> RunStart:
         """Write the decision of `decide` into the state file; return the run that starts, with its lease.
 
-        `decide` gets the state, and whether a run is active. Raises `NoRun` if no run starts.
+        `decide` gets the state, and True if a run is active. Raises `NoRun` if no run starts.
         """
         in_flight, lease = self.in_flight(), None
         if not in_flight and decide(self.file.read().state, False).gate is None:
@@ -382,7 +394,7 @@ class TurnCounter:
 
 
 def _is_foreign(marks: StateMarks, found: StateRead) -> bool:
-    """Return whether another program has written the state file since Reverie did.
+    """Return True if another program has written the state file since Reverie did.
 
     `marks` has the hash of what Reverie wrote last, `found` that of the file now. If the file is missing or
     damaged, returns False; turns then count from zero.

@@ -51,27 +51,27 @@ _PROSE = _MARKDOWN | {"", "txt", "text"}
 
 
 class Note(Struct, frozen=True):
-    """A memory as it was before the run."""
+    """A memory as it was before the run, with the facts that the rules need."""
 
     path: str
     """`/memories/<scope>/<rel>`."""
     text: str
     protected: bool = False
-    """Whether it must not be deleted or renamed, because it is pinned or its scope allows no deletes."""
+    """True if it must not be deleted or renamed: it is pinned, or its scope allows no deletes."""
     access_count: int = 0
     last_write_at: int | None = None
     """The time of the last write, in UTC ms; None if unknown."""
     index: bool = False
-    """Whether it is an index: the run updates it from the other notes, so the rules leave it unchanged."""
+    """True if it is an index, which the run updates from the other notes; the rules leave it unchanged."""
     essence: Callable[[str], ComparableText] = ComparableText
-    """A function that returns the content of a text which a merge must preserve."""
+    """A function that returns the part of a text that a merge must preserve."""
     document: bool = False
-    """Whether it is a document: many memories in an order of their own.
+    """True if it is a document: a file with many memories in an order of their own.
 
     Only a model may edit it, not the rules.
     """
     write_protected: bool = False
-    """Whether no run may change it (`files.atomic`)."""
+    """True if no run may change it (`files.atomic`)."""
 
 
 class Operation(Struct, frozen=True):
@@ -99,7 +99,7 @@ class RulesPlan(Struct, frozen=True):
     """The number of groups that did not fit the budget."""
     summary: str
     alike: int = 0
-    """The number of pairs with common content that no rule can merge without loss; they stay unchanged."""
+    """The number of pairs of notes with common content that no rule can merge without loss."""
 
 
 def plan(
@@ -110,9 +110,10 @@ def plan(
     stale: Sequence[CheckedClaim] = (),
     check: Callable[[], None] = no_check,
 ) -> RulesPlan:
-    """Return the changes to the notes of one context, within a budget of operations.
+    """Return the changes that the rules propose for the notes of one context.
 
-    `stale` are the statements in the notes that are no longer true.
+    `budget`: the largest number of operations. `stale` are the statements in the notes that are no longer
+    true. `check` may raise to cancel.
     """
     planner = _Planner(notes, budget, caps, check)
     planner.exact()
@@ -125,7 +126,7 @@ def plan(
 
 
 class _Planner:
-    """The notes as they would be after the groups planned so far, and the plan itself."""
+    """The plan so far, and the notes as they would be after it."""
 
     def __init__(self, notes: Sequence[Note], budget: int, caps: Caps, check: Callable[[], None]) -> None:
         usable = (note for note in notes if _is_usable(note, caps))
@@ -159,7 +160,7 @@ class _Planner:
                 target = target if target in self._notes else path
 
     def contained(self) -> None:
-        """Plan merges of notes whose statements another note has, into the better-named note.
+        """Plan merges of notes whose statements another note has as well, into the better-named note.
 
         Pairs that overlap in another way are only counted.
         """
@@ -181,8 +182,8 @@ class _Planner:
     def moved(self, stale: Iterable[CheckedClaim]) -> None:
         """Plan to correct the paths of files and directories that were moved to another directory.
 
-        Only if they have kept their name: a thing with a new name may have become a different one, which a
-        person must decide.
+        `stale`: the statements that are no longer true. A path is corrected only if the name stayed the same:
+        a thing with a new name may have become a different one, which a person must decide.
         """
         found: dict[str, list[CheckedClaim]] = defaultdict(list)
         for claim in stale:
@@ -203,7 +204,7 @@ class _Planner:
                 self._propose("moved", reason, (_edit(path, before, text),), {path: text})
 
     def harvest(self) -> None:
-        """Plan to delete inboxes if other notes contain all of their candidates."""
+        """Plan to delete inboxes, files of new memories, if other notes contain all of their candidates."""
         inboxes = [path for path in self._notes if _is_inbox(path)]
         if not inboxes:
             return
@@ -279,7 +280,7 @@ class _Planner:
         return note.essence(note.text)
 
     def _of_two_kinds(self, first: str, second: str) -> bool:
-        """Return whether two notes are of different kinds for the agent, so that they must not be merged."""
+        """Return True if two notes are of different kinds for the agent, so that they must not be merged."""
         kinds = {self._comparable(first).kind, self._comparable(second).kind} - {""}
         return len(kinds) > 1
 
@@ -336,7 +337,7 @@ class _Planner:
             return
 
     def _took_lines_out(self, small: str, large: str) -> bool:
-        """Return whether the note `small` is a later version of the note `large` without a few of its lines.
+        """Return True if the note `small` is a later version of the note `large` without a few of its lines.
 
         A merge would restore lines that were removed on purpose. Which note is the later one is known from
         the recorded writes only: a checkout, a copy of the folder or the recovery of an interrupted run sets
@@ -355,7 +356,7 @@ class _Planner:
         texts: Mapping[str, str | None],
         cost: int | None = None,
     ) -> None:
-        """Add a group to the plan if the budget allows it, and apply its result to the notes.
+        """Add a group of operations to the plan if the budget allows it, and apply its result to the notes.
 
         `texts` are the new texts by path, None for a deleted note. `cost` is the share of the budget; None
         for one per operation.
@@ -374,9 +375,10 @@ class _Planner:
 
 
 def _is_usable(note: Note, caps: Caps) -> bool:
-    """Return whether the rules may change a note.
+    """Return True if the rules may change a note.
 
-    The commands must accept its path and text; indexes, documents and write-protected files are left out.
+    The commands must accept its path and text. Indexes, documents and write-protected files must not be
+    changed.
     """
     if note.index or note.document or note.write_protected:
         return False
@@ -417,10 +419,10 @@ def _delete(path: str) -> Operation:
 
 
 def _edit(path: str, before: str, after: str) -> Operation:
-    """Return the command that changes `before` to `after`.
+    """Return the command that changes the text of a note from `before` to `after`.
 
     Text that is only added at the beginning is inserted. Otherwise the whole text is replaced; this fails if
-    somebody else has changed the text.
+    another program has changed the text.
     """
     if after.endswith(before) and after[: -len(before)].endswith("\n") and "\r" not in after[: -len(before)]:
         return Operation("insert", path, {"insert_line": 0, "insert_text": after[: -len(before) - 1]})

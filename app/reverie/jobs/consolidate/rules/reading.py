@@ -55,7 +55,7 @@ class Passage(Struct, frozen=True):
     none.
     """
     gap: bool = False
-    """Whether a blank line is before it."""
+    """True if a blank line is before the passage."""
     level: int = 0
     """The level of a heading, or the indentation of a list item."""
     ordered: bool = False
@@ -63,7 +63,7 @@ class Passage(Struct, frozen=True):
     table: str = ""
     """The folded header of the table that a row belongs to."""
     nested: bool = False
-    """Whether `parent` is a list item."""
+    """True if `parent` is a list item."""
 
     @property
     def end(self) -> int:
@@ -88,12 +88,12 @@ def fold_line(line: str) -> str:
 
 
 def is_unfinished(line: str) -> bool:
-    """Return whether the sentence of a prose line seems to continue on the next line."""
+    """Return True if the sentence in a line of prose seems to continue on the next line."""
     return len(line.strip()) >= _WRAP_LENGTH and not _SENTENCE_END.search(line)
 
 
 def is_open(passage: Passage) -> bool:
-    """Return whether the passage is a fenced block that is never closed.
+    """Return True if the passage is a fenced block of code that is never closed.
 
     All text after it would be code as well.
     """
@@ -144,7 +144,7 @@ def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing(mark: str) -> re.Pattern[str]:
-    """Return a pattern for the line that closes a block which `mark` has opened."""
+    """Return a pattern that matches the line that closes a code block opened by the line `mark`."""
     return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$")
 
 
@@ -319,14 +319,14 @@ class FrontKeys(Struct, frozen=True):
 
     keys: tuple[FrontKey, ...]
     movable: bool
-    """Whether the block is a plain mapping without anchors, so that its keys can be moved to another note."""
+    """True if the block is a plain mapping without anchors, so that its keys can be moved to another note."""
     preamble: tuple[str, ...] = ()
     """The lines before the first key."""
     description: str | None = None
     """The value of the `description` key; None if it is not text."""
 
     def meanings(self) -> dict[str, object]:
-        """Return key -> value, without the description, because that is merged and not compared."""
+        """Return the value of each key, except the description, which is merged and not compared."""
         return {key.name: key.meaning for key in self.keys if key.name != "description"}
 
 
@@ -373,7 +373,7 @@ def read_keys(text: str) -> FrontKeys | None:
 
 
 def outline(node: yaml12.YamlNode) -> object:
-    """Return a value as nested tuples, so that equal values compare equal."""
+    """Return a YAML value as nested tuples, so that equal values compare equal."""
     return node.kind, node.value.identity, tuple(outline(child) for child in node.children)
 
 
@@ -425,7 +425,7 @@ def _name_words(text: str) -> Iterator[str]:
 
 
 def has_capital_nouns(body: str) -> bool:
-    """Return whether capital letters do not mark names in this text, as in German."""
+    """Return True if nouns begin with capital letters, as in German, so that capitals do not mark names."""
     middle = _MID_CAPITAL.findall(body)
     capitals = [each for each in middle if each[0].isupper()]
     return len(capitals) >= 3 and len(capitals) > _CAPITAL_SHARE * len(middle)
@@ -464,7 +464,7 @@ _BLOCK_ENDS = pattern_of(r"\s*<!--[^>]*\bend\b[^>]*-->\s*$", re.IGNORECASE)
 
 
 def without_managed(text: str) -> str:
-    """Return the text with blank lines in place of each block that a tool manages."""
+    """Return the text with blank lines in place of each block that a tool generates and updates."""
     if "<!--" not in text:
         return text
     lines, begin = text.split("\n"), -1

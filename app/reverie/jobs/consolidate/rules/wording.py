@@ -39,7 +39,7 @@ def _groups(name: str) -> tuple[frozenset[str], ...]:
 
 
 def _by_word(name: str) -> dict[str, str]:
-    """Return word -> key for the words listed in a section of the vocabulary."""
+    """Return the key of each word that is listed in the section `name` of the vocabulary, by word."""
     return {each: canon for canon, words in _TABLE[name].items() for each in words.split()}
 
 
@@ -131,7 +131,7 @@ _SCRIPT_CHANGE = pattern_of(rf"(?<=[{_EAST_ASIAN}])(?=[A-Za-z0-9`#])|(?<=[A-Za-z
 
 
 def word(canon: str) -> str:
-    """Return the folded form of a lower-case word: uninflected, and the same for all synonyms."""
+    """Return the folded form of the lower-case word `text`: uninflected, and the same for all synonyms."""
     return _SYNONYM.get(canon) or _SYNONYM.get(stem(canon)) or stem(canon)
 
 
@@ -201,16 +201,16 @@ _GROUPS_OF = _numbers_by_word()
 
 
 def excludes(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Return whether each side has a word that excludes a word of the other side.
+    """Return True if each of the two sets has a word that excludes a word of the other set.
 
-    Words of one group exclude each other.
+    Words of one group exclude each other, such as "on" and "off".
     """
     of_a, of_b = _members(a), _members(b)
     return any(of_a[group] - of_b[group] and of_b[group] - of_a[group] for group in of_a.keys() & of_b.keys())
 
 
 def _members(seen: frozenset[str]) -> dict[int, set[str]]:
-    """Return group number -> the words of the group that are in `seen`."""
+    """Return which words of `seen` are in each group of words that exclude each other, by group number."""
     members: dict[int, set[str]] = defaultdict(set)
     for each in seen:
         for group in _GROUPS_OF.get(each) or _GROUPS_OF.get(word(each), ()):
@@ -230,7 +230,7 @@ _WEIGHTS: dict[TokenKind, float] = {
 
 
 class WordToken(NamedTuple):
-    """One token of a statement."""
+    """One token of a statement: a word, number, name or identifier."""
 
     canon: str
     """The folded text, equal for phrasings of the same thing."""
@@ -238,11 +238,11 @@ class WordToken(NamedTuple):
     unit: str = ""
     """The unit of a number, or the year of a date; empty if there is none."""
     negated: bool = False
-    """Whether an odd number of negations applies to it."""
+    """True if an odd number of negations applies to the token."""
     initial: bool = False
-    """Whether it is at the beginning of a sentence, where a capital letter does not mark a name."""
+    """True if it begins a sentence, where a capital letter does not mark a name."""
     capital: bool = False
-    """Whether it begins with a capital letter."""
+    """True if it begins with a capital letter."""
 
     @property
     def weight(self) -> float:
@@ -251,19 +251,19 @@ class WordToken(NamedTuple):
 
 
 class Negation(NamedTuple):
-    """The scope of one negation."""
+    """A negation in a statement, and the tokens that it negates."""
 
     reach: range
     """The numbers of the tokens that it negates."""
     forward: bool
-    """Whether the negation comes before these tokens, so that it mainly applies to the first.
+    """True if the negation comes before these tokens, so that it mainly applies to the first of them.
 
     Otherwise it is anywhere in the clause.
     """
 
 
 class Wording(Struct, frozen=True):
-    """One statement as tokens."""
+    """The tokens of one statement, with the properties that matter for its meaning."""
 
     tokens: tuple[WordToken, ...]
     seen: frozenset[str]
@@ -272,16 +272,17 @@ class Wording(Struct, frozen=True):
     """Pairs of a preposition and its object."""
     negations: tuple[Negation, ...] = ()
     negative: bool = False
-    """Whether it has a negation of unknown scope; this applies to Chinese, Japanese and Korean."""
+    """True if it has a negation of unknown scope; this applies to Chinese, Japanese and Korean."""
     marks: frozenset[str] = frozenset()
-    """Whether the whole statement is a question, in doubt, in the future or past, or retracted."""
+    """Properties of the whole statement: a question, in doubt, in the future or past, retracted."""
     passive: bool = False
+    """True if a verb is in the passive."""
     past: bool = False
-    """Whether a verb is in a past tense."""
+    """True if a verb is in a past tense."""
     ordered: bool = False
-    """Whether an arrow, or a word such as "then", shows that the order matters."""
+    """True if an arrow, or a word such as "then", shows that the order of the words matters."""
     clauses: tuple[int, ...] = ()
-    """The number of its clause, for each token."""
+    """For each token, the number of the clause in which it is."""
     weight: float = field(default=0.0)
 
     @property
@@ -393,7 +394,7 @@ class _WordingReader:
         )
 
     def _mark_code(self, text: str) -> str:
-        """Return the text without backticks; record the positions of code.
+        """Return the text without backticks, and record which of its parts were code.
 
         A code span that consists only of symbols is added as a token.
         """
@@ -415,7 +416,7 @@ class _WordingReader:
 
     def _take(self, match: re.Match[str], text: str) -> None:
         # `lastgroup` is the outermost group, because it is closed last.
-        """Add the token of a match."""
+        """Add the token that the pattern of tokens found in `text`."""
         kind = match.lastgroup or ""
         whole = match.group(kind)
         code = self._code or self._is_in_code(match.start())
@@ -472,7 +473,10 @@ class _WordingReader:
         self._add(WordToken(f"#{digits.replace(',', '.')}", "number", UNITS[unit.casefold()] if unit else ""))
 
     def _word(self, surface: str, code: bool, initial: bool) -> None:
-        """Add a word as a token; a number word, unit, negation or function word gets its special role."""
+        """Add a word as a token; a number word, unit, negation or function word gets its special role.
+
+        `surface`: the word as written. `code`: it is part of code. `initial`: it begins a sentence.
+        """
         text = surface.casefold()
         if not code and "'" in text:
             text = self._elision(text)
@@ -503,7 +507,7 @@ class _WordingReader:
             self._connect(text)
 
     def _counts_unit(self, unit: str) -> bool:
-        """Attach a unit that is written as a word to the number before it; return False without a number.
+        """Attach the unit `unit`, written as a word, to the number before it; return False without a number.
 
         The number may be a number word or an article ("ten minutes", "an hour").
         """
@@ -611,9 +615,9 @@ class _WordingReader:
         return frozenset(marks)
 
     def _has(self, cue: re.Pattern[str], triggers: frozenset[str], text: str) -> bool:
-        """Return whether the text matches `cue`.
+        """Return True if the text matches `cue`.
 
-        The search is skipped unless one of the trigger words was seen or the text is not ASCII.
+        The search is skipped unless one of the words `triggers` was seen or the text is not ASCII.
         """
         return not (text.isascii() and self._seen.isdisjoint(triggers)) and bool(cue.search(text))
 
@@ -627,7 +631,7 @@ _EDGES = {"path": ".:/*-_+#", "url": ".,:"}
 
 
 def _is_abbreviation(surface: str, text: str) -> bool:
-    """Return whether a word in capitals, such as CET or EST, is an abbreviation and not a function word."""
+    """Return True if a word in capitals, such as CET or EST, is an abbreviation and not a function word."""
     return len(surface) > 1 and surface.isupper() and text not in ENGLISH_FUNCTION_WORDS
 
 
