@@ -21,9 +21,9 @@ from helpers.thrift import no_search_for_garbage
 from helpers.told import TOLD
 
 MOST = {
-    "code lines": 93_433,
+    "code lines": 94_007,
     "banners": 0,
-    "value classes": 656,
+    "value classes": 664,
     "forwarders": 98,
     "late imports": 195,
 }

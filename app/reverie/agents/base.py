@@ -428,17 +428,26 @@ class Orphan(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The properties by which two checkouts of one repository are recognised.
+    """The properties by which the repository of a project is recognised; see `claims.same_project`.
 
-    `roots`: hex ids of commits without parents, empty if unknown; `remotes`: addresses in the form of
-    `claims.identity.remote_key`. Both are sorted.
+    The tuples are sorted.
     """
 
     roots: tuple[str, ...] = ()
+    """The hex ids of commits without parents; empty if unknown, as in a shallow clone."""
     remotes: tuple[str, ...] = ()
+    """The addresses of all remotes, in the form of `claims.identity.remote_key`."""
+    origin: str = ""
+    """The address of the remote `origin`, or of the only remote; empty if there is none."""
+    below: str = ""
+    """The path of the project below the root of the checkout, with `/`; empty for the root itself."""
+    common: str = ""
+    """The git directory that all worktrees of the repository share."""
+    worktree: bool = False
+    """Whether the project is in a linked worktree."""
 
     def __bool__(self) -> bool:
-        return bool(self.roots or self.remotes)
+        return bool(self.roots or self.remotes or self.common)
 
 
 class LostStore(Struct, frozen=True):

@@ -38,7 +38,7 @@ from reverie.agents.base import Identity
 from reverie.claims.checking import CheckedClaim, CheckedNote
 from reverie.claims.identity import read_identity
 from reverie.claims.project import CheckedProject, ClaimReport
-from reverie.claims.repository import has_repository
+from reverie.claims.repository import checkout_root
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
 from reverie.files.child import (
     Child,
@@ -220,8 +220,8 @@ class _ReaderProcess:
         """
         until = time.monotonic() + START_S + TOTAL_S
         try:
-            child = self._started()
             try:
+                child = self._started()
                 while self._owes:
                     self._take(child, self._silent_s, until, check, None)
                 self._owes = True
@@ -422,13 +422,13 @@ class RepositoryIdentities:
     def read(
         self, path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
     ) -> Identity | None:
-        """Return the identity of the repository at `path`, as `claims.identity.read_identity` does.
+        """Return the identity of the repository of `path`, as `claims.identity.read_identity` does.
 
         Also returns None if the repository does not respond. `known`: its earlier identity, if any. `check`
         is called while waiting and may raise to stop.
         """
         with self._lock:
-            if path in self._silent or not has_repository(path):
+            if path in self._silent or checkout_root(path) is None:
                 return None
             try:
                 found: Identity | None = self._process.ask(

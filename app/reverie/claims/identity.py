@@ -1,7 +1,7 @@
-"""The identity of the repository in a directory: its root commits and its remotes.
+"""The identity of the repository that contains a directory: its root commits, remotes and git directory.
 
 At most `MOST_COMMITS` commits are walked; a shallow clone has no roots. Addresses are compared without
-protocol, user and password, which are never stored.
+protocol, user, password and port, which are never stored.
 
 Threading: blocks, possibly for ever, so callers use `claims.apart`. Failure: none; an unreadable repository
 counts as none.
@@ -9,15 +9,17 @@ counts as none.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from reverie.agents.base import Identity
-from reverie.claims.repository import open_repository
+from reverie.claims.repository import checkout_root, common_directory, git_directory, open_git_directory
 from reverie.errors import Unavailable
+from reverie.files.directory import real_path
 from reverie.memory.history.repository import libgit2
 
 if TYPE_CHECKING:
@@ -25,33 +27,62 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 50_000
 _MOST_REMOTES = 16
+_MOST_BRANCHES = 64
 _CHECK_EVERY = 1_000
 _SCP = re.compile(r"(?:[^/@:]+@)?([^/:@]+):(?!//)(.+)")
+_OTHER_NAMES = {
+    "www.github.com": "github.com",
+    "ssh.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+    "ssh.dev.azure.com": "dev.azure.com",
+}
+"""Second names of hosts, under which they offer SSH."""
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def read_identity(
     path: Path, known: Identity | None = None, check: Callable[[], None] = lambda: None
 ) -> Identity | None:
-    """Return the identity of the repository at `path`, not in a folder above it; None if none can be read.
+    """Return the identity of the repository that contains `path`; None if none can be read.
 
     `known` is its earlier identity; roots that it still contains are not searched for again. `check` may
     raise to stop.
     """
     try:
-        repository = open_repository(path)
-        return Identity(_roots(repository, known, check), _remotes(repository))
+        root = checkout_root(path)
+        if root is None:
+            return None
+        own = git_directory(root, inside=True)
+        common = common_directory(own)
+        repository = open_git_directory(root, common)
+        origin, remotes = _remotes(repository, root)
+        return Identity(
+            roots=_roots(repository, known, check),
+            remotes=remotes,
+            origin=origin,
+            below="" if (below := Path(real_path(path)).relative_to(root)) == Path() else below.as_posix(),
+            common=common.as_posix(),
+            worktree=real_path(own) != str(common),
+        )
     except (libgit2().GitError, KeyError, ValueError, OSError, Unavailable):
         return None
 
 
 def remote_key(url: str) -> str:
-    """Return `host/path` of a remote's address, in lower case; empty for no address."""
+    """Return `host/path` of a remote's address, with the host in lower case; empty for no address.
+
+    A path on this machine has no host and remains as it is, without the ending `.git`.
+    """
     url = url.strip()
     scp = _SCP.fullmatch(url)
+    port = None
     try:
+        if "::" in url.partition("/")[0]:
+            return ""  # the address of a helper program, not of a repository
         if "://" in url:
             parts = urlsplit(url)
-            host, path = parts.hostname or "", parts.path
+            host, path, port = parts.hostname or "", unquote(parts.path), parts.port
         elif scp is not None and len(scp[1]) > 1:  # a single letter is a drive
             host, path = scp[1], scp[2]
         else:
@@ -59,18 +90,31 @@ def remote_key(url: str) -> str:
     except ValueError:
         return ""
     path = path.rstrip("/").removesuffix(".git").rstrip("/")
-    return (f"{host}/{path.lstrip('/')}" if host else path).lower()
+    if not host:
+        return path
+    host = _OTHER_NAMES.get(host.lower(), host.lower())
+    path = path.lstrip("/")
+    if host == "dev.azure.com":
+        path = path.removeprefix("v3/").replace("/_git/", "/")
+    # Several servers of one machine differ only in the port.
+    return f"{host}:{port}/{path}" if port and host in _LOCAL_HOSTS else f"{host}/{path}"
 
 
 def _roots(
     repository: pygit2.Repository, known: Identity | None, check: Callable[[], None]
 ) -> tuple[str, ...]:
-    if repository.is_empty or repository.is_shallow or repository.head_is_unborn:
+    if repository.is_empty or repository.is_shallow:
         return ()
     if known is not None and known.roots and all(root in repository for root in known.roots):
         return known.roots
+    tips = list(dict.fromkeys(_tips(repository)))
+    if not tips:
+        return ()
+    walker = repository.walk(tips[0])
+    for tip in tips[1:]:
+        walker.push(tip)
     roots = []
-    for number, commit in enumerate(repository.walk(repository.head.target)):
+    for number, commit in enumerate(walker):
         if number % _CHECK_EVERY == 0:
             check()
         if number >= MOST_COMMITS:
@@ -80,7 +124,27 @@ def _roots(
     return tuple(sorted(roots))
 
 
-def _remotes(repository: pygit2.Repository) -> tuple[str, ...]:
-    names = list(repository.remotes.names())[:_MOST_REMOTES]
-    urls = (repository.remotes[name].url or "" for name in names if name)
-    return tuple(sorted({key for url in urls if (key := remote_key(url))}))
+def _tips(repository: pygit2.Repository) -> Iterator[pygit2.Oid]:
+    """Yield the commits of HEAD, of local branches and of the main branch of `origin`.
+
+    HEAD alone may be on a branch with a history of its own, such as one for the pages of a website.
+    """
+    git = libgit2()
+    branches = [f"refs/heads/{name}" for name in sorted(repository.branches.local)[:_MOST_BRANCHES]]
+    for name in ("HEAD", *branches, "refs/remotes/origin/HEAD"):
+        try:
+            yield repository.references[name].peel(git.Commit).id
+        except (KeyError, ValueError, git.GitError):
+            continue  # HEAD before the first commit, or a damaged branch
+
+
+def _remotes(repository: pygit2.Repository, root: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the address of the main remote (`Identity.origin`) and the sorted addresses of all remotes."""
+    found: dict[str, str] = {}
+    for name in list(repository.remotes.names())[:_MOST_REMOTES]:
+        key = remote_key((repository.remotes[name].url or "") if name else "")
+        if name and key:
+            # A relative path begins at the checkout.
+            found[name] = os.path.normpath(root / key) if key.startswith(".") else key
+    origin = found.get("origin") or (next(iter(found.values())) if len(found) == 1 else "")
+    return origin, tuple(sorted(set(found.values())))

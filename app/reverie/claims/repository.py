@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reverie.agents.path_patterns import Glob
 from reverie.errors import Unavailable
-from reverie.files.directory import is_directory, is_file, is_there, read_regular
+from reverie.files.directory import is_directory, is_file, is_there, read_regular, real_path
 from reverie.memory.history.repository import libgit2
 from reverie.values import Struct, field
 
@@ -158,12 +158,18 @@ def open_repository(project: Path) -> pygit2.Repository:
 
     Raises `Unavailable`.
     """
+    return open_git_directory(project, git_directory(project))
+
+
+def open_git_directory(project: Path, place: Path) -> pygit2.Repository:
+    """Open and return the repository at `project`, whose git directory is `place`. Raises `Unavailable`."""
     git = libgit2()
-    place = _git_directory(project)
     flags = git.enums.RepositoryOpenFlag
     # Objects that are needed again are cached by this class and not by libgit2.
     option = git.enums.Option
     git.option(option.SET_CACHE_MAX_SIZE, _CACHE_BYTES)
+    # Missing objects count as empty, so a partial clone can be read.
+    git.option(option.SET_EXTENSIONS, ["partialclone"], 1)
     # A pack may have gigabytes; only this much of it is mapped at a time.
     git.option(option.SET_MWINDOW_SIZE, _WINDOW_BYTES)
     git.option(option.SET_MWINDOW_MAPPED_LIMIT, 4 * _WINDOW_BYTES)
@@ -184,13 +190,33 @@ def has_repository(project: Path) -> bool:
     )
 
 
+def checkout_root(path: Path) -> Path | None:
+    """Return the root of the checkout that contains `path`, or `path` itself if it is a bare repository.
+
+    None if neither `path` nor one of the folders above it has a repository. Symlinks in `path` are resolved.
+    """
+    place = Path(real_path(path))
+    if has_repository(place):
+        return place
+    return next((above for above in place.parents if os.path.lexists(above / ".git")), None)
+
+
+def common_directory(git_directory: Path) -> Path:
+    """Return the git directory that the worktree with this git directory shares with its repository.
+
+    For the git directory of a main checkout, this is `git_directory` itself.
+    """
+    line = _small_text(git_directory / "commondir").strip()
+    return Path(real_path(git_directory / line if line else git_directory))
+
+
 def watched_places(project: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
     """Return the files of git in `project` that change when HEAD moves, by a commit, a checkout or a pull.
 
     Each item is a directory and the names of files in it. Empty if there is no repository.
     """
     try:
-        place = _git_directory(project)
+        place = git_directory(project)
     except Unavailable:
         return ()
     return (place, ("HEAD", "index", "packed-refs")), (place / "logs", ("HEAD",))
@@ -205,7 +231,13 @@ def _unusable(project: Path, cause: str) -> Unavailable:
     )
 
 
-def _git_directory(project: Path) -> Path:
+def git_directory(project: Path, *, inside: bool = False) -> Path:
+    """Return the git directory of the checkout or bare repository at `project`; of a worktree, its own.
+
+    `inside`: accept a bare repository in `project` that the file `.git` names, as people place it beside its
+    worktrees; `project` then has no checked-out files. Raises `Unavailable` if there is no repository, or if
+    the file `.git` names one that belongs to another checkout.
+    """
     dot = project / ".git"
     try:
         status = os.lstat(dot)
@@ -228,6 +260,8 @@ def _git_directory(project: Path) -> Path:
         return place
     work = re.search(r"^[ \t]*worktree[ \t]*=(.*\S)", _small_text(place / "config"), re.MULTILINE)
     if work and os.path.realpath(place / work[1].strip()) == os.path.realpath(project):
+        return place
+    if inside and is_file(place / "HEAD") and Path(real_path(place)).is_relative_to(real_path(project)):
         return place
     raise _unusable(project, "The .git file names a directory that does not belong to this checkout")
 

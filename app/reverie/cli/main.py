@@ -84,6 +84,7 @@ TRIGGERS = ("manual", "compaction", "launch", "archive")
 
 COMMANDS: dict[str, str] = {
     "homes": "list the homes found, with kind, projects, workspaces and counts",
+    "projects": "list each repository once, with the stores of notes of all its checkouts and agents",
     "tree": "show the three scopes as a tree with pins, use, size and descriptions",
     "memory": "run memory commands as JSON lines: one command per line in, one response per line out",
     "status": "show when workspace, project and global memory were last consolidated",
@@ -232,6 +233,14 @@ def _add_options(command: argparse.ArgumentParser, name: str) -> None:
         )
         add("--limit", type=_count, metavar="N", help="at most N findings")
         add("--dismiss", action="append", metavar="ID", help="never show this finding again; repeatable")
+    if name == "projects":
+        answer = command.add_mutually_exclusive_group().add_argument
+        project = ("PROJECT", "PROJECT")
+        answer("--same", nargs=2, metavar=project, help="these two are one project (slugs or checkouts)")
+        answer("--apart", nargs=2, metavar=project, help="these two are different projects")
+        answer(
+            "--name", nargs=2, metavar=("PATH", "NAME"), help="name the project of a directory without git"
+        )
     if name == "engine":
         add("--stdio", action="store_true", help="serve one client over standard input and output")
     if name == "homes":
@@ -473,6 +482,7 @@ def _window(session: Invocation) -> int:
 # Imported on demand, so that a command loads nothing that only others need.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "homes": ("homes", "show_homes"),
+    "projects": ("projects", "projects"),
     "tree": ("memory", "show_tree"),
     "memory": ("memory", "memory"),
     "status": ("memory", "show_status"),

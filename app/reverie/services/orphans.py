@@ -1,8 +1,7 @@
 """Stores (directories of notes) whose project no longer exists: their content, and merging them.
 
 A project is identified by the root commits and remotes of its repository, which are recorded while the
-repository exists. Repositories are opened read-only, in a process of their own, at paths that the home itself
-names, at most `MOST_REPOSITORIES` of them. A merge is previewed file by file, and exactly the preview is
+repository exists (`services.projects`). A merge is previewed file by file, and exactly the preview is
 applied (compare-and-swap of each file, in the store and at its target), as one change that can be undone. No
 line is lost: two different notes become one with every line of both, or stay two notes side by side; the
 orphaned store is kept until the user removes it, which can be undone too.
@@ -16,23 +15,19 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
-from reverie.agents.base import Identity, LostStore, Project
-from reverie.agents.scopes import Scope, ScopeContext, ScopeUnavailable
+from reverie.agents.base import Identity, LostStore
+from reverie.agents.scopes import Scope, ScopeContext
 from reverie.claims.apart import RepositoryIdentities
-from reverie.clock import Clock
 from reverie.errors import Conflict, StoreError, Unavailable, UserError
-from reverie.files.directory import is_directory
-from reverie.files.rooted import DirectoryEntry, RootedDirectory
-from reverie.files.sidecar import Sidecar
+from reverie.files.rooted import RootedDirectory
 from reverie.memory.listing import no_check
 from reverie.memory.paths import memory_path, parse_memory_path, rel_problem
 from reverie.memory.scope_files import sha256_of_bytes
 from reverie.memory.union import lost_lines, text_of, union
 from reverie.services.changes import ChangeSet
 from reverie.services.container import HomeContainer
+from reverie.services.projects import MOST_FILES, MOST_REPOSITORIES, HomeProjects, store_files
 from reverie.services.views import (
     FileText,
     HandChange,
@@ -49,62 +44,6 @@ from reverie.services.views import (
     file_text,
 )
 from reverie.values import Struct, replace
-
-_MOST_REMEMBERED = 2_000
-
-
-class IdentityLog:
-    """The file that stores which repository was last seen in each project of one home.
-
-    A repository is identified by its root commits and remotes.
-    """
-
-    def __init__(self, path: Path, *, lock_dir: Path, clock: Clock) -> None:
-        self._sidecar = Sidecar(path, lock_dir=lock_dir, clock=clock)
-        self._clock = clock
-
-    def load(self) -> dict[str, Identity]:
-        """Return a mapping from project path to the repository last seen there."""
-        raw = self._sidecar.read().data.get("projects")
-        found = raw.items() if isinstance(raw, dict) else ()
-        return {path: identity for path, entry in found if (identity := _identity(entry))}
-
-    def remember(self, seen: Mapping[str, Identity]) -> None:
-        """Store the repositories in `seen` that are new or changed; write nothing if there are none."""
-        known = self.load()
-        fresh = {
-            path: identity for path, identity in seen.items() if identity and known.get(path) != identity
-        }
-        if not fresh:
-            return
-
-        def change(data: dict[str, Any]) -> dict[str, Any]:
-            raw = data.get("projects")
-            entries: dict[str, Any] = raw if isinstance(raw, dict) else {}
-            for path, identity in fresh.items():
-                entries.pop(path, None)
-                entries[path] = {
-                    "roots": list(identity.roots),
-                    "remotes": list(identity.remotes),
-                    "seenAt": self._clock(),
-                }
-            for path in list(entries)[:-_MOST_REMEMBERED]:
-                del entries[path]
-            data["projects"] = entries
-            return data
-
-        self._sidecar.update(change)
-
-
-def _identity(entry: object) -> Identity | None:
-    if not isinstance(entry, dict):
-        return None
-    return Identity(_texts(entry.get("roots")), _texts(entry.get("remotes")))
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(sorted(each for each in value if isinstance(each, str))) if isinstance(value, list) else ()
-
 
 _NAME = re.compile(r"[^\w]+|_")
 _SHOWN_HEX = 10
@@ -145,14 +84,18 @@ def _evidence(store: LostStore, identity: Identity | None, project: LiveProject)
         yield MatchEvidence("owner", store.former_source)
     if not project.there:
         return
-    if identity is not None and project.identity is not None:
+    if identity is not None and project.identity is not None and identity.below == project.identity.below:
         for root in sorted(set(identity.roots) & set(project.identity.roots))[:1]:
             yield MatchEvidence("root", root[:_SHOWN_HEX])
-        for remote in sorted(set(identity.remotes) & set(project.identity.remotes))[:1]:
+        for remote in sorted(_folded_remotes(identity) & _folded_remotes(project.identity))[:1]:
             yield MatchEvidence("remote", remote)
     last = project.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
     if store.name and _folded(store.name) in (_folded(last), _folded(project.name)):
         yield MatchEvidence("name", last)
+
+
+def _folded_remotes(identity: Identity) -> set[str]:
+    return {remote.casefold() for remote in identity.remotes}
 
 
 def _folded(name: str) -> str:
@@ -160,12 +103,8 @@ def _folded(name: str) -> str:
     return _NAME.sub("-", name.casefold())
 
 
-MOST_REPOSITORIES = 64
-MOST_FILES = 5_000
 MOST_BYTES = 64 << 20
-_MOST_CHECKOUTS = 4
 _SHOWN_AT_MOST = 8 * 1024 * 1024
-_NOTE = ".md"
 
 
 class _Target(Struct, frozen=True):
@@ -196,19 +135,16 @@ class OrphanService:
             self._repositories.end()
 
     def _survey(self, check: Callable[[], None]) -> OrphansView:
-        log = self._identities()
-        known = log.load()
-        orphans = self._parts.home.orphans
-        stores = self._with_remembered_paths(() if orphans is None else orphans.lost_stores(), known)
-        projects = self._projects(known, check)
-        log.remember({each.path: each.identity for each in projects if each.identity})
+        homes = HomeProjects(self._parts, self._repositories)
+        known = homes.log.load()
+        stores = tuple(homes.lost(known))
+        projects = homes.listed(known, check)
         views = []
         for number, store in enumerate(stores):
             check()
-            files, more = self._files(store)
+            files, more = store_files(store.directory, flat=store.flat)
             if files:
-                checkouts = store.checkouts[:_MOST_CHECKOUTS] if number < MOST_REPOSITORIES else ()
-                former = self._former_identity(store, checkouts, known, check)
+                former = homes.former_identity(store, known, check, look=number < MOST_REPOSITORIES)
                 found = matches(store, former, projects)
                 views.append(
                     StoreView(store, files, more, found, best(found), removable=store.context is not None)
@@ -234,7 +170,7 @@ class OrphanService:
         target = self._target(store, project_path)
         taken = dict(target.taken)
         source = RootedDirectory(store.directory)
-        files, more = self._files(store)
+        files, more = store_files(store.directory, flat=store.flat)
         if more or sum(file.size for file in files) > MOST_BYTES:
             raise StoreError(
                 "This store is too large to merge in one step.",
@@ -312,85 +248,6 @@ class OrphanService:
                 store.directory.rmdir()
         return undo
 
-    # Reading
-
-    def _identities(self) -> IdentityLog:
-        path = self._parts.own_sidecars / "project-identities.json"
-        return IdentityLog(path, lock_dir=self._parts.profile.locks, clock=self._parts.clock)
-
-    def _with_remembered_paths(
-        self, stores: Sequence[LostStore], known: Mapping[str, Identity]
-    ) -> Iterator[LostStore]:
-        """Yield each store, with the former path of its project added if only Reverie knows it.
-
-        `known`: path -> identity of the repository that Reverie saw there earlier. The former path of a store
-        is the path in `known` for which the agent would use the same directory as a store. A store for which
-        the home still names the path, or without a match, is yielded unchanged.
-        """
-        home = self._parts.home
-        remembered: dict[Path, str] = {}
-        for path in known if any(not store.former_path for store in stores) else ():
-            with contextlib.suppress(Unavailable):
-                context = home.context(project_path=path, project_given=True)
-                remembered[home.scope_root(context, Scope.PROJECT).directory] = path
-        for store in stores:
-            path = "" if store.former_path else remembered.get(store.directory, "")
-            yield replace(store, former_path=path, name=Path(path).name) if path else store
-
-    def _projects(self, known: Mapping[str, Identity], check: Callable[[], None]) -> tuple[LiveProject, ...]:
-        projects = []
-        listed = [project for project in self._parts.home.contents().projects if self._has_scope(project)]
-        for number, project in enumerate(listed):
-            check()
-            there = Path(project.path).is_absolute() and is_directory(Path(project.path))
-            identity = (
-                self._repositories.read(Path(project.path), known.get(project.path), check)
-                if there and number < MOST_REPOSITORIES
-                else None
-            )
-            projects.append(LiveProject(project.path, project.name, there, identity))
-        return tuple(projects)
-
-    def _former_identity(
-        self,
-        store: LostStore,
-        checkouts: Sequence[str],
-        known: Mapping[str, Identity],
-        check: Callable[[], None],
-    ) -> Identity | None:
-        """Return the identity of the repository that a store belonged to; None if it is unknown.
-
-        It is combined from the repositories that are at the possible paths of the project now (`checkouts`)
-        and those that Reverie saw there earlier (`known`: path -> identity). `check` may raise to stop.
-        """
-        roots: set[str] = set()
-        remotes: set[str] = set()
-        for path in dict.fromkeys((*checkouts, store.former_path)):
-            look = path in checkouts and Path(path).is_absolute()
-            there = self._repositories.read(Path(path), known.get(path), check) if look else None
-            for identity in (there, known.get(path)):
-                if identity is not None:
-                    roots.update(identity.roots)
-                    remotes.update(identity.remotes)
-        return Identity(tuple(sorted(roots)), tuple(sorted(remotes))) if roots or remotes else None
-
-    def _has_scope(self, project: Project) -> bool:
-        home = self._parts.home
-        try:
-            home.scope_root(home.context(project_path=project.path, project_given=True), Scope.PROJECT)
-        except ScopeUnavailable:
-            return False
-        return True
-
-    @staticmethod
-    def _files(store: LostStore) -> tuple[tuple[StoreFile, ...], bool]:
-        try:
-            entries = RootedDirectory(store.directory).walk(files_limit=MOST_FILES + 1).entries
-        except Unavailable:
-            return (), False  # it no longer exists, so nothing can be merged
-        files = [StoreFile(each.rel, each.size, each.mtime_ns) for each in entries if _belongs(store, each)]
-        return tuple(files[:MOST_FILES]), len(files) > MOST_FILES
-
     # Merging
 
     def _target(self, store: LostStore, project_path: str) -> _Target:
@@ -447,16 +304,8 @@ class OrphanService:
         if root is None:
             return frozenset()
         pinned = {key for key, usage in self._parts.usage.load_for_showing().items() if usage.pinned}
-        rels = (file.rel for file in self._files(store)[0])
+        rels = (file.rel for file in store_files(store.directory, flat=store.flat)[0])
         return frozenset(rel for rel in rels if home.usage_key(root, rel) in pinned)
-
-
-def _belongs(store: LostStore, entry: DirectoryEntry) -> bool:
-    """Return whether the file `entry` belongs to a store (directory of notes).
-
-    In a flat store only the notes at its top level do; deeper files belong to the agent's present layout.
-    """
-    return entry.kind == "file" and not (store.flat and ("/" in entry.rel or not entry.rel.endswith(_NOTE)))
 
 
 def _name_problem(row: MergeRow) -> str | None:

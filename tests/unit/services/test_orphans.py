@@ -22,6 +22,7 @@ from reverie.services.container import HomeContainer
 from reverie.services.edits import UserEdits
 from reverie.services.orphans import OrphanService, best, matches
 from reverie.services.views import LiveProject, MatchEvidence, MergePreview, StoreView
+from reverie.values import replace
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_a_project_that_is_not_there_is_no_match_unless_the_home_names_it() -> N
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("git@github.com:Team/App.git", "https://user:pw@github.com/team/app"),
+        ("git@GitHub.com:Team/App.git", "https://user:pw@github.com/Team/App"),
         ("ssh://git@host.example:2222/a/b.git/", "host.example:a/b"),
         ("/srv/git/app.git", "/srv/git/app"),
     ],
@@ -146,17 +147,18 @@ def test_one_remote_spelled_in_two_ways_is_one(one: str, other: str) -> None:
     assert remote_key(one) == remote_key(other) != ""
 
 
-def test_reading_a_repository_writes_nothing_and_searches_no_directory_above(lost: LostHome) -> None:
+def test_reading_a_repository_writes_nothing_and_a_folder_in_it_has_its_path(lost: LostHome) -> None:
     repository = lost.repository("app", commits=3)
     (repository / "inner").mkdir()
     before = {path: path.stat().st_mtime_ns for path in repository.rglob("*")}
     identity = read_identity(repository)
     assert identity is not None
     assert len(identity.roots) == 1
-    assert read_identity(repository / "inner") is None
+    assert read_identity(repository / "inner") == replace(identity, below="inner")
+    assert read_identity(lost.work) is None
     assert read_identity(repository, Identity(("0" * 40,))) == identity
     assert {path: path.stat().st_mtime_ns for path in repository.rglob("*")} == before
-    (repository / ".git" / "HEAD").write_text("nonsense")
+    (repository / ".git" / "config").write_text("[nonsense")
     assert read_identity(repository) is None
 
 

@@ -1,0 +1,111 @@
+"""The command `projects`: each repository once, with the stores of notes that belong to it.
+
+Threading: the main thread. Failure: `UserError`, which the command line prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from reverie.cli.answers import DONE, FAILED, print_json, print_table, print_text, printable, trouble
+from reverie.cli.homes import every_home, from_each
+from reverie.files.directory import real_path
+from reverie.services.projects import (
+    ProjectRegistry,
+    ProjectRow,
+    answer_projects,
+    survey_projects,
+)
+from reverie.values import columns
+
+if TYPE_CHECKING:
+    from reverie.cli.main import Invocation
+
+_REASONS = {
+    "fork": "they have a first commit in common, but other addresses, like a fork",
+    "rewritten": "they have the same address, but no commit in common",
+    "unsure": "what is known of their repositories is not enough",
+}
+
+
+def projects(session: Invocation) -> int:
+    """Print each project with its stores; return the exit code, 1 if a home cannot be opened.
+
+    `--same`, `--apart` and `--name` first store a person's answer.
+    """
+    homes, errors = from_each(session, every_home(session), lambda parts: parts)
+    registry = ProjectRegistry(session.profile, session.clock)
+    arguments = session.arguments
+    if arguments.name:
+        path, name = arguments.name
+        registry.name(real_path(path), name)
+    rows = survey_projects(homes, registry)
+    if arguments.same or arguments.apart:
+        one, other = arguments.same or arguments.apart
+        answer_projects(registry, rows, one, other, "same" if arguments.same else "apart")
+        rows = survey_projects(homes, registry)
+    for problem in errors:
+        trouble(str(problem))
+    code = FAILED if errors else DONE
+    if session.as_json:
+        print_json([_as_json(row) for row in rows])
+        return code
+    if not rows:
+        print_text("No project was found.")
+    for row in rows:
+        print_text(printable(f"{row.name}  ({', '.join((row.slug, *row.remotes))})"))
+        print_table([_store_row(row, at) for at in range(len(row.stores))])
+        for line in _lines(row):
+            print_text(printable(f"  {line}"))
+    return code
+
+
+def _as_json(row: ProjectRow) -> dict[str, Any]:
+    return {
+        **columns(row, "slug name"),
+        "roots": list(row.roots),
+        "remotes": list(row.remotes),
+        "below": row.below,
+        "stores": [
+            {
+                "home": str(each.home),
+                "agent": each.agent,
+                "store": str(each.store),
+                **columns(each, "checkout worktree notes current"),
+            }
+            for each in row.stores
+        ],
+        "asks": [
+            {"with": each.other, "reason": each.reason, "checkouts": list(each.checkouts)}
+            for each in row.asks
+        ],
+    }
+
+
+def _store_row(row: ProjectRow, at: int) -> tuple[str, ...]:
+    store = row.stores[at]
+    state = "" if store.current else "not loaded"
+    if store.worktree:
+        state = "worktree" if store.current else "worktree, not loaded"
+    count = "1 note" if store.notes == 1 else f"{store.notes:,} notes"
+    return "", store.agent, count, printable(store.checkout or str(store.store)), state
+
+
+def _lines(row: ProjectRow) -> Iterator[str]:
+    """Yield the lines below the stores of a project: other stores of an agent, and questions."""
+    for agent, home in dict.fromkeys((each.agent, each.home) for each in row.stores):
+        _first, *others = sorted(
+            (each for each in row.stores if each.home == home), key=lambda one: (not one.current, -one.notes)
+        )
+        notes = sum(each.notes for each in others)
+        if notes:
+            stores = "1 more store" if len(others) == 1 else f"{len(others):,} more stores"
+            count = "1 note" if notes == 1 else f"{notes:,} notes"
+            yield f"{stores} of this repository in {agent}, {count}: the window can merge them."
+    for ask in row.asks:
+        mine, theirs = ask.checkouts
+        yield f"Is this the same project as {ask.other}? {_REASONS[ask.reason].capitalize()}:"
+        yield f"  {mine}"
+        yield f"  {theirs}"
+        yield f"  Answer with: reverie projects --same|--apart {row.slug} {ask.other}"
